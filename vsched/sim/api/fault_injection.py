@@ -6,7 +6,6 @@ import asyncio
 from functools import partial
 
 import orjson
-from aiohttp import web
 
 from vsched.sim.api.fault_plan import Fault, FaultKind
 from vsched.sim.requests.answers import Send, Stream
@@ -104,20 +103,3 @@ async def _fall_silent(stream: Stream, seconds: float, send: Send) -> None:
             await send(data)
 
     await stream.run(send_at_first)
-
-
-async def send_half(request: web.BaseRequest, code: int, headers: dict[str, str], body: bytes) -> web.StreamResponse:
-    """Sends the first half of an answer, and breaks the connection."""
-    response = web.StreamResponse(status=code, headers={**headers, "Content-Length": str(len(body))})
-    await response.prepare(request)
-    await response.write(body[: len(body) // 2])
-    if request.transport is not None:
-        request.transport.close()
-    return response
-
-
-def drop(request: web.BaseRequest, dropped: Dropped) -> web.StreamResponse:
-    """Breaks the connection; the result is not sent."""
-    if request.transport is not None:
-        (request.transport.close if dropped.flush else request.transport.abort)()
-    return web.Response()

@@ -1,7 +1,8 @@
 """The HTTP server of the embedded cluster.
 
 Reads requests, passes them to the router, and writes answers and streams. Every Failure and every unexpected error
-becomes a Status.
+becomes a Status. Most requests are answered in the call in which they came; what has to be waited for (a gate, a fault,
+reviews by webhooks, a version to come, a stream) is a task.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import orjson
 import yaml
-from aiohttp import ClientConnectionError, web
-from multidict import CIMultiDict
 
 from vsched.errors import BadInput
 from vsched.sim.api import fault_injection
@@ -28,6 +28,10 @@ from vsched.sim.api.watches import BOOKMARK_SECONDS
 from vsched.sim.auth.access import AccessControl
 from vsched.sim.auth.bootstrap_roles import seed_roles
 from vsched.sim.bootstrap import seed
+from vsched.sim.http.connection import Connection, Later
+from vsched.sim.http.heads import Fields, head_of
+from vsched.sim.http.reader import Request
+from vsched.sim.http.server import HttpServer
 from vsched.sim.requests.answers import Answer, Stream
 from vsched.sim.requests.request import MAX_BODY_BYTES, ApiRequest, parse_query
 from vsched.sim.store.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
@@ -48,10 +52,9 @@ _MOST_REVIEWS = 5
 _MOST_PATCHES = 100
 """The most mutating webhooks that are asked about one write, those included that are asked again."""
 _JSON = "application/json"
-_UNCACHED = {"Cache-Control": "no-cache, private"}
+_UNCACHED = (("Cache-Control", "no-cache, private"),)
 _CHUNK_ITEMS = 500
 _WARNING_CHARS = 4096
-_SHUTDOWN_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +92,21 @@ class ApiServer:
         self._gate = gate
         self._faults = faults
         self._webhooks = WebhookCaller(store)
-        self._runner: web.ServerRunner | None = None
+        self._http = HttpServer(self._answer, MAX_BODY_BYTES)
         self.streams: set[asyncio.Task[object]] = set()
         """The watches that run."""
         self.url = ""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, tls: ssl.SSLContext | None = None) -> int:
         """Listens; returns the port."""
-        # A disconnect cancels the handler, which ends quiet watches at once; writes are synchronous, so none is cut.
-        server = web.Server(self._answer, handler_cancellation=True, access_log=None)
-        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
-        await runner.setup()
-        site = web.TCPSite(runner, host, port, backlog=1024, ssl_context=tls)
         try:
-            await site.start()
+            address, number = await self._http.start(host, port, tls)
         except OSError as error:
-            await runner.cleanup()
             why = error.strerror or str(error)
             raise BadInput(f"cannot listen on {host}:{port}: {why}; choose another port, or 0 for a free one") from None
-        self._runner = runner
-        address = runner.addresses[0]
-        shown = f"[{address[0]}]" if ":" in address[0] else address[0]
-        self.url = f"{'http' if tls is None else 'https'}://{shown}:{address[1]}"
-        return int(address[1])
+        shown = f"[{address}]" if ":" in address else address
+        self.url = f"{'http' if tls is None else 'https'}://{shown}:{number}"
+        return number
 
     def drop_watches(self) -> None:
         """Ends every watch, as a failing connection would."""
@@ -121,49 +116,70 @@ class ApiServer:
     async def close(self) -> None:
         """Ends every stream and stops listening."""
         self.drop_watches()
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            await runner.cleanup()
+        await self._http.close()
         await self._webhooks.close()
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    # -- one request
+
+    def _answer(self, request: Request, connection: Connection) -> Later | None:
+        """Answers at once, or returns what is left to wait for."""
         call: ApiRequest | None = None
         try:
-            call = await self._read(request)
+            call = _read(request)
             if self._access is not None:
                 self._access.admit(call, request.headers)
-            if self._gate is not None:
-                await self._gate(call)
-            fault = self._faults.draw(call) if self._faults is not None else None
-            if fault is not None:
-                return await self._spoil(fault, request, call)
-            answer = await self._routed(call)
-            if isinstance(answer, Stream):
-                return await self._send_stream(request, answer)
-            return await self._send(request, call, answer)
-        except Failure as failure:
-            return _refusal(failure, call)
-        except fault_injection.Dropped as dropped:
-            return fault_injection.drop(request, dropped)
-        except (ClientConnectionError, ConnectionError):
-            raise
+            if self._gate is None:
+                return self._admitted(call, connection)
+            return partial(self._guarded, call, connection, partial(self._gated, self._gate, call, connection))
         except Exception as error:
-            # A request that fails unexpectedly must not end the connection or other requests.
-            log.exception("request failed: %s %s", request.method, request.raw_path)
-            return _refusal(internal(f"{type(error).__name__}: {error}"), call)
+            # A request that fails must not end the connection or other requests.
+            _refuse(error, request.target, call, connection)
+        return None
 
-    async def _spoil(self, fault: Fault, request: web.BaseRequest, call: ApiRequest) -> web.StreamResponse:
+    async def _gated(self, gate: Gate, call: ApiRequest, connection: Connection) -> None:
+        await gate(call)
+        if (later := self._admitted(call, connection)) is not None:
+            await later()
+
+    def _admitted(self, call: ApiRequest, connection: Connection) -> Later | None:
+        fault = self._faults.draw(call) if self._faults is not None else None
+        if fault is not None:
+            return partial(self._guarded, call, connection, partial(self._spoil, fault, call, connection))
+        try:
+            answer = self._router.answer(call)
+        except (FutureVersion, ReviewWanted):
+            return partial(self._guarded, call, connection, partial(self._answer_later, call, connection))
+        if isinstance(answer, Stream) or _is_long(answer, call):
+            return partial(self._guarded, call, connection, partial(self._send_long, connection, answer, call))
+        _send(connection, answer, call)
+        return None
+
+    async def _guarded(self, call: ApiRequest, connection: Connection, answering: Later) -> None:
+        """What has to be waited for; its errors are answers as well."""
+        try:
+            await answering()
+        except fault_injection.Dropped as dropped:
+            connection.close(flush=dropped.flush)
+        except ConnectionError:
+            log.debug("the client is gone: %s", call.path)
+        except Exception as error:
+            _refuse(error, call.path, call, connection)
+
+    async def _answer_later(self, call: ApiRequest, connection: Connection) -> None:
+        await self._send_any(connection, await self._routed(call), call)
+
+    async def _spoil(self, fault: Fault, call: ApiRequest, connection: Connection) -> None:
         await fault_injection.before(fault, call)
         answer = await self._routed(call)
         if isinstance(answer, Stream):
-            return await self._send_stream(request, fault_injection.spoiled(fault, answer))
+            await self._send_long(connection, fault_injection.spoiled(fault, answer), call)
+            return
         await fault_injection.after(fault)
         if fault.kind is FaultKind.TRUNCATED:
             body, content_type = _encoded(answer, call)
-            return await fault_injection.send_half(
-                request, answer.code, {"Content-Type": content_type, **_UNCACHED}, body
-            )
-        return await self._send(request, call, answer)
+            connection.send_half(_head(answer.code, content_type), body)
+            return
+        await self._send_any(connection, answer, call)
 
     async def _routed(self, call: ApiRequest) -> Answer | Stream:
         """The answer; a request for a version that does not exist yet waits a while for it.
@@ -191,65 +207,64 @@ class ApiServer:
         finally:
             call.warnings[:] = call.reviews.warnings
 
-    async def _read(self, request: web.BaseRequest) -> ApiRequest:
-        path, _, query = request.raw_path.partition("?")
-        headers = request.headers
-        call = ApiRequest(
-            method=request.method,
-            path=path,
-            query=parse_query(query) if query else {},
-            accept=headers.get("Accept", ""),
-            content_type=headers.get("Content-Type", ""),
-            user_agent=headers.get("User-Agent", ""),
-        )
-        if request.can_read_body:
-            call.body = await _read_body(request)
-        return call
+    async def _send_any(self, connection: Connection, answer: Answer | Stream, call: ApiRequest) -> None:
+        if isinstance(answer, Stream) or _is_long(answer, call):
+            await self._send_long(connection, answer, call)
+        else:
+            _send(connection, answer, call)
 
-    async def _send(self, request: web.BaseRequest, call: ApiRequest, answer: Answer) -> web.StreamResponse:
-        if answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS and not _wants_yaml(call):
-            response = web.StreamResponse(status=answer.code, headers={"Content-Type": _JSON, **_UNCACHED})
-            await response.prepare(request)
-            for chunk in answer.listing.chunks(_CHUNK_ITEMS):
-                await response.write(chunk)
-            await response.write_eof()
-            return response
-        body, content_type = _encoded(answer, call)
-        headers = CIMultiDict({"Content-Type": content_type, **_UNCACHED, **answer.headers})
-        if call.warnings:
-            _warn(call, headers)
-        return web.Response(body=body, status=answer.code, headers=headers)
+    async def _send_long(self, connection: Connection, answer: Answer | Stream, call: ApiRequest) -> None:
+        """Sends a watch, or a list in parts."""
+        if isinstance(answer, Stream):
+            await self._send_stream(connection, answer)
+            return
+        assert answer.listing is not None
+        connection.begin(_head(answer.code, _JSON))
+        for chunk in answer.listing.chunks(_CHUNK_ITEMS):
+            await connection.write(chunk)
+        connection.end()
 
-    async def _send_stream(self, request: web.BaseRequest, stream: Stream) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": _JSON, **_UNCACHED})
-        response.enable_chunked_encoding()
-        await response.prepare(request)
+    async def _send_stream(self, connection: Connection, stream: Stream) -> None:
+        connection.begin(_head(200, _JSON))
         task = asyncio.current_task()
         assert task is not None
         self.streams.add(task)
         try:
-            await stream.run(response.write)
-            await response.write_eof()
-        except (ClientConnectionError, ConnectionError):
-            # The client is gone.
-            log.debug("watch ended by its client: %s", request.raw_path)
+            await stream.run(connection.write)
+            connection.end()
         finally:
             self.streams.discard(task)
-        return response
 
 
-async def _read_body(request: web.BaseRequest) -> bytes:
-    """The body; raises a Failure as soon as it is over the limit."""
-    if (request.content_length or 0) > MAX_BODY_BYTES:
+def _read(request: Request) -> ApiRequest:
+    if request.too_large:
         raise too_large(MAX_BODY_BYTES)
-    parts: list[bytes] = []
-    length = 0
-    while part := await request.content.readany():
-        parts.append(part)
-        length += len(part)
-        if length > MAX_BODY_BYTES:
-            raise too_large(MAX_BODY_BYTES)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+    path, _, query = request.target.partition("?")
+    headers = request.headers
+    return ApiRequest(
+        method=request.method,
+        path=path,
+        query=parse_query(query) if query else {},
+        accept=headers.get("Accept", ""),
+        content_type=headers.get("Content-Type", ""),
+        user_agent=headers.get("User-Agent", ""),
+        body=request.body,
+    )
+
+
+def _is_long(answer: Answer, call: ApiRequest) -> bool:
+    """Whether it is a list that is sent in parts."""
+    return answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS and not _wants_yaml(call)
+
+
+def _send(connection: Connection, answer: Answer, call: ApiRequest) -> None:
+    body, content_type = _encoded(answer, call)
+    fields: Fields = (*answer.headers.items(), *_warnings(call)) if answer.headers or call.warnings else ()
+    connection.send(_head(answer.code, content_type, fields), body)
+
+
+def _head(code: int, content_type: str, fields: Fields = ()) -> bytes:
+    return head_of(code, (("Content-Type", content_type), *_UNCACHED, *fields))
 
 
 def _encoded(answer: Answer, call: ApiRequest) -> tuple[bytes, str]:
@@ -268,20 +283,27 @@ def _wants_yaml(call: ApiRequest) -> bool:
     return "yaml" in call.accept and call.form.yaml
 
 
-def _warn(call: ApiRequest, headers: CIMultiDict[str]) -> None:
+def _warnings(call: ApiRequest) -> Fields:
     """One header a warning, within the limit; unprintable characters become spaces."""
+    fields: list[tuple[str, str]] = []
     room = _WARNING_CHARS
     for warning in call.warnings:
         room -= len(warning)
         if room < 0:
-            return
+            break
         text = "".join(each if each.isprintable() else " " for each in warning)
         quoted = text.replace("\\", "\\\\").replace('"', '\\"')
-        headers.add("Warning", f'299 - "{quoted}"')
+        fields.append(("Warning", f'299 - "{quoted}"'))
+    return tuple(fields)
 
 
-def _refusal(failure: Failure, call: ApiRequest | None) -> web.Response:
-    headers = CIMultiDict({"Content-Type": _JSON, **_UNCACHED, **failure.headers})
-    if call is not None:
-        _warn(call, headers)
-    return web.Response(body=orjson.dumps(failure.body), status=failure.code, headers=headers)
+def _refuse(error: Exception, path: str, call: ApiRequest | None, connection: Connection) -> None:
+    """Answers with the Status of an error; where the answer has begun, ends the connection."""
+    if not isinstance(error, Failure):
+        log.error("request failed: %s", path, exc_info=error)
+        error = internal(f"{type(error).__name__}: {error}")
+    if connection.begun:
+        connection.close(flush=True)
+        return
+    fields = (*error.headers.items(), *(_warnings(call) if call is not None else ()))
+    connection.send(_head(error.code, _JSON, fields), orjson.dumps(error.body))

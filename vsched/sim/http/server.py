@@ -1,0 +1,65 @@
+"""Listens on an address, and ends what rests for too long."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from vsched.sim.http.connection import Answerer, Connection
+
+IDLE_SECONDS = 180.0
+"""A connection on which nothing has been under way for so long is ended; clients use none that rested so long."""
+_LOOKS = 4
+"""How often that is looked at within this time."""
+_BACKLOG = 1024
+_END_SECONDS = 0.5
+
+
+class HttpServer:
+    """Answers requests from ``start`` to ``close``."""
+
+    def __init__(self, answer: Answerer, most_bytes: int, *, idle_seconds: float = IDLE_SECONDS) -> None:
+        """``most_bytes`` is the longest body of a request."""
+        self._answer = answer
+        self._most_bytes = most_bytes
+        self._idle_seconds = idle_seconds
+        self.connections: set[Connection] = set()
+        """Those that are open."""
+        self.address: tuple[str, int] | None = None
+        self._server: asyncio.Server | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def start(self, host: str, port: int, tls: ssl.SSLContext | None = None) -> tuple[str, int]:
+        """Listens; returns the address. Raises OSError where that is not possible."""
+        server = await asyncio.get_running_loop().create_server(self._connected, host, port, ssl=tls, backlog=_BACKLOG)
+        self._server = server
+        self._look()
+        host, port, *_ = server.sockets[0].getsockname()
+        self.address = host, port
+        return self.address
+
+    async def close(self) -> None:
+        """Stops listening, and ends all connections."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._server is not None:
+            self._server.close()
+        tasks = [found.task for found in self.connections if found.task is not None]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks, timeout=_END_SECONDS)
+        for found in list(self.connections):
+            found.close(flush=False)
+        # The transports tell their protocols in the next turn.
+        await asyncio.sleep(0)
+
+    def _connected(self) -> Connection:
+        return Connection(self._answer, self.connections, self._most_bytes)
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        for found in list(self.connections):
+            if found.resting and found.used < loop.time() - self._idle_seconds:
+                found.close(flush=True)
+        self._timer = loop.call_later(self._idle_seconds / _LOOKS, self._look)
