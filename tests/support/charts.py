@@ -60,6 +60,7 @@ VALUES: dict[str, Obj] = {
         "evictionMode": "delete",
     },
     "vcjobs are reviewed, and nothing else": {"webhook": {"jobs": True}},
+    "beside another scheduler, with a node shard": {"nodeShard": {"mode": "soft", "name": "batch"}},
     "one replica without a lease": {
         "replicas": 1,
         "leaderElection": {"enabled": False},

@@ -230,8 +230,8 @@ class Attempt:
             rows = rows[np.argsort(-ranked[rows], kind="stable")]
         found: list[int] = rows.tolist()
         if len(found) > 1 and self.session.plugins.victim_rules.weighs:
-            return pool.cheapest_first(task.shape, found)
-        return found
+            found = pool.cheapest_first(task.shape, found)
+        return self.session.node_selection.own_first(found)
 
     def _free(self, pool: CandidatePool, task: Task, row: int) -> list[Task] | None:
         """Evict enough candidates from a row to make room for the task; None where that fails.

@@ -95,6 +95,7 @@ class Daemon:
             self.rivals.to_dict,
             self.housekeeping.standing_back,
             self.housekeeping.flows,
+            self.housekeeping.shard,
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
@@ -114,6 +115,7 @@ class Daemon:
             arbiter=self.arbitration.arbiter if self.arbitration is not None else None,
             gates=self.housekeeping.gates,
             provisioning=self.housekeeping.provisioning,
+            node_shards=self.housekeeping.node_shards,
             recorder=self.inspection.recorder,
         )
         self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)

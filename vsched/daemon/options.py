@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.controllers.sharding.nodeshards import ShardingMode
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings
@@ -57,6 +58,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Search for changes that would let waiting jobs start, and show them as advice."""
     arbitrate: bool = False
     """Divide the cluster among namespaces by their Consumers."""
+    sharding_mode: ShardingMode = "none"
+    """What the nodes of the own NodeShard mean: nothing, they come first, or they are the only ones."""
+    sharding_name: str = "volcano"
+    """The name of the own NodeShard."""
     rules: ArbitrationRules = ArbitrationRules()
     """How to arbitrate."""
     policy_file: Path | None = None
@@ -126,6 +131,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return self.schedule and self.history and self.history_period_seconds > 0
 
     @property
+    def masks_nodes(self) -> bool:
+        """Whether NodeShards say which nodes are ours."""
+        return self.schedule and self.sharding_mode != "none"
+
+    @property
     def runs_jobs(self) -> bool:
         """Whether vcjobs are looked after."""
         return self.schedule and self.job_controller
@@ -163,6 +173,8 @@ def check(options: Options) -> None:
             "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
         )
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
+    if not is_name(options.sharding_name):
+        raise BadInput(f"--scheduler-sharding-name: {options.sharding_name!r} is not the name of a NodeShard")
     if options.leader_endpoints:
         leader_service_of(options)
         port_of(options)

@@ -31,6 +31,7 @@ from vsched.mirror.resources import (
     JOB_TEMPLATES,
     LIFECYCLE_GROUP,
     NETWORK_POLICIES,
+    NODE_SHARDS,
     PODGROUPS,
     PODS,
     RESOURCE_CLAIMS,
@@ -129,6 +130,10 @@ def _opens_gates(options: Options) -> bool:
     return options.schedule and options.gate_controller
 
 
+def _masks_nodes(options: Options) -> bool:
+    return options.masks_nodes
+
+
 _QUEUES = "controllers.queue_controller.QueueController"
 _PODGROUPS = "controllers.podgroup_controller"
 _VCJOBS = "controllers.vcjobs"
@@ -205,6 +210,9 @@ REQUESTS: tuple[RequestKind, ...] = (
     *(
         RequestKind(f"{_MAKERS}._write_status", "update", resource.group, f"{resource.plural}/status", _runs_jobs)
         for resource in (VOLCANO_CRON_JOBS, JOB_FLOWS, JOB_TEMPLATES)
+    ),
+    RequestKind(
+        "controllers.sharding.nodeshards.status_write", "patch", NODE_SHARDS.group, "nodeshards/status", _masks_nodes
     ),
     RequestKind("controllers.gates.gate_write", "patch", "", "pods", _opens_gates),
     RequestKind(f"{_PODGROUPS}._deletion", "delete", BATCH_GROUP, "podgroups", _keeps_podgroups),
@@ -321,6 +329,7 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
 def _is_followed(kind: str, use: Use, options: Options) -> bool:
     wanted = {Use.BOTH: True, Use.SCHEDULING: options.schedule, Use.ARBITRATION: options.arbitrate}
     heeded = {"Command": _keeps_queues(options) or _runs_jobs(options)}
+    heeded["NodeShard"] = _masks_nodes(options)
     heeded |= dict.fromkeys((VCJOB, VOLCANO_CRON_JOB, "JobFlow", "JobTemplate"), _runs_jobs(options))
     return wanted[use] and heeded.get(kind, True)
 

@@ -101,6 +101,8 @@ FOLLOWED: dict[str, Followed] = {kind: Followed(RESOURCES[kind], required, use) 
     "CapacityBuffer": Followed(HEEDED["CapacityBuffer"], False, Use.SCHEDULING),
     # The nodes that Karpenter may add: menus of what would start a gang offer them.
     "NodePool": Followed(HEEDED["NodePool"], False, Use.SCHEDULING),
+    # Which nodes are ours, where the flags ask for it.
+    "NodeShard": Followed(HEEDED["NodeShard"], False, Use.SCHEDULING),
 }
 """Every kind that is followed, and where it is."""
 

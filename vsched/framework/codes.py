@@ -63,6 +63,8 @@ class Code(StrEnum):
     """Measured usage is above the threshold."""
     NODE_GROUP = "NodeGroup"
     """The queue may not use the node group, or has reached its limit there."""
+    SHARD = "Shard"
+    """The nodes belong to another shard of the cluster."""
     TIME_WINDOW = "TimeWindow"
     """The nodes are open only at other times, or only to other pods."""
     CLAIM = "Claim"

@@ -24,6 +24,7 @@ from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.booked import BookedRoom
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import LimitsOf
+from vsched.framework.nodes.masks import shards_of
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import obstacle
@@ -140,6 +141,7 @@ class Session:
             trace.checkpoint,
             self.claims,
             [keeper for keeper in (self.kept, self.booked) if keeper is not None],
+            shards_of(snapshot.masks, self.nodes.statics),
         )
         self.alike = AlikeJobs(
             self.node_selection.reads_labels,

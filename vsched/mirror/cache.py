@@ -7,7 +7,7 @@ Objects may arrive in any order, twice or late; the result is the same as from a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from vsched.mirror import wire
@@ -25,6 +25,7 @@ from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.deviceshare.divisions import Divisions
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.pools import NodePool
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Reading
@@ -183,6 +184,12 @@ class Cache(ObjectIntake):
         """Set Karpenter's NodePools, for snapshots from now on."""
         self._node_pools = found
 
+    def mask(self, masks: Sequence[NodeMask]) -> None:
+        """Set which nodes are ours, for snapshots from now on."""
+        if tuple(masks) != tuple(self._masks):
+            self._masks = tuple(masks)
+            self.on_change()
+
     def settle(self, report: CycleReport) -> None:
         """Make the decisions of a cycle true, for what-if simulations, which have no watch."""
         self._budgets.settle(*self._pods.settle(report, self._decided_at))
@@ -269,6 +276,7 @@ class Cache(ObjectIntake):
             topology=self.topology.publish(),
             zones=self._zones.publish(),
             device_shares=self._device_shares.publish(),
+            masks=self._masks,
         )
 
     def arbitration(self) -> Arbitration:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from vsched.errors import UNUSABLE, BadObject, NoColumn
 from vsched.mirror import wire
@@ -47,6 +47,7 @@ from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue, native_key
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.pools import NodePool
 from vsched.model.pods.selections import Selections
 from vsched.model.pods.shape import Selector
@@ -112,6 +113,7 @@ class ObjectIntake(WatchHandler):
         self._advice: Mapping[str, Advice] = {}
         self._provisioning: Mapping[str, Provisioning] | None = None
         self._node_pools: Mapping[str, NodePool] = {}
+        self._masks: Sequence[NodeMask] = ()
         self.refused = RefusedBindings()
         self.on_arrival: Handlers[str] = Handlers()
         """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""

@@ -54,6 +54,7 @@ NODE_POOLS = ApiResource("karpenter.sh", "v1", "nodepools", namespaced=False)
 CAPACITY_BUFFERS = ApiResource(AUTOSCALING_GROUP, "v1beta1", "capacitybuffers")
 POD_TEMPLATES = _CORE("podtemplates")
 
+NODE_SHARDS = ApiResource("shard.volcano.sh", "v1alpha1", "nodeshards", namespaced=False)
 HYPERNODES = ApiResource(TOPOLOGY_GROUP, "v1alpha1", "hypernodes", namespaced=False)
 
 RESOURCES: dict[str, ApiResource] = {
@@ -104,6 +105,7 @@ HEEDED: dict[str, ApiResource] = {
     "ProvisioningRequest": PROVISIONING_REQUESTS,
     "CapacityBuffer": CAPACITY_BUFFERS,
     "NodePool": NODE_POOLS,
+    "NodeShard": NODE_SHARDS,
 }
 """By kind: what controllers follow, and the mirror does not keep."""
 
@@ -124,6 +126,7 @@ SELDOM_SERVED = frozenset(
         "ProvisioningRequest",
         "CapacityBuffer",
         "NodePool",
+        "NodeShard",
     }
 )
 """The kinds that a cluster need not serve. Where it does not, there are none of them: nothing is missing, and nobody

@@ -21,6 +21,7 @@ from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import Run, RunClass
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.pools import NodePool
 from vsched.model.nodes.table import NodeTable
 from vsched.model.nodes.zones import NO_ZONES, ZoneCatalogue
@@ -144,6 +145,8 @@ class Snapshot:
     """NUMA zones of nodes."""
     device_shares: DeviceShareCatalogue = NO_SHARED_DEVICES
     """Devices of nodes that pods use whole or in parts."""
+    masks: Sequence[NodeMask] = ()
+    """Which nodes are ours, where several schedulers share the cluster; every mask counts."""
 
 
 def asked_jobs(snapshot: Snapshot) -> Iterator[tuple[Job, list[Task]]]:

@@ -143,7 +143,7 @@ def test_flags_of_a_container(container: Obj, flags: list[tuple[str, str]]) -> N
         ("plugins-dir", "/plugins", Verdict.MISSING),
         ("node-selector", "a:b", Verdict.MISSING),
         ("scheduler-sharding-mode", "none", Verdict.WORKS),
-        ("scheduler-sharding-mode", "hard", Verdict.MISSING),
+        ("scheduler-sharding-mode", "hard", Verdict.WORKS),
         ("percentage-nodes-to-find", "10", Verdict.DIFFERS),
         ("leader-elect-lease-duration", "15s", Verdict.WORKS),
         ("feature-gates", "SchedulingGatesQueueAdmission=true", Verdict.WORKS),

@@ -34,6 +34,7 @@ from vsched.model.history.records import NO_HISTORY
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.provisioning import Provisioning
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.pools import NodePool, Requirement
 from vsched.model.nodes.table import Taint
 from vsched.model.plan import CycleReport, Unschedulable
@@ -106,6 +107,7 @@ def rich() -> Snapshot:
         foreign={"x/train": "2 of its pods are for scheduler other"},
         claims=catalogue([holder, stranger]),
         topology=TOPOLOGY,
+        masks=[NodeMask(("n1", "n2"), True, "ours"), NodeMask(("n2",), False)],
     )
 
 

@@ -34,6 +34,7 @@ async def test_batch_kinds_are_there_from_the_start(api: Api) -> None:
         "jobs.batch.volcano.sh",
         "jobtemplates.flow.volcano.sh",
         "noderesourcetopologies.topology.node.k8s.io",
+        "nodeshards.shard.volcano.sh",
         "numatopologies.nodeinfo.volcano.sh",
         "podgroups.scheduling.volcano.sh",
         "provisioningrequests.autoscaling.x-k8s.io",

@@ -133,6 +133,13 @@ flag = flags_of(Options)
     "--history-from-prometheus",
     "where there is no such ConfigMap, work out what queues held in the past week from the policy's Prometheus",
 )
+@flag(
+    "--scheduler-sharding-mode",
+    "what the NodeShard of our name means: none of its nodes matter, they come first (soft), or they are the only "
+    "ones (hard)",
+    "sharding_mode",
+)
+@flag("--scheduler-sharding-name", "the name of our NodeShard", "sharding_name")
 @flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and take back what is overused")
 @click.option(
     "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"

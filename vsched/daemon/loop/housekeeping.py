@@ -9,6 +9,7 @@ from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.queue_controller import QueueController
+from vsched.controllers.sharding.nodeshards import NodeShards
 from vsched.controllers.vcjobs.controller import JobController, JobControllerSettings
 from vsched.controllers.vcjobs.rivals import RivalSettings
 from vsched.daemon.loop.job_reviews import JobReviews
@@ -59,6 +60,10 @@ class Housekeeping:
                 worry,
                 base.clock,
             )
+        self.node_shards: NodeShards | None = None
+        if options.masks_nodes:
+            mode, name = options.sharding_mode, options.sharding_name
+            self.node_shards = NodeShards(mode, name, writer, base.cache.mask, worry, base.clock)
         if options.schedule and options.gate_controller:
             self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)
 
@@ -66,12 +71,15 @@ class Housekeeping:
         """The mirror is complete."""
         if self.queues is not None:
             self.queues.mirror_complete()
+        if self.node_shards is not None:
+            self.node_shards.settled()
 
     @property
     def sinks(self) -> Mapping[str, PartsSink[wire.Object]]:
         """The receivers of watched objects besides the mirror, by kind."""
         sinks: dict[str, PartsSink[wire.Object]] = {}
-        for controller in (self.queues, self.podgroups, self.jobs, self.makers, self.provisioning):
+        others = (self.makers, self.provisioning, self.node_shards)
+        for controller in (self.queues, self.podgroups, self.jobs, *others):
             if controller is not None:
                 for kind, sink in controller.sinks.items():
                     sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
@@ -85,6 +93,10 @@ class Housekeeping:
     def flows(self) -> Mapping[str, object]:
         """For ``/readyz``: the CronJobs and JobFlows of Volcano; empty where there are none."""
         return {} if self.makers is None else self.makers.shown()
+
+    def shard(self) -> Mapping[str, object]:
+        """For ``/readyz``: the own NodeShard; empty where it does not matter."""
+        return {} if self.node_shards is None else self.node_shards.to_dict()
 
     def job_reviews(self, ready: Callable[[], str]) -> JobReviews | None:
         """What webhooks are told of vcjobs, as far as ``ready`` finds no obstacle; None where nobody runs them."""
@@ -114,4 +126,7 @@ class Housekeeping:
         if self.provisioning is not None:
             what = "asks for nodes by ProvisioningRequests, where the policy says so"
             tasks.append(LongLived("provisioning", self.provisioning.run, what, acts=True))
+        if self.node_shards is not None:
+            what = "says on our NodeShard which nodes are in use"
+            tasks.append(LongLived("node shard", self.node_shards.run, what, acts=True))
         return tuple(tasks)

@@ -13,6 +13,7 @@ from typing import Protocol
 from vsched.clock import Clock
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.provisioning.controller import ProvisioningController
+from vsched.controllers.sharding.nodeshards import NodeShards
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
@@ -83,6 +84,8 @@ class SessionParts:
     """None where this daemon opens no scheduling gates."""
     provisioning: ProvisioningController | None = None
     """None where this daemon asks for no nodes."""
+    node_shards: NodeShards | None = None
+    """None where NodeShards do not matter."""
     recorder: CycleRecorder | None = None
     """None without recordings."""
 
@@ -164,6 +167,8 @@ class Loop:
             parts.gates.submit(report.ungated)
         if parts.provisioning is not None:
             parts.provisioning.submit(snapshot, report)
+        if parts.node_shards is not None:
+            parts.node_shards.submit(snapshot)
         parts.writeback.submit(report, snapshot)
         ended = time.perf_counter()
         parts.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))

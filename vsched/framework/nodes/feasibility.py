@@ -113,9 +113,16 @@ class FeasibilityCache:
     """The ``ShapeNodes`` of one session's node table."""
 
     def __init__(
-        self, nodes: NodeTable, journal: list[int], node_plugins: NodePlugins, queue_of: Callable[[Task], str]
+        self,
+        nodes: NodeTable,
+        journal: list[int],
+        node_plugins: NodePlugins,
+        queue_of: Callable[[Task], str],
+        always: Sequence[Check] = (),
     ) -> None:
+        """``always`` are checks that hold for every task."""
         self._nodes = nodes
+        self._always = always
         # Views on the arrays: an element read through one costs a third of numpy's own indexing.
         self._idle = nodes.idle.data
         self._leaving = nodes.releasing.data
@@ -235,7 +242,7 @@ class FeasibilityCache:
 
     def _begin(self, task: Task, task_class: Hashable) -> ShapeNodes:
         shape, nodes = task.shape, self._nodes
-        checks = [check for one in self._filters for check in one.static_checks(shape, nodes)]
+        checks = [*self._always, *(check for one in self._filters for check in one.static_checks(shape, nodes))]
         dynamic = any(
             one.is_dynamic(shape, self._one_class(task_class, position)) for position, one in enumerate(self._filters)
         )

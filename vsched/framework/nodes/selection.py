@@ -15,6 +15,7 @@ import numpy as np
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
 from vsched.framework.nodes.keeping import KeepsRoom
+from vsched.framework.nodes.masks import ONE_SHARD, Shards
 from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.rooms import rooms_of
 from vsched.framework.nodes.why import (
@@ -56,6 +57,7 @@ class NodeSelection:
         checkpoint: Callable[[], None] = lambda: None,
         claims: Claims | None = None,
         keepers: Sequence[KeepsRoom] = (),
+        shards: Shards = ONE_SHARD,
     ) -> None:
         self._nodes = nodes
         self._keepers = keepers
@@ -63,7 +65,8 @@ class NodeSelection:
         self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
         self._journal = journal
-        self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of)
+        self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of, shards.checks)
+        self._first = shards.first
         self._looks = 0
         self._only: Restriction | None = None
         self.is_short = False
@@ -188,6 +191,12 @@ class NodeSelection:
         fit = self._fits.current(task)
         ranked = self._restricted(np.where(candidates, self._fits.scores(fit), -np.inf))
         return _with_claims(self._fits.with_relative(fit, task, ranked), self._claims_of(task))
+
+    def own_first(self, rows: list[int]) -> list[int]:
+        """The rows in this order, but those of our own nodes before all others."""
+        if self._first is None:
+            return rows
+        return sorted(rows, key=lambda row: not self._first[row])  # type: ignore[index]  # not None, as above
 
     def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
@@ -314,9 +323,25 @@ class NodeSelection:
         *,
         later: bool,
     ) -> int:
-        """The first row with the highest score; -1 where no row is a candidate."""
+        """The first row with the highest score, among our own nodes where one is a candidate; -1 where no row is."""
         if not len(ranked):
             return -1
+        if self._first is not None:
+            row = self._best_of(fit, task, ranked, [*masks, self._first], claims, later=later)
+            if row >= 0:
+                return row
+        return self._best_of(fit, task, ranked, masks, claims, later=later)
+
+    def _best_of(
+        self,
+        fit: ShapeNodes,
+        task: Task,
+        ranked: Floats,
+        masks: Sequence[Mask],
+        claims: TaskClaims | None,
+        *,
+        later: bool,
+    ) -> int:
         if self._only is not None:
             if claims is None and not self._fits.is_relative(fit, task):
                 return self._only.best(ranked, masks)

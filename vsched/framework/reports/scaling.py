@@ -41,6 +41,7 @@ NODES_HELP = QUEUE_CODES | {
     Code.SPREAD,
     Code.USAGE,
     Code.NODE_GROUP,
+    Code.SHARD,
     Code.TIME_WINDOW,
     Code.VOLUMES,
     Code.DEVICES,

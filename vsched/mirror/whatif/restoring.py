@@ -68,6 +68,7 @@ class RestoredMirror(PaperMirror):
         self.advise(snapshot.advice)
         self.provision(snapshot.provisioning)
         self.offer(snapshot.node_pools)
+        self.mask(snapshot.masks)
         if not snapshot.history.is_empty:
             total = dict(enumerate(snapshot.total))
             self.history.adopt(snapshot.history, snapshot.axis, total)

@@ -37,6 +37,7 @@ from vsched.mirror.wire.objects import (
     WorkloadObject,
 )
 from vsched.mirror.wire.pods import Pod
+from vsched.mirror.wire.shards import NodeShard
 from vsched.mirror.wire.topology import HyperNode
 from vsched.mirror.wire.volumes import (
     CSIDriver,
@@ -82,6 +83,7 @@ __all__ = [
     "Node",
     "NodePool",
     "NodeResourceTopology",
+    "NodeShard",
     "Numatopology",
     "Object",
     "OwnerReference",
@@ -171,6 +173,7 @@ Object = (
     | ProvisioningRequest
     | CapacityBuffer
     | NodePool
+    | NodeShard
     | Eviction
     | NativePodGroup
     | CompositePodGroup
@@ -207,6 +210,7 @@ HEEDED: dict[str, type[Wire]] = {
     "ProvisioningRequest": ProvisioningRequest,
     "CapacityBuffer": CapacityBuffer,
     "NodePool": NodePool,
+    "NodeShard": NodeShard,
 }
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 

@@ -14,6 +14,7 @@ from vsched.model.history.records import Holder, UsageHistory
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import runs_of
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
 from vsched.model.pods.selections import Selections
@@ -51,6 +52,7 @@ OWN = (
     "topology",
     "zones",
     "device_shares",
+    "masks",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 
@@ -97,8 +99,13 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "topology": renamed_topology(renaming, snapshot.topology),
         "zones": renamed_zones(renaming, snapshot.zones),
         "device_shares": renamed_devices(renaming, snapshot.device_shares),
+        "masks": tuple(_mask(renaming, mask) for mask in snapshot.masks),
     }
     return replace(snapshot, **made)
+
+
+def _mask(renaming: Renaming, mask: NodeMask) -> NodeMask:
+    return NodeMask(tuple(sorted(node(renaming, one) for one in mask.nodes)), mask.hard, name(renaming, mask.name))
 
 
 def _provisioning(renaming: Renaming, snapshot: Snapshot) -> dict[str, Provisioning] | None:

@@ -28,6 +28,7 @@ class Health:
         rivals: Callable[[], Mapping[str, object]] = dict,
         vcjobs: Callable[[], Mapping[str, object]] = dict,
         flows: Callable[[], Mapping[str, object]] = dict,
+        shard: Callable[[], Mapping[str, object]] = dict,
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -37,9 +38,7 @@ class Health:
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
         self._role = role
-        self._rivals = rivals
-        self._vcjobs = vcjobs
-        self._flows = flows
+        self._more = {"rivals": rivals, "vcjobs": vcjobs, "flows": flows, "nodeShard": shard}
 
     def turned(self) -> None:
         """The loop has turned: it waits for the next session or has just finished one."""
@@ -56,13 +55,14 @@ class Health:
         ``role`` is that of this process: ``leader`` acts, any other only watches. ``absent`` has optional kinds that
         cannot be listed, with the reason. ``usage`` has the state of its source, if usage is collected. ``rivals`` is
         there while another scheduler binds pods of ours, and ``vcjobs`` while they are left to Volcano's controllers.
-        ``flows`` has counts of Volcano's CronJobs and JobFlows, if there are any.
+        ``flows`` has counts of Volcano's CronJobs and JobFlows, if there are any. ``nodeShard`` says how many nodes are
+        ours, where a NodeShard says so.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
         usage = self._usage()
         more = {"usage": dict(usage)} if usage else {}
-        for name, said in (("rivals", self._rivals()), ("vcjobs", self._vcjobs()), ("flows", self._flows())):
-            if said:
+        for name, say in self._more.items():
+            if said := say():
                 more[name] = dict(said)
         return HealthCheck(ok, {"role": self._role(), "synced": synced, "absent": absent, **more})

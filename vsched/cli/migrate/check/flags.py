@@ -92,9 +92,6 @@ _BY_VALUE: dict[str, Callable[[str], Answer]] = {
         "", (_WORKS, ""), (_MISSING, "plugins in Go cannot be loaded; those of vsched are Python packages")
     ),
     "priority-class": _unless("true", (_WORKS, ""), (_DIFFERS, "priorities always count")),
-    "scheduler-sharding-mode": _unless(
-        "none", (_WORKS, ""), (_MISSING, "there are no shards: one replica places all pods, the others stand by")
-    ),
 }
 _CONNECTION = (_WORKS, "vsched has a connection and certificates of its own (tls of the chart)")
 _LOG = (_WORKS, "logLevel of the chart")
@@ -118,7 +115,9 @@ _FLAGS: dict[str, Answer] = {
     "cache-dumper": (_DIFFERS, "vsched dump instead of a signal"),
     "cache-dump-dir": (_DIFFERS, "vsched dump instead of a signal"),
     **dict.fromkeys(("node-worker-threads", "gate-removal-worker-num", "resync-period"), _NOT_NEEDED),
-    **dict.fromkeys(("resource-sync-timeout", "scheduler-sharding-name"), _NOT_NEEDED),
+    "resource-sync-timeout": _NOT_NEEDED,
+    "scheduler-sharding-mode": (_WORKS, "nodeShard.mode of the chart"),
+    "scheduler-sharding-name": (_WORKS, "nodeShard.name of the chart"),
     **dict.fromkeys(("master", "kubeconfig", "ca-cert-file", "tls-cert-file", "tls-private-key-file"), _CONNECTION),
     **dict.fromkeys(("v", "logtostderr", "alsologtostderr", "stderrthreshold", "log-flush-frequency"), _LOG),
 }

@@ -37,7 +37,7 @@ OTHERS: dict[str, str] = {
 MADE_FOR_SCHEDULERS: dict[str, tuple[Verdict, str]] = {
     "HyperNode": (Verdict.WORKS, ""),
     "Numatopology": (Verdict.DIFFERS, POINTS["numa-aware"]),
-    "NodeShard": (Verdict.MISSING, "there are no shards: one replica places all pods"),
+    "NodeShard": (Verdict.WORKS, "where nodeShard.mode of the chart is soft or hard"),
 }
 """Kinds that Volcano's scheduler reads."""
 

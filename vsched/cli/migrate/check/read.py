@@ -14,6 +14,7 @@ from vsched.mirror.resources import (
     CONFIG_MAPS,
     JOB_FLOWS,
     JOB_TEMPLATES,
+    NODE_SHARDS,
     NODES,
     PODGROUPS,
     PODS,
@@ -46,7 +47,7 @@ IN_CLUSTER: dict[str, ApiResource] = {
     "HyperJob": ApiResource("training.volcano.sh", "v1alpha1", "hyperjobs"),
     "HyperNode": RESOURCES["HyperNode"],
     "Numatopology": RESOURCES["Numatopology"],
-    "NodeShard": ApiResource("shard.volcano.sh", "v1alpha1", "nodeshards", namespaced=False),
+    "NodeShard": NODE_SHARDS,
 }
 """Kinds of which all objects are read."""
 PAGE = 500

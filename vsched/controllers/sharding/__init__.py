@@ -1,0 +1,1 @@
+"""Node shards: which nodes are ours where Volcano's sharding controller divides them among schedulers."""

@@ -1,0 +1,42 @@
+"""What masks of nodes mean for the choice of nodes: some are ruled out, and some are tried before all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vsched.framework.codes import Code
+from vsched.framework.points.nodes import Check
+from vsched.model.nodes.masks import NodeMask, rows_of
+from vsched.model.nodes.table import Mask, NodeStatics
+
+OTHERS = "node(s) belonged to another shard"
+
+
+class Shards(NamedTuple):
+    """The masks of a session, by rows of its nodes."""
+
+    checks: Sequence[Check] = ()
+    """What rules nodes out, for every task."""
+    first: Mask | None = None
+    """bool[nodes]: the nodes that are tried before all others; None where there are no such nodes."""
+
+
+ONE_SHARD = Shards()
+"""All nodes are ours."""
+
+
+def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> Shards:
+    """The masks by rows; no check where it would rule out nothing."""
+    if not masks:
+        return ONE_SHARD
+    hard: Mask | None = None
+    soft: Mask | None = None
+    for mask in masks:
+        rows = rows_of(mask, statics)
+        if mask.hard:
+            hard = rows if hard is None else hard & rows
+        else:
+            soft = rows if soft is None else soft & rows
+    checks = () if hard is None or hard.all() else (Check(OTHERS, hard, code=Code.SHARD),)
+    return Shards(checks, None if soft is None or soft.all() or not soft.any() else soft)
