@@ -20,6 +20,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
 from vsched.lab.bench.claims import compare, measure_plain
+from vsched.lab.bench.grow.options import GROW_EPILOG, Sizes, grow_from, one_size, out_option
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.suite import measure_suite
@@ -32,7 +33,8 @@ from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.installed import registry
 
-EPILOG = """\b
+EPILOG = (
+    """\b
 Examples:
   vsched bench
   vsched bench --pods 10000 --gang 1 --shapes 10000
@@ -82,7 +84,10 @@ templates beside it, and prints pods/s of cycle time beside each threshold:
   vsched bench --suite misc/performance-config.yaml --workload 'SchedulingBasic/5000*'
 Without --config, the policy does what kube-scheduler does by default: its filters and
 scores, pods by priority, and preempt. What is left out is said with its reason.
+
 """
+    + GROW_EPILOG
+)
 REPEATS = 30
 TAKING_LABELS = {
     "taking back, in vain": "verdict",
@@ -197,8 +202,8 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 
 
 @click.command("bench", epilog=EPILOG, context_settings={"show_default": True})
-@click.option("--nodes", type=click.IntRange(1, 100_000), default=5000)
-@click.option("--pods", type=click.IntRange(0, 1_000_000), default=50_000, help="Pods to place.")
+@click.option("--nodes", type=Sizes(1, 100_000), default=5000)
+@click.option("--pods", type=Sizes(0, 1_000_000), default=50_000, help="Pods to place.")
 @click.option("--gang", type=click.IntRange(1, 10_000), default=20, help="Pods in a gang.")
 @click.option("--shapes", type=click.IntRange(1, 1_000_000), default=20, help="Different requests.")
 @click.option("--queues", type=click.IntRange(1, 10_000), default=10)
@@ -228,6 +233,8 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--workload", "workloads", metavar="PATTERN", multiple=True, help="With --suite: these workloads only.")
 @click.option("--label", "labels", metavar="LABEL", multiple=True, help="With --suite: workloads with this label only.")
 @click.option("--live", is_flag=True, help="With --suite: over HTTP, with an embedded cluster and a daemon.")
+@click.option("--grow", is_flag=True, help="Measure how time and memory grow with --nodes and running --pods (below).")
+@out_option
 @seed_option
 @json_option
 @click.pass_context
@@ -241,10 +248,18 @@ def command(
     workloads: tuple[str, ...],
     labels: tuple[str, ...],
     live: bool,
+    grow: bool,
+    out: Path | None,
     as_json: bool,
     **numbers: Any,
 ) -> None:
     """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
+    if grow:
+        grow_from(context, out, as_json=as_json)
+        return
+    if out is not None:
+        raise click.UsageError("--out is a folder for what --grow measures (expected --grow)")
+    numbers |= {name: one_size(name, numbers[name]) for name in ("nodes", "pods")}
     if suites:
         _refuse_others(context)
         measure_suite(suites, workloads, labels, config, live=live, as_json=as_json)

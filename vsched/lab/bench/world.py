@@ -11,6 +11,7 @@ import msgspec
 import orjson
 
 from vsched.lab.bench.claims import Made, devices_a_node, node_objects, pod_objects, shared_objects, use_claims
+from vsched.lab.bench.queue_trees import QueueTree
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 
@@ -58,8 +59,11 @@ class MirrorFeeder:
         self._feed("Node", (self._node(number) for number in range(world.nodes)))
         self._feed("HyperNode", self._hypernodes())
         self._feed_claims()
-        self._feed("Queue", self._branches())
-        self._feed("Queue", (self._queue(number) for number in range(world.queues)))
+        tree = QueueTree(
+            world.queues, world.queue_levels, world.nodes * NODE_CPU * 1000, world.nodes * NODE_MEMORY_GIB * 1024
+        )
+        self._feed("Queue", tree.branches())
+        self._feed("Queue", tree.leaves())
         self.add_gangs(world.running, running=True)
         self.add_gangs(world.pods)
         self._add_nominated()
@@ -136,37 +140,6 @@ class MirrorFeeder:
                 selectors = [{"type": kind, "selector": {"exactMatch": {"name": member}}} for member in members]
                 yield {"metadata": {"name": name, "uid": name}, "spec": {"tier": tier, "members": selectors}}
             below = list(made)
-
-    def _queue(self, number: int) -> dict[str, Any]:
-        name, world = f"queue-{number}", self.world
-        spec: dict[str, Any] = {"weight": 1 + number % 3}
-        if world.queue_levels > 1:
-            spec |= {"parent": self._branch(world.queue_levels - 1, number), "deserved": self._deserved(1)}
-        return {"metadata": {"name": name, "uid": name}, "spec": spec}
-
-    def _branches(self) -> Iterator[dict[str, Any]]:
-        """The parent queues, from the top down, with about as many children each."""
-        world = self.world
-        for depth in range(1, world.queue_levels):
-            leaves: dict[str, list[int]] = {}
-            for number in range(world.queues):
-                leaves.setdefault(self._branch(depth, number), []).append(number)
-            for name, below in leaves.items():
-                spec: dict[str, Any] = {"deserved": self._deserved(len(below))}
-                if depth > 1:
-                    spec["parent"] = self._branch(depth - 1, below[0])
-                yield {"metadata": {"name": name, "uid": name}, "spec": spec}
-
-    def _branch(self, depth: int, number: int) -> str:
-        """The queue of this depth (1 at the top) above a leaf."""
-        width = ceil(self.world.queues ** (1 / self.world.queue_levels))
-        return f"branch-{depth}-{number // width ** (self.world.queue_levels - depth)}"
-
-    def _deserved(self, leaves: int) -> dict[str, str]:
-        """An equal part of the cluster for each leaf."""
-        nodes, queues = self.world.nodes, self.world.queues
-        millis, mib = nodes * NODE_CPU * 1000 // queues, nodes * NODE_MEMORY_GIB * 1024 // queues
-        return {"cpu": f"{millis * leaves}m", "memory": f"{mib * leaves}Mi"}
 
     def _add_nominated(self) -> None:
         """Create the pods that have a nominated node."""

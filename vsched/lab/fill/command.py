@@ -84,7 +84,7 @@ def fill_test(
     draws = out is not None if plots is None else plots
     if draws:
         # Checked now, not after minutes.
-        from vsched.lab.trace.plots import check_installed
+        from vsched.lab.charts import check_installed
 
         check_installed()
     trace = read_asking(request.nodes, request.pods)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vsched.lab.charts import COLOURS, DASHES, legend, titled_figure
 from vsched.lab.fill.view import title_of
-from vsched.lab.trace.plots import COLOURS, DASHES, legend, titled_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -148,7 +148,7 @@ def replay_trace(
         load_file(policy, registry())
     if plots:
         # Checked now, not after minutes.
-        from vsched.lab.trace.plots import check_installed
+        from vsched.lab.charts import check_installed
 
         check_installed()
     prepared, facts = prepare(request)

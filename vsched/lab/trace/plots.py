@@ -1,48 +1,21 @@
-"""Charts that compare replays: utilisation, fairness and fragments over time, work lost, waits by size, and shares.
-
-The colours are those of Okabe and Ito, which colour-blind people can tell apart; lines also differ in their dashes.
-matplotlib is imported only when something is drawn.
-"""
+"""Charts that compare replays: utilisation, fairness and fragments over time, work lost, waits by size, and shares."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from importlib.util import find_spec
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vsched.errors import BadInput
+from vsched.lab.charts import COLOURS, DASHES, INCHES, INK, PAPER, legend, titled_figure
 from vsched.lab.trace.view import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Document = dict[str, Any]
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-DASHES = ("-", "--", ":", "-.")
 HATCHES = ("", "///", "...", "xxx")
 OTHERS = "#bbbbb6"
-PAPER, INK, FAINT = "#fcfcfa", "#222222", "#d8d8d4"
-STYLE: Any = {
-    "font.size": 10,
-    "axes.edgecolor": INK,
-    "axes.grid": True,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlelocation": "left",
-    "axes.titleweight": "bold",
-    "axes.axisbelow": True,
-    "grid.color": FAINT,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-    "savefig.facecolor": PAPER,
-    # So equal documents give equal files.
-    "svg.hashsalt": "vsched",
-}
-INCHES, DOTS_AN_INCH = (11.5, 7.6), 110
 TIMES = ((2 * 86_400, 86_400, "days"), (2 * 3_600, 3_600, "hours"), (0, 60, "minutes"))
 """For charts from so many seconds on: the seconds of a unit, and its name."""
 PANELS = {
@@ -52,12 +25,6 @@ PANELS = {
     "fairness_of_a_week": ("Fairness among queues over the last week", "Jain's index"),
 }
 WAITED = ((60, "1 min"), (600, "10 min"), (3_600, "1 h"), (36_000, "10 h"), (864_000, "10 d"), (8_640_000, "100 d"))
-
-
-def check_installed() -> None:
-    """Raise BadInput where matplotlib is not installed."""
-    if find_spec("matplotlib") is None:
-        raise BadInput("--plots: matplotlib is not installed (expected pip install 'vsched[plots]', or --no-plots)")
 
 
 def draw(document: Document, path: Path) -> None:
@@ -100,26 +67,6 @@ def largest_queues(policies: Sequence[Document]) -> list[str]:
         for name, lines in policy["shares"].items():
             used[name] = used.get(name, 0.0) + sum(lines["used"])
     return sorted(used, key=lambda name: (-used[name], name))[: len(COLOURS)]
-
-
-@contextmanager
-def titled_figure(title: str, path: Path, inches: tuple[float, float] = INCHES) -> Iterator[Figure]:
-    """A figure with a title, which is written to a file at the end; a line of the title ends with ``; ``."""
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=inches, layout="constrained")
-        yield figure
-        figure.suptitle(title.replace("; ", "\n"), x=0.01, ha="left", fontsize=10, color=INK)
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        figure.savefig(path, dpi=DOTS_AN_INCH, metadata=metadata)
-
-
-def legend(figure: Figure, axes: Axes) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    columns = len(labels) if len(labels) <= 4 else 3
-    figure.legend(handles, labels, loc="outside upper right", ncols=columns, frameon=False)
 
 
 def _stacked(axes: Axes, policy: Document, queues: Sequence[str]) -> None:

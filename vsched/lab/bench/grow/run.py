@@ -1,0 +1,96 @@
+"""Runs the points of ``vsched bench --grow``, one process after another, and prints and writes what they say."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+import orjson
+
+from vsched.errors import BadInput, Unavailable
+from vsched.lab.bench.grow.objects import Cluster, room
+from vsched.lab.bench.grow.point import Point
+from vsched.lab.bench.grow.view import as_line, as_tables
+from vsched.lab.bench.report import print_result
+from vsched.settings import load_file
+from vsched.settings.installed import registry
+
+Document = dict[str, Any]
+
+
+class Growth(NamedTuple):
+    """The arguments of the command."""
+
+    nodes: tuple[int, ...]
+    pods: tuple[int, ...]
+    queues: int
+    namespaces: int
+    gang: int
+    config: str
+    out: Path | None
+    draws: bool
+
+    def points(self) -> list[Point]:
+        """Every number of nodes with every number of pods that has room there; the smallest first."""
+        made = [
+            Cluster(nodes=nodes, pods=pods, queues=self.queues, namespaces=self.namespaces, gang=self.gang)
+            for nodes in sorted(set(self.nodes))
+            for pods in sorted(set(self.pods))
+            if pods <= room(nodes)
+        ]
+        return [Point(cluster=cluster, config=self.config) for cluster in made]
+
+
+def measure_growth(growth: Growth, *, as_json: bool) -> None:
+    """Measure all points, print them, and write them into a folder where there is one."""
+    points = growth.points()
+    if not points:
+        raise BadInput(f"--pods: {min(growth.pods):,} (expected {room(max(growth.nodes)):,} or fewer on these nodes)")
+    if growth.config:
+        load_file(growth.config, registry())  # to refuse it before anything is measured
+    if growth.out is not None:
+        _prepare(growth.out)
+    document = {"points": [_measured(point, at, len(points)) for at, point in enumerate(points)]}
+    if growth.out is not None:
+        _write(growth.out, document, growth.draws)
+    print_result(document, as_json, lambda found: as_tables(found["points"]))
+
+
+def _measured(point: Point, at: int, count: int) -> Document:
+    """The figures of a point, from a process of its own: memory that once was used is not given back."""
+    cluster = point.cluster
+    click.echo(f"{at + 1}/{count} {cluster.nodes:,} nodes, {cluster.pods:,} pods …", err=True)
+    command = [sys.executable, "-m", "vsched.lab.bench.grow.point", msgspec.json.encode(point).decode()]
+    ended = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    if ended.returncode:
+        killed = ", which may mean that memory ran out" if ended.returncode == -9 else ""
+        raise Unavailable(
+            f"{cluster.nodes:,} nodes, {cluster.pods:,} pods: the process ended with code {ended.returncode}{killed}"
+        )
+    found: Document = orjson.loads(ended.stdout)
+    click.echo(f"    {as_line(found)}", err=True)
+    return found
+
+
+def _prepare(out: Path) -> None:
+    """Fail early where nothing could be written in the end."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out: {out}: cannot be made: {error.strerror}") from None
+
+
+def _write(out: Path, document: Document, draws: bool) -> None:
+    try:
+        (out / "growth.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+        if draws:
+            from vsched.lab.bench.grow.plots import draw
+
+            for suffix in ("png", "svg"):
+                draw(document["points"], out / f"growth.{suffix}")
+    except OSError as error:
+        raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
