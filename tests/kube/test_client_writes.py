@@ -9,7 +9,7 @@ import orjson
 import pytest
 import trustme
 
-from tests.kube.http.raw_server import Asked, RawServer, ok, tls_of
+from tests.support.raw_server import Asked, RawServer, ok, tls_of
 from vsched.errors import BadInput, Unavailable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders, Headers, bearer

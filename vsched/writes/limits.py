@@ -42,12 +42,17 @@ class TokenBucket:
         self._tokens -= 1.0
         return True
 
+    def claim(self) -> float:
+        """Take a token; returns the seconds to wait for it, mostly 0. The count goes below zero: waiters keep their
+        order."""
+        tokens = self._tokens = self._refill() - 1.0
+        return -tokens / self.per_second if tokens < 0.0 else 0.0
+
     async def take(self) -> None:
-        """Take a token, waiting for it where there is none. The count goes below zero, so waiters keep their order."""
-        tokens = self._refill() - 1.0
-        self._tokens = tokens
-        if tokens < 0.0:
-            await asyncio.sleep(-tokens / self.per_second)
+        """Take a token, waiting for it where there is none."""
+        wait_seconds = self.claim()
+        if wait_seconds:
+            await asyncio.sleep(wait_seconds)
 
 
 class Attempts(msgspec.Struct, frozen=True):

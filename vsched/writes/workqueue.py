@@ -55,7 +55,11 @@ class Workqueue(Generic[K, V]):
         self._writing: set[K] = set()
         self._after: dict[K, tuple[V, float]] = {}
         """Values put while their key was being written, with the time they are due."""
-        self._wake = asyncio.Event()
+        self._idle: list[asyncio.Future[tuple[float, int, K]]] = []
+        """Workers that wait for something to be due, each for an entry of the heap."""
+        self._timer: asyncio.TimerHandle | None = None
+        """Looks at the first entry that is not due yet."""
+        self._timer_due = 0.0
         self._ended = asyncio.Event()
         """Set whenever a write ends."""
         self._hurried = False
@@ -111,7 +115,8 @@ class Workqueue(Generic[K, V]):
         self._number += 1
         self._tickets[key] = (due, self._number)
         heapq.heappush(self._due, (due, self._number, key))
-        self._wake.set()
+        if self._idle:
+            self._hand_out()
 
     def discard(self, key: K) -> None:
         """Forget the value that waits for ``key``. A write that has begun goes on."""
@@ -129,33 +134,73 @@ class Workqueue(Generic[K, V]):
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._settings.workers):
-                group.create_task(self._work())
+        # What a worker had taken and not begun when it was cancelled waits again.
+        self._due = [(due, number, key) for key, (due, number) in self._tickets.items()]
+        heapq.heapify(self._due)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._settings.workers):
+                    group.create_task(self._work())
+        finally:
+            self._idle.clear()
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
 
     async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
-            due, number, key = await self._next()
+            entry = self._take()
+            if entry is None:
+                waiter: asyncio.Future[tuple[float, int, K]] = loop.create_future()
+                self._idle.append(waiter)
+                self._look_later()
+                entry = await waiter
+            due, number, key = entry
             if not self._hurried:
-                await self._bucket.take()
+                wait_seconds = self._bucket.claim()
+                if wait_seconds:
+                    await asyncio.sleep(wait_seconds)
             if self._tickets.get(key) == (due, number):
                 await self._carry_out(key)
 
-    async def _next(self) -> tuple[float, int, K]:
-        """Wait for the first entry that is due, and take it off the heap."""
-        while True:
-            self._skip_stale()
-            wait_seconds = None
-            if self._due:
-                wait_seconds = 0.0 if self._hurried else self._due[0][0] - self._clock()
-                if wait_seconds <= 0.0:
-                    return heapq.heappop(self._due)
-            self._wake.clear()
-            try:
-                async with asyncio.timeout(wait_seconds):
-                    await self._wake.wait()
-            except TimeoutError:
-                continue
+    # -- one worker is woken for each entry: to wake them all would cost more than the writes
+
+    def _take(self) -> tuple[float, int, K] | None:
+        """The first entry that is due, off the heap; None where there is none."""
+        self._skip_stale()
+        if self._due and (self._hurried or self._due[0][0] <= self._clock()):
+            return heapq.heappop(self._due)
+        return None
+
+    def _hand_out(self) -> None:
+        """Give what is due to workers that wait."""
+        while self._idle:
+            entry = self._take()
+            if entry is None:
+                self._look_later()
+                return
+            waiter = self._idle.pop()
+            if not waiter.done():
+                waiter.set_result(entry)
+            else:  # its worker has been cancelled
+                heapq.heappush(self._due, entry)
+
+    def _look_later(self) -> None:
+        """Look again when the first entry is due."""
+        if not self._due:
+            return
+        due = self._due[0][0]
+        if self._timer is not None:
+            if self._timer_due <= due:
+                return
+            self._timer.cancel()
+        self._timer_due = due
+        self._timer = asyncio.get_running_loop().call_later(max(0.0, due - self._clock()), self._look)
+
+    def _look(self) -> None:
+        self._timer = None
+        self._hand_out()
 
     def _skip_stale(self) -> None:
         while self._due and self._tickets.get(self._due[0][2]) != self._due[0][:2]:
@@ -178,7 +223,7 @@ class Workqueue(Generic[K, V]):
     async def drain(self, deadline_seconds: float) -> int:
         """Write everything now, whatever its due time and the rate; returns how many are left at the deadline."""
         self._hurried = True
-        self._wake.set()
+        self._hand_out()
         with suppress(TimeoutError):
             async with asyncio.timeout(deadline_seconds):
                 while self.busy:

@@ -121,17 +121,20 @@ class Writer:
             while again(answer) and made < attempts.count:
                 await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
                 answer, made = await self._once(write), made + 1
-        return answer._replace(seconds=time.perf_counter() - began, attempts=made)
+            return answer._replace(seconds=time.perf_counter() - began, attempts=made)
+        return answer
 
     async def _once(self, write: Write) -> WriteResult:
-        await self._bucket.take()
+        asked_at = began = time.perf_counter()
+        wait_seconds = self._bucket.claim()
+        if wait_seconds:
+            await asyncio.sleep(wait_seconds)
+            began = time.perf_counter()
         if not self._permit():  # asked last of all: every wait is behind us
             await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
             return WITHOUT_PERMIT
-        began = time.perf_counter()
         try:
             found = await self._client.write(write.method, write.path, write.body, write.content_type)
-            answer = WriteResult(found.code, body=found.body)
         except ApiError as error:
             causes = tuple(cause.reason for cause in error.causes)
             answer = WriteResult(
@@ -141,5 +144,8 @@ class Writer:
             answer = WriteResult(NO_ANSWER, str(error))
         except BadInput as error:
             answer = WriteResult(UNSENT, f"not sent: {error}")
-        self._on_request(write.kind, answer.code, time.perf_counter() - began)
-        return answer
+        else:
+            answer = WriteResult(found.code, "", found.body)
+        ended = time.perf_counter()
+        self._on_request(write.kind, answer.code, ended - began)
+        return answer._replace(seconds=ended - asked_at)

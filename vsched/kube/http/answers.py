@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -15,17 +16,51 @@ CHUNK_LINE_BYTES = 1 << 10
 BODILESS = frozenset({204, 304})
 """Codes of answers without a body, whatever their head says."""
 
-_STATUS = re.compile(r"HTTP/1\.([01]) ([1-5][0-9]{2})(?: .*)?")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_LENGTH = re.compile(r"[0-9]{1,18}")
+_STATUS = rb"HTTP/1\.([01]) ([1-5][0-9]{2})(?: [^\r\n]*)?\r\n"
+_HEADER = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*\r\n"
+_STARTS = re.compile(_STATUS)
+_ONE_HEADER = re.compile(_HEADER)
+_HEAD = re.compile(_STATUS + rb"((?:" + _HEADER + rb")*+)")
+_FRAMING = re.compile(
+    rb"^(content-length|transfer-encoding|connection|content-encoding):[ \t]*([^\r\n]*?)[ \t]*\r$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The headers that say where the answer ends, and what becomes of the connection."""
+_LENGTH = re.compile(rb"[0-9]{1,18}")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+
+
+class Headers(Mapping[str, str]):
+    """The headers of an answer, whatever their case. They are taken apart once somebody asks for one: few do."""
+
+    __slots__ = ("_found", "_lines")
+
+    def __init__(self, lines: bytes = b"") -> None:
+        """``lines`` are those of the head, each with its end."""
+        self._lines = lines
+        self._found: CIMultiDict[str] | None = None
+
+    def __getitem__(self, name: str) -> str:
+        return self._apart()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._apart())
+
+    def __len__(self) -> int:
+        return len(self._apart())
+
+    def _apart(self) -> CIMultiDict[str]:
+        if self._found is None:
+            parts = (line.partition(":") for line in self._lines.decode("latin-1").split("\r\n")[:-1])
+            self._found = CIMultiDict((name, value.strip(" \t")) for name, _, value in parts)
+        return self._found
 
 
 class Answer(NamedTuple):
     """A whole answer."""
 
     code: int
-    headers: CIMultiDict[str]
+    headers: Headers
     body: bytes
 
 
@@ -65,7 +100,7 @@ class AnswerReader:
         self._rest = b""
         """What came and has not been read."""
         self._code = 0
-        self._headers: CIMultiDict[str] = CIMultiDict()
+        self._headers = Headers()
         self._parts: list[bytes] = []
         self._left = 0
         """How much of the body, or of the chunk, is still to come."""
@@ -119,39 +154,41 @@ class AnswerReader:
             if len(self._rest) >= HEAD_BYTES:
                 raise NotHttp(f"the head of the answer is longer than {HEAD_BYTES} bytes")
             return False
-        status, *lines = self._rest[:end].decode("latin-1").split("\r\n")
+        head = self._rest[: end + 2]
         self._rest = self._rest[end + 4 :]
-        found = _STATUS.fullmatch(status)
+        found = _HEAD.fullmatch(head)
         if found is None:
-            raise NotHttp(f"what came is no HTTP: it starts with {status[:60]!a}")
+            raise NotHttp(_problem_of(head))
         self._code = int(found[2])
-        self._headers = CIMultiDict(_header(line) for line in lines)
         if self._code == 101:
             raise NotHttp("the server wants to speak another protocol")
         if self._code >= 200:  # others only announce an answer
-            self._frame(newest=found[1] == "1")
+            self._headers = Headers(found[3])
+            self._frame(found[3], newest=found[1] == b"1")
         return True
 
-    def _frame(self, *, newest: bool) -> None:
+    def _frame(self, lines: bytes, *, newest: bool) -> None:
         """What the head says about the body, and about the connection."""
-        headers = self._headers
-        options = headers.get("Connection", "").lower()
-        self._keeps = "close" not in options if newest else "keep-alive" in options
+        told: dict[bytes, list[bytes]] = {}
+        for name, value in _FRAMING.findall(lines):
+            told.setdefault(name.lower(), []).append(value)
+        options = b",".join(told.get(b"connection", ())).lower()
+        self._keeps = b"close" not in options if newest else b"keep-alive" in options
         if self._method == "HEAD" or self._code in BODILESS:
             self._stage = _Stage.COMPLETE
             return
-        if headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise NotHttp(f"the answer is encoded as {headers['Content-Encoding'][:20]!a}, which was not asked for")
-        lengths = set(headers.getall("Content-Length", ()))
-        if "Transfer-Encoding" in headers:
-            if lengths or headers["Transfer-Encoding"].lower() != "chunked":
+        for encoding in told.get(b"content-encoding", ()):
+            if encoding.lower() != b"identity":
+                raise NotHttp(f"the answer is encoded as {_text(encoding[:20])}, which was not asked for")
+        lengths, encodings = told.get(b"content-length", []), told.get(b"transfer-encoding")
+        if encodings is not None:
+            if lengths or [each.lower() for each in encodings] != [b"chunked"]:
                 raise NotHttp("nobody can say how long the answer is")
             self._stage = _Stage.CHUNK_LINE
         elif lengths:
-            [length, *others] = lengths
-            if others or _LENGTH.fullmatch(length) is None:
-                raise NotHttp(f"the length of the answer is {', '.join(sorted(lengths))[:60]!a}")
-            self._left = int(length)
+            if len(set(lengths)) > 1 or _LENGTH.fullmatch(lengths[0]) is None:
+                raise NotHttp(f"the length of the answer is {_text(b', '.join(sorted(set(lengths)))[:60])}")
+            self._left = int(lengths[0])
             self._stage = _Stage.BODY
         else:
             self._keeps = False
@@ -222,8 +259,20 @@ class AnswerReader:
         return line
 
 
-def _header(line: str) -> tuple[str, str]:
-    name, colon, value = line.partition(":")
-    if not colon or _TOKEN.fullmatch(name) is None:
-        raise NotHttp(f"the answer has the header {line[:60]!a}")
-    return name, value.strip(" \t")
+def _problem_of(head: bytes) -> str:
+    """Why a head is none."""
+    status = _STARTS.match(head)
+    if status is None:
+        return f"what came is no HTTP: it starts with {_first_line(head)}"
+    at = status.end()
+    while (header := _ONE_HEADER.match(head, at)) is not None:
+        at = header.end()
+    return f"the answer has the header {_first_line(head[at:])}"
+
+
+def _first_line(data: bytes) -> str:
+    return _text(data.partition(b"\r\n")[0][:60])
+
+
+def _text(data: bytes) -> str:
+    return ascii(data.decode("latin-1"))

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import cast
 
 from vsched.kube.http.answers import Answer, AnswerReader, NotHttp, TooLong
+
+USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)
+"""The option of that name; None where the system has none."""
+KEPT_ALIVE: dict[int, int] = {
+    getattr(socket, name): value
+    for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
+    if hasattr(socket, name)
+}
+"""When the kernel asks whether the other end of a quiet connection is still there: seconds, seconds, times."""
 
 
 class Disconnected(OSError):
@@ -17,8 +27,12 @@ class Link(asyncio.Protocol):
 
     def __init__(self) -> None:
         self.closed = False
+        self.generation = 0
+        """Of the pool, when the connection was opened."""
         self.rests_since = 0.0
         """When the last answer was complete, by the clock of the event loop."""
+        self.silent = False
+        """Whether nothing has come since the last request was sent."""
         self._transport: asyncio.Transport | None = None
         self._reader: AnswerReader | None = None
         """Reads the answer that is waited for; None while nobody waits for one."""
@@ -30,8 +44,23 @@ class Link(asyncio.Protocol):
         assert self._reader is None, "requests go out one after the other"
         self._reader = AnswerReader(method, most_bytes)
         self._waiter = waiter = asyncio.get_running_loop().create_future()
+        self.silent = True
         self._transport.write(request)
         return waiter
+
+    def mind(self, lost_seconds: float) -> None:
+        """Have the kernel end the connection where the other end has gone without a word.
+
+        It does so once nothing of what was sent has been confirmed for so long; and it asks now and then while all is
+        quiet. Without that, a request would wait for all its time, and so would the next one.
+        """
+        end = self._transport.get_extra_info("socket") if self._transport is not None else None
+        if end is not None:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in KEPT_ALIVE.items():
+                end.setsockopt(socket.IPPROTO_TCP, option, value)
+            if USER_TIMEOUT is not None:
+                end.setsockopt(socket.IPPROTO_TCP, USER_TIMEOUT, round(lost_seconds * 1e3))
 
     def close(self) -> None:
         """End the connection; an answer that is under way is not read."""
@@ -53,6 +82,7 @@ class Link(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)  # that of uvloop is one in all but name
 
     def data_received(self, data: bytes) -> None:
+        self.silent = False
         reader = self._reader
         if reader is None:  # nobody asked
             self.close()

@@ -32,6 +32,8 @@ class PoolSettings(msgspec.Struct, frozen=True):
     """The longest answer that is accepted."""
     rest_seconds: float = 60.0
     """A connection that was not used for so long is not used again: what is between may have forgotten it."""
+    lost_seconds: float = 10.0
+    """How long the other end may confirm nothing of what was sent until the kernel gives the connection up."""
 
 
 class Pool:
@@ -54,6 +56,8 @@ class Pool:
         """Connections that are free; the last one was used last."""
         self._busy: dict[Link, float] = {}
         """Connections on which a request is under way, and until when it may be."""
+        self._generation = 0
+        """How often connections were renewed; those of an earlier generation are not used again."""
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self.closed = False
@@ -68,7 +72,8 @@ class Pool:
         self.renew()
 
     def renew(self) -> None:
-        """Use no connection again that is open now: who we are to the server has changed."""
+        """Use no connection again that is open now: who we are to the server has changed, or it may be gone."""
+        self._generation += 1
         for link in self._resting:
             link.close()
         self._resting.clear()
@@ -119,7 +124,9 @@ class Pool:
             raise
         finally:
             del self._busy[link]
-        if not link.closed:
+        if link.generation != self._generation:
+            link.close()
+        elif not link.closed:
             link.rests_since = asyncio.get_running_loop().time()
             self._resting.append(link)
         return answer
@@ -139,11 +146,15 @@ class Pool:
         """End the requests whose time is over."""
         self._timer = None
         now = asyncio.get_running_loop().time()
+        silent = False
         for link, until in tuple(self._busy.items()):
             if until <= now:
+                silent = silent or link.silent
                 link.fail(TimeoutError())
             else:
                 self._look_at(until)
+        if silent:
+            self.renew()  # what swallowed one request may swallow those on the other connections, too
 
     # -- connections
 
@@ -158,6 +169,7 @@ class Pool:
         return None
 
     async def _connect(self) -> Link:
+        generation = self._generation
         try:
             async with asyncio.timeout(self._settings.connect_seconds):
                 _, link = await asyncio.get_running_loop().create_connection(
@@ -167,6 +179,8 @@ class Pool:
             raise NotConnected(f"{self._problem()} [no connection in time]") from error
         except (OSError, UnicodeError) as error:
             raise NotConnected(f"{self._problem()} [{error}]") from error
+        link.generation = generation
+        link.mind(self._settings.lost_seconds)
         return link
 
     def _name_to_check(self) -> str | None:

@@ -9,6 +9,8 @@ from typing import NamedTuple, Self
 
 import trustme
 
+PATIENCE_SECONDS = 60.0
+
 
 class Asked(NamedTuple):
     """A request as it arrived."""
@@ -21,6 +23,10 @@ class Asked(NamedTuple):
     """The common name on the client's certificate; empty where it shows none."""
 
 
+class Cut(bytes):
+    """Bytes with which a connection ends."""
+
+
 class RawServer:
     """Counts connections and requests. ``/HOW/...`` says how a request is answered, with its own body."""
 
@@ -28,12 +34,18 @@ class RawServer:
         self._tls = tls
         self._server: asyncio.Server | None = None
         self.connections = 0
+        self.ended = 0
+        """Connections that are no more."""
+        self.open: list[asyncio.StreamWriter] = []
+        """The others, in the order in which they were opened."""
+        self._moved = asyncio.Event()
+        """Set whenever one of these changes."""
         self.asked: list[Asked] = []
         self.port = 0
         self.released = asyncio.Event()
         """Answers of the kind ``late`` wait for it."""
         self.answer: Callable[[Asked], bytes] | None = None
-        """Gives the bytes of every answer, where it is set."""
+        """Gives the bytes of every answer, where it is set. With ``Cut`` the connection ends."""
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self._tls)
@@ -45,23 +57,51 @@ class RawServer:
         self.released.set()
         self._server.close()
 
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until this is so: looked at whenever a connection or a request has come, or a connection has gone."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not holds():
+                self._moved.clear()
+                await self._moved.wait()
+
     @property
     def url(self) -> str:
         return f"{'http' if self._tls is None else 'https'}://127.0.0.1:{self.port}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.open.append(writer)
+        self._moved.set()
         try:
             while (asked := await _read(reader, writer)) is not None:
                 self.asked.append(asked)
-                if self.answer is not None:
-                    writer.write(self.answer(asked))
-                elif not await HOW[asked.path.split("/")[1]](self, asked, writer):
+                self._moved.set()
+                if not await self._answer(asked, writer):
                     return
         except ConnectionError:
             return
         finally:
             writer.transport.abort()
+            self.open.remove(writer)
+            self.ended += 1
+            self._moved.set()
+
+    async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection stays."""
+        if self.answer is None:
+            return await HOW[asked.path.split("/")[1]](self, asked, writer)
+        said = self.answer(asked)
+        writer.write(said)
+        if isinstance(said, Cut):
+            await _close(writer)
+            return False
+        return True
+
+
+async def _close(writer: asyncio.StreamWriter) -> None:
+    await writer.drain()
+    writer.close()
+    await writer.wait_closed()
 
 
 async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
@@ -77,10 +117,16 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> A
     return Asked(method, path, headers, body, "".join(names))
 
 
-def ok(body: bytes, *more: str) -> bytes:
+def ok(body: bytes, *more: str, status: str = "201 Created") -> bytes:
     """A plain answer."""
-    head = "".join(f"{line}\r\n" for line in ("HTTP/1.1 201 Created", *more, f"Content-Length: {len(body)}"))
+    head = "".join(f"{line}\r\n" for line in (f"HTTP/1.1 {status}", *more, f"Content-Length: {len(body)}"))
     return f"{head}\r\n".encode() + body
+
+
+def chunked(body: bytes, *more: str) -> bytes:
+    """The same in chunks of one byte."""
+    head = "".join(f"{line}\r\n" for line in ("HTTP/1.1 201 Created", *more, "Transfer-Encoding: chunked"))
+    return f"{head}\r\n".encode() + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n"
 
 
 def _sends(make: Callable[[Asked], bytes], *, stays: bool = True) -> How:
@@ -88,8 +134,7 @@ def _sends(make: Callable[[Asked], bytes], *, stays: bool = True) -> How:
         writer.write(make(asked))
         await writer.drain()
         if not stays:
-            writer.close()
-            await writer.wait_closed()
+            await _close(writer)
         return stays
 
     return answer
@@ -108,6 +153,27 @@ async def _late(server: RawServer, asked: Asked, writer: asyncio.StreamWriter) -
     return True
 
 
+async def _stalls(server: RawServer, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+    answer = ok(asked.body)
+    writer.write(answer[:-1])
+    await server.released.wait()
+    writer.write(answer[-1:])
+    return True
+
+
+async def _announces(server: RawServer, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+    while True:
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.001)
+
+
+async def _reset(server: RawServer, asked: Asked, writer: asyncio.StreamWriter) -> bool:
+    writer.write(ok(asked.body)[:-1])
+    await writer.drain()
+    return False
+
+
 async def _cut(server: RawServer, asked: Asked, writer: asyncio.StreamWriter) -> bool:
     return False
 
@@ -118,23 +184,26 @@ How = Callable[[RawServer, Asked, asyncio.StreamWriter], Awaitable[bool]]
 HOW: dict[str, How] = {
     "well": _sends(lambda asked: ok(asked.body)),
     "torn": _torn,
-    "chunked": _sends(
-        lambda asked: (
-            b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n"
-            + b"".join(b"1\r\n%c\r\n" % byte for byte in asked.body)
-            + b"0\r\n\r\n"
-        )
-    ),
+    "chunked": _sends(lambda asked: chunked(asked.body)),
+    "announced": _sends(lambda asked: b"HTTP/1.1 100 Continue\r\n\r\n" * 3 + ok(asked.body)),
+    "later": _sends(lambda asked: ok(asked.body, "Retry-After: 1", status="429 Too Many Requests")),
     "last": _sends(lambda asked: ok(asked.body, "Connection: close")),
     "closing": _sends(lambda asked: b"HTTP/1.1 200 OK\r\n\r\n" + asked.body, stays=False),
     "twice": _sends(lambda asked: ok(asked.body) + ok(b"nobody asked")),
     "garbage": _sends(lambda asked: b"\x15\x03\x01\r\n\r\n"),
     "short": _sends(lambda asked: ok(asked.body)[:-1], stays=False),
+    "middle": _sends(lambda asked: chunked(asked.body, "Connection: close")[:-9], stays=False),
+    "lengths": _sends(lambda asked: ok(asked.body, "Content-Length: 1000")),
+    "reset": _reset,
     "late": _late,
+    "stalls": _stalls,
+    "announces": _announces,
     "cut": _cut,
 }
-GOOD = ("well", "torn", "chunked", "last", "closing", "twice")
+GOOD = ("well", "torn", "chunked", "announced", "later", "last", "closing", "twice")
 """How requests are answered that get an answer."""
+ENDLESS = ("late", "stalls", "announces")
+"""How requests are answered that end with their time only."""
 
 
 def tls_of(authority: trustme.CA, *, asks: bool = False) -> tuple[ssl.SSLContext, ssl.SSLContext]:
