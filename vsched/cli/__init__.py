@@ -38,7 +38,7 @@ COMMANDS = {
     "soak": "work comes and goes for long, requests fail, daemons are killed: is every promise kept?",
     "bench": "measures the decision core on this machine",
     "bench-arbitrate": "measures arbitration on this machine: rounds, and answers to kube-scheduler",
-    "bench-live": "measures the whole way on an embedded cluster: first creation to last binding",
+    "bench-live": "measures the whole way on an embedded cluster: creation to binding, and what it costs the daemon",
     "bench-restart": "measures a restart in a big cluster: process start to first binding on one core, and a relist",
     "bench-usage": "how evenly nodes are loaded with and without the usage plugin, on an embedded cluster",
 }
@@ -48,7 +48,7 @@ LAB = {
     "soak": "vsched.lab.soak.command",
     "bench": "vsched.lab.bench.core",
     "bench-arbitrate": "vsched.lab.bench.arbitrate",
-    "bench-live": "vsched.lab.bench.live",
+    "bench-live": "vsched.lab.bench.live.command",
     "bench-restart": "vsched.lab.bench.restart",
     "bench-usage": "vsched.lab.bench.usage",
 }

@@ -11,6 +11,7 @@ import os
 import socket
 import sys
 import tempfile
+import time
 from asyncio.subprocess import DEVNULL, Process
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
@@ -60,14 +61,15 @@ async def child(
     errors: Path,
     environment: Mapping[str, str] | None = None,
     output: Path | None = None,
+    module: str = "vsched",
 ) -> AsyncIterator[Child]:
     """Run ``python -m vsched ARGUMENTS`` while the block runs; afterwards end it, or kill it if it does not end.
 
-    Its standard output goes to the file ``output``, or nowhere.
+    Its standard output goes to the file ``output``, or nowhere; another ``module`` takes the same arguments.
     """
     with errors.open("wb") as log, (output or Path(os.devnull)).open("wb") as printed:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "vsched", *arguments),
+            *(sys.executable, "-m", module, *arguments),
             stdin=DEVNULL,
             stdout=printed,
             stderr=log,
@@ -158,14 +160,15 @@ async def daemon_child(
     environment: Mapping[str, str] | None = None,
     policy: Path | None = None,
     further: tuple[str, ...] = (),
+    module: str = "vsched",
 ) -> AsyncIterator[DaemonChild]:
     """A daemon at this cluster, once it is ready; with the built-in policy unless there is a file.
 
-    ``further`` are more arguments.
+    ``further`` are more arguments; ``module`` is what is run with them.
     """
     arguments, listening, health = daemon_arguments(kubeconfig)
     arguments += further if policy is None else ("--scheduler-conf", str(policy), *further)
-    async with child("scheduler", arguments, directory / "scheduler.log", environment) as started:
+    async with child("scheduler", arguments, directory / "scheduler.log", environment, module=module) as started:
         async with ApiClient(health) as client:
             await _answered(started, "was not ready", lambda: client.request("GET", "/readyz", attempts=1))
         yield DaemonChild(started, listening)
@@ -209,7 +212,7 @@ async def stage(nodes: int, directory: Path, *further: str, events: bool = False
     async with (
         cluster_child(nodes, directory, *further, events=events) as cluster,
         ApiClient(cluster.connection) as client,
-        Sender(cluster.connection.server) as sender,
+        Sender(cluster.connection.server, tls=cluster.connection.tls) as sender,
     ):
         yield Stage(cluster, client, sender)
 
@@ -228,7 +231,11 @@ async def beside(*running: Coroutine[Any, Any, object]) -> AsyncIterator[asyncio
 
 
 def cpu_seconds(process: int) -> float | None:
-    """The processor time that a process has used; None on systems without /proc."""
+    """The processor time that a process has used, its threads included; None on systems without /proc."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            # The clock of a process by its number (CPUCLOCK_SCHED): nanoseconds, where /proc counts in hundredths.
+            return time.clock_gettime((~process << 3) | 2)
     statistics = Path(f"/proc/{process}/stat")
     if not statistics.exists():
         return None

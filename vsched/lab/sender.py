@@ -1,11 +1,12 @@
 """A cheap HTTP client, for creating thousands of objects at an embedded cluster on this machine.
 
-It speaks just enough HTTP for that: no TLS, no time-outs, no retries.
+It speaks just enough HTTP for that, over TLS where the cluster does: no time-outs, no retries.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -27,9 +28,11 @@ ANSWER_BYTES = 1 << 30
 class Sender:
     """Requests over a fixed number of kept connections, one at a time on each."""
 
-    def __init__(self, server: str, connections: int = IN_FLIGHT) -> None:
+    def __init__(self, server: str, connections: int = IN_FLIGHT, tls: ssl.SSLContext | None = None) -> None:
+        """``tls`` is what the server's certificate is checked with; None for plain http."""
         parts = urlsplit(server)
         self._host, self._port = parts.hostname or "", parts.port or 80
+        self._tls = tls
         self._server, self._at = server, parts.netloc
         self._free: asyncio.Queue[Link | None] = asyncio.Queue()
         for _ in range(connections):
@@ -69,7 +72,7 @@ class Sender:
         return answer.body
 
     async def _connect(self) -> Link:
-        _, connection = await asyncio.get_running_loop().create_connection(Link, self._host, self._port)
+        _, connection = await asyncio.get_running_loop().create_connection(Link, self._host, self._port, ssl=self._tls)
         self._open.add(connection)
         return connection
 

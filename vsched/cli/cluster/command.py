@@ -251,6 +251,12 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     help="Have requests fail, on a seed, as a YAML file says; how many did is printed at the end.",
 )
 @click.option(
+    "--write-ms",
+    type=click.FloatRange(0, 1000),
+    default=0.0,
+    help="Have each write take at least so much of the server's processor time, as a real server does (about 1.25).",
+)
+@click.option(
     "--runtime-config",
     metavar="GROUP/VERSION=true,…",
     default="",
@@ -283,6 +289,7 @@ def command(
     authorization: Authorization,
     tls: bool | None,
     faults_file: Path | None,
+    write_ms: float,
     runtime_config: str,
     kubelets: bool,
     api_only: bool,
@@ -299,6 +306,7 @@ def command(
     """
     from vsched.daemon.system.tuning import listed, tuned  # imported here, so that --help does not load the server
     from vsched.sim.api.fault_plan import read_faults
+    from vsched.sim.api.slowing import SlowWrites
     from vsched.sim.cluster import Cluster, ClusterSettings
     from vsched.sim.controllers import ControllerSettings, PodTimes, UsageSettings
     from vsched.sim.objects.native_groups import served_versions
@@ -335,6 +343,7 @@ def command(
         devices=devices_file,
         pools=pools_file or (),
         settings=settings,
+        gate=SlowWrites(write_ms) if write_ms else None,
         faults=faults,
     )
     with tuned():

@@ -1,0 +1,42 @@
+"""The profile: to which part of the package a look at a thread counts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from vsched.lab.bench.live.profiled import LOOP, OUTSIDE, Profiler, place_of
+from vsched.lab.outcomes import spread_ms
+
+
+def test_a_call_counts_for_the_function_of_the_package_that_made_it() -> None:
+    seen: list[tuple[str, str]] = []
+
+    def seconds() -> Iterator[float]:
+        seen.append(place_of(sys._getframe()))
+        yield 1.0
+
+    spread_ms(seconds())
+    assert seen == [("lab", "lab/outcomes.py:spread_ms")]
+
+
+def test_what_the_event_loop_does_itself_counts_for_it() -> None:
+    async def look() -> tuple[str, str]:
+        return place_of(sys._getframe())
+
+    with asyncio.Runner() as runner:
+        assert runner.run(look()) == (LOOP, LOOP)
+
+
+def test_what_is_outside_of_the_package_is_told_apart() -> None:
+    assert place_of(None) == (OUTSIDE, OUTSIDE)
+
+
+def test_shares_are_of_all_looks(tmp_path: Path) -> None:
+    profiler = Profiler(tmp_path / "profile.txt")
+    profiler.parts.update({"writes": 3, "kube/http": 1})
+    profiler.functions.update({"writes/bindings.py:judge": 4})
+    shares = ["  75.0%  writes", "  25.0%  kube/http", "", " 100.0%  writes/bindings.py:judge"]
+    assert profiler.text(0.5) == "\n".join(["0.50 s of processor time, 4 looks", "", *shares, ""])
