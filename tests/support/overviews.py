@@ -19,6 +19,7 @@ from vsched.web.overview.document import (
 COUNTS = (
     *("nodes", "pods_running", "pods_waiting", "jobs_running", "jobs_waiting"),
     *("bound_total", "evicted_total", "bound_by_others", "jobs_left_out"),
+    *("nodes_left_out", "queues_left_out", "namespaces_left_out"),
 )
 RESOURCES = (Resource("cpu", "milli", 8000, 4000), Resource("memory", "bytes", 1 << 34, 1 << 32))
 EMPTY = Overview(1, 1000.0, "0.1.0", "leader", RESOURCES, {}, {}, {}, {}, (), None, dict.fromkeys(COUNTS, 0))

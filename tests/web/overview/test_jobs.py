@@ -8,7 +8,7 @@ from tests.support.plans import NOW, mirror, policy_of
 from tests.support.sights import AROUND, JOBS, frozen, of
 from vsched.model.jobs.job import USER, USER_CHARACTERS
 from vsched.web.overview import jobs as picture_jobs
-from vsched.web.overview.assembly import assemble
+from vsched.web.overview.assembly import Most, assemble
 
 
 def test_jobs_stand_as_the_session_left_them() -> None:
@@ -78,7 +78,7 @@ def test_whose_a_job_is(annotation: str, label: str, user: str) -> None:
 
 def test_the_list_is_bounded_and_keeps_those_that_wait() -> None:
     around = AROUND._replace(positions={"ns/waits": 2, "ns/empty": 1})
-    found = assemble(frozen(JOBS, policy_of("priority gang", "predicates")), around, most_jobs=2)
+    found = assemble(frozen(JOBS, policy_of("priority gang", "predicates")), around, most=Most(jobs=2))
     assert "ns/waits" in found.jobs
     assert len(found.jobs) == 2
     assert found.counts["jobs_left_out"] == 2

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.plans import NOW, manifests, mirror
-from tests.support.sights import AROUND, look, of
+from tests.support.sights import AROUND, frozen, look, of
+from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading
-from vsched.web.overview.assembly import assemble
-from vsched.web.overview.nodes import per_cent
+from vsched.web.overview.assembly import Most, assemble
+from vsched.web.overview.nodes import per_cent, shown_rows
 
 NODES = {
     "nothing is held": ("node n1", (0, 0, 0), ""),
@@ -82,3 +83,30 @@ def test_per_cents_tell_something_from_nothing_and_all_from_nearly_all(amounts: 
         assert part is not None
         assert (part == 0) is (has == 0)
         assert (part >= 100) is (has >= of_all)
+
+
+def test_of_many_nodes_those_out_of_order_and_a_sample_are_shown() -> None:
+    text = "\n".join(f"node n{number:03d}{' cordoned' if number in (7, 70) else ''} cpu=1" for number in range(100))
+    found = assemble(frozen(text), AROUND, most=Most(nodes=10))
+    assert len(found.nodes) == 10
+    assert {"n007", "n070"} <= found.nodes.keys()
+    assert [*found.nodes] == sorted(found.nodes)
+    assert (found.counts["nodes"], found.counts["nodes_left_out"]) == (100, 90)
+    assert found.resources[0].total == 100_000
+
+
+def test_a_row_of_a_sample_is_that_of_its_node() -> None:
+    text = "\n".join(f"node n{number} cpu=2\npods ns/p{number} {number % 3} cpu=1 on=n{number}" for number in range(30))
+    whole, sample = assemble(frozen(text), AROUND), assemble(frozen(text), AROUND, most=Most(nodes=7))
+    assert len(sample.nodes) == 7
+    assert all(row == whole.nodes[name] for name, row in sample.nodes.items())
+
+
+@given(st.lists(st.integers(0, 500), min_size=40, max_size=80, unique=True), st.integers(1, 20))
+def test_a_sample_stays_nearly_the_same_when_a_node_comes(numbers: list[int], most: int) -> None:
+    nodes = [NodeAttributes(f"n{number}", {}) for number in sorted(numbers)]
+    before = {nodes[row].name for row in shown_rows(nodes, most).tolist()}
+    more = [*nodes, NodeAttributes("new", {})]
+    after = {more[row].name for row in shown_rows(more, most).tolist()}
+    assert len(before) == len(after) == most
+    assert len(after - before) <= 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.support.plans import policy_of
-from tests.support.sights import of
+from tests.support.sights import AROUND, frozen, of
 from vsched.model.arbitration.records import Award
+from vsched.web.overview.assembly import Most, assemble
 
 CAPACITY = policy_of("priority gang", "drf predicates capacity")
 TREE = """
@@ -89,3 +90,25 @@ def test_what_a_namespace_deserves_is_told_where_the_cluster_is_divided_among_th
     awards = {"x": Award(deserved={"cpu": 1500}, ceiling={})}
     found = of("node n1\njob x/a min=1 pods=1 cpu=1", awards=awards, weights={"x": 4}).namespaces["default/x"]
     assert (found.deserved, found.weight) == ((1500, None, None), 4)
+
+
+def test_of_many_queues_those_with_others_below_them_come_first_then_those_with_jobs() -> None:
+    found = assemble(frozen(TREE, CAPACITY), AROUND, most=Most(queues=3))
+    assert found.queues.keys() == {"root", "up", "low"}
+    assert found.counts["queues_left_out"] == 1
+    assert found.queues["root"].allocated[0] == 3000  # also of those without a row
+
+
+def test_of_many_namespaces_those_that_wait_come_first_then_those_that_hold_most() -> None:
+    text = """
+    node n1 cpu=10
+    queue q
+    job a/small min=1 queue=q phase=Running
+    pods a/small 1 cpu=1 on=n1
+    job b/large min=1 queue=q phase=Running
+    pods b/large 1 cpu=4 on=n1
+    job c/waits min=1 pods=1 cpu=90 queue=q
+    """
+    found = assemble(frozen(text, CAPACITY), AROUND, most=Most(namespaces=2))
+    assert found.namespaces.keys() == {"q/c", "q/b"}
+    assert found.counts["namespaces_left_out"] == 1

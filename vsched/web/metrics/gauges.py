@@ -5,6 +5,7 @@ So a queue, job or namespace that is gone leaves no series behind.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -17,10 +18,14 @@ from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.device_gauges import of_devices
 from vsched.web.metrics.help_texts import meaning_of
-from vsched.web.metrics.job_gauges import MOST_NAMESPACES, of_jobs
+from vsched.web.metrics.job_gauges import MOST_NAMESPACES, OTHER, dominant, of_jobs
+from vsched.web.metrics.listing import Listing
 from vsched.web.metrics.vgpu_gauges import of_vgpus
 
 Amounts = Mapping[str, int]
+
+MOST_QUEUES = 500
+"""How many queues have series of their own; most amounts of the others together are those of ``other``."""
 
 
 class Unannounced(Collector):
@@ -46,21 +51,25 @@ class NumberGauges(Unannounced):
 class Gauges(Unannounced):
     """What the last cycle found out, as gauges."""
 
-    def __init__(self, findings: Findings, most_namespaces: int = MOST_NAMESPACES) -> None:
+    def __init__(
+        self, findings: Findings, most_namespaces: int = MOST_NAMESPACES, most_queues: int = MOST_QUEUES
+    ) -> None:
         self._findings = findings
-        self._most_namespaces = most_namespaces
+        self._queues = Listing(most_queues)
+        self._namespaces = Listing(most_namespaces)
+        self._divided = Listing(most_namespaces)
 
     def collect(self) -> Iterator[Metric]:
         """Every family, fresh."""
         snapshot = self._findings.snapshot
         if snapshot is not None:
-            yield from _queues(snapshot, self._findings.queues)
-            yield from of_jobs(snapshot, self._findings)
+            yield from _of_queues(snapshot, self._findings.queues, self._queues)
+            yield from of_jobs(snapshot, self._findings, self._namespaces)
             yield from of_devices(snapshot)
             yield from of_vgpus(snapshot)
         if self._findings.arbitrated is not None:
             evicted = dict(self._findings.arbitrated_away)
-            yield from _namespaces(self._findings.arbitrated, evicted, self._most_namespaces)
+            yield from _namespaces(self._findings.arbitrated, evicted, self._divided)
 
 
 def _family(name: str, by_label: Mapping[str, float]) -> Metric:
@@ -72,7 +81,10 @@ def _family(name: str, by_label: Mapping[str, float]) -> Metric:
     return family
 
 
-def _queues(snapshot: Snapshot, queues: Mapping[str, QueueOutcome]) -> Iterator[Metric]:
+def _of_queues(snapshot: Snapshot, found: Mapping[str, QueueOutcome], listing: Listing) -> Iterator[Metric]:
+    """What queues hold, ask for and may hold; beyond a bound, what the others hold and ask for together."""
+    queues = dict(found)
+    listed, others = listing.choose({name: _busy(snapshot, name) for name in queues})
     for kind, amounts_of in _QUEUE_AMOUNTS.items():
         cpu = GaugeMetricFamily(f"volcano_queue_{kind}_milli_cpu", f"cpu {kind} of a queue", labels=("queue_name",))
         memory = GaugeMetricFamily(
@@ -81,8 +93,10 @@ def _queues(snapshot: Snapshot, queues: Mapping[str, QueueOutcome]) -> Iterator[
         scalars = GaugeMetricFamily(
             f"volcano_queue_{kind}_scalar_resources", f"others {kind} of a queue", labels=("queue_name", "resource")
         )
-        for name, outcome in queues.items():
-            amounts = amounts_of(snapshot, outcome)
+        told = {name: amounts_of(snapshot, queues[name]) for name in listed}
+        if others and kind in _SUMMED:
+            told[OTHER] = _together(amounts_of(snapshot, queues[name]) for name in others)
+        for name, amounts in told.items():
             cpu.add_metric((name,), amounts.get("cpu", 0))
             memory.add_metric((name,), amounts.get("memory", 0))
             for resource, value in amounts.items():
@@ -91,9 +105,22 @@ def _queues(snapshot: Snapshot, queues: Mapping[str, QueueOutcome]) -> Iterator[
         yield from (cpu, memory, scalars)
     for kind, number_of in _QUEUE_NUMBERS.items():
         family = GaugeMetricFamily(f"volcano_queue_{kind}", f"{kind} of a queue", labels=("queue_name",))
-        for name, outcome in queues.items():
-            family.add_metric((name,), number_of(outcome))
+        for name in listed:
+            family.add_metric((name,), number_of(queues[name]))
         yield family
+
+
+def _busy(snapshot: Snapshot, queue: str) -> float:
+    """The dominant shares of what a queue holds and waits for, 0 for one without jobs."""
+    usage = snapshot.books.get(queue)
+    return 0.0 if usage is None else dominant(usage.allocated, snapshot) + dominant(usage.pending, snapshot)
+
+
+def _together(amounts: Iterable[Amounts]) -> Counter[str]:
+    found = Counter[str]()
+    for one in amounts:
+        found.update(one)
+    return found
 
 
 def _named(axis: ResourceAxis, held: Vector) -> dict[str, int]:
@@ -128,6 +155,8 @@ _QUEUE_AMOUNTS: dict[str, Callable[[Snapshot, QueueOutcome], Amounts]] = {
     "real_capacity": lambda _, outcome: outcome.capability,
     "inqueue": _inqueue,
 }
+_SUMMED = frozenset({"allocated", "request", "deserved", "inqueue"})
+"""Amounts that are of a queue alone, so that sums over several of them say something."""
 _QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {
     "share": lambda outcome: outcome.share,
     "weight": lambda outcome: outcome.weight,
@@ -135,9 +164,9 @@ _QUEUE_NUMBERS: dict[str, Callable[[QueueOutcome], float]] = {
 }
 
 
-def _namespaces(found: Arbitrated, evicted: Mapping[str, int], most: int) -> Iterator[Metric]:
+def _namespaces(found: Arbitrated, evicted: Mapping[str, int], listing: Listing) -> Iterator[Metric]:
     """What each namespace deserves and holds, in whole units (cores, bytes, pods), and how arbitration treats it."""
-    listed = sorted(found.division.namespaces)[:most]
+    listed, _ = listing.choose({name: float(bool(_held(found, name))) for name in found.division.namespaces})
     for what, amounts_of in _NAMESPACE_AMOUNTS.items():
         says = f"{what} of a namespace, in cores, bytes and numbers"
         family = GaugeMetricFamily(f"vsched_namespace_{what}", says, labels=("namespace", "resource"))

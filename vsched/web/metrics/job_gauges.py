@@ -17,11 +17,12 @@ from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Findings
+from vsched.web.metrics.listing import Listing
 
 MOST_JOBS = 1_000
 """How many jobs have series of their own; the totals include all."""
 MOST_NAMESPACES = 1_000
-"""How many namespaces have series of their own, by name."""
+"""How many namespaces have series of their own; the share of the others together is that of ``other``."""
 MOST_TIERS = 32
 """How many tiers have series of their own, the closest; jobs in the others together are ``other``."""
 MOST_REASONS = 40
@@ -38,7 +39,7 @@ _PARTICULAR = (
 _PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMPLETED)
 
 
-def of_jobs(snapshot: Snapshot, findings: Findings) -> Iterator[Metric]:
+def of_jobs(snapshot: Snapshot, findings: Findings, namespaces: Listing) -> Iterator[Metric]:
     """All families about jobs, waiting pods, and namespaces."""
     waiting = [job for key in snapshot.active if (job := snapshot.jobs.get(key)) is not None and job.pending]
     tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pods of a job that wait.", labels=("job_id",))
@@ -52,7 +53,7 @@ def of_jobs(snapshot: Snapshot, findings: Findings) -> Iterator[Metric]:
     yield from _planned(dict(findings.jobs))
     yield _retries(dict(findings.retries))
     yield _shares(snapshot)
-    yield from _namespaces(snapshot)
+    yield from _namespaces(snapshot, namespaces)
     yield from _placed(snapshot, dict(findings.placed_at))
 
 
@@ -157,7 +158,7 @@ def _retries(retries: Mapping[str, int]) -> Metric:
 # -- shares
 
 
-def _dominant(held: Vector, snapshot: Snapshot) -> float:
+def dominant(held: Vector, snapshot: Snapshot) -> float:
     """The dominant share: the largest part of the cluster's total of any resource."""
     total = snapshot.total
     return max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
@@ -169,11 +170,11 @@ def _shares(snapshot: Snapshot) -> Metric:
     )
     holders = chain.from_iterable(list(jobs.values()) for jobs in list(snapshot.holders.values()))
     for job in islice(holders, MOST_JOBS):
-        family.add_metric((job.spec.namespace, job.key), _dominant(job.allocated, snapshot))
+        family.add_metric((job.spec.namespace, job.key), dominant(job.allocated, snapshot))
     return family
 
 
-def _namespaces(snapshot: Snapshot) -> Iterator[Metric]:
+def _namespaces(snapshot: Snapshot, listing: Listing) -> Iterator[Metric]:
     """Shares of namespaces in all queues together, under Volcano's names."""
     held: dict[str, Vector] = {}
     for (_, namespace), amounts in list(snapshot.shares.items()):
@@ -182,11 +183,18 @@ def _namespaces(snapshot: Snapshot) -> Iterator[Metric]:
         what: GaugeMetricFamily(f"volcano_namespace_{what}", says, labels=("namespace_name",))
         for what, says in _NAMESPACE_NUMBERS.items()
     }
-    for namespace in sorted(held)[:MOST_NAMESPACES]:
-        share, known = _dominant(held[namespace], snapshot), snapshot.namespaces.get(namespace)
+    shares = {namespace: dominant(amounts, snapshot) for namespace, amounts in held.items()}
+    listed, others = listing.choose(shares)
+    for namespace in listed:
+        share, known = shares[namespace], snapshot.namespaces.get(namespace)
         weight = 1 if known is None else known.weight
         for what, value in (("share", share), ("weight", weight), ("weighted_share", share / weight)):
             families[what].add_metric((namespace,), value)
+    if others:
+        together: Vector = {}
+        for namespace in others:
+            add(together, held[namespace].items())
+        families["share"].add_metric((OTHER,), dominant(together, snapshot))
     yield from families.values()
 
 

@@ -16,14 +16,26 @@ from vsched.version import build
 from vsched.web.overview.deltas import OverviewDelta, delta
 from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow
 from vsched.web.overview.jobs import MOST_JOBS, JobTable, job_rows
-from vsched.web.overview.nodes import NodeAllocation, held_after, node_rows
-from vsched.web.overview.queues import namespace_rows, queue_rows
+from vsched.web.overview.nodes import MOST_NODES, NodeAllocation, held_after, node_rows
+from vsched.web.overview.queues import MOST_NAMESPACES, MOST_QUEUES, namespaces_of, queue_rows
 from vsched.web.snapshots import FrozenSnapshot
 
 MOST_RESOURCES = 8
 ALWAYS = (CPU, MEMORY)
 CLEARLY = 0.1
 """A resource replaces another among those shown only if so much more of it is allocated, so that columns stay."""
+
+
+class Most(NamedTuple):
+    """How many rows an overview has at most, so that its size is bounded in any cluster."""
+
+    queues: int = MOST_QUEUES
+    namespaces: int = MOST_NAMESPACES
+    nodes: int = MOST_NODES
+    jobs: int = MOST_JOBS
+
+
+DEFAULT_MOST = Most()
 
 
 class Around(NamedTuple):
@@ -53,26 +65,38 @@ class Around(NamedTuple):
 
 
 def assemble(
-    frozen: FrozenSnapshot, around: Around, before: Overview | None = None, most_jobs: int = MOST_JOBS
+    frozen: FrozenSnapshot, around: Around, before: Overview | None = None, most: Most = DEFAULT_MOST
 ) -> Overview:
     """The overview after a session; ``before`` is the last one, whose columns keep their places if possible."""
     snapshot = frozen.snapshot
     held = held_after(snapshot, frozen.report.binds)
     columns = shown_columns(snapshot, held, before)
-    jobs = job_rows(snapshot, frozen.report, around.outcomes, around.positions, columns, most_jobs)
+    jobs = job_rows(snapshot, frozen.report, around.outcomes, around.positions, columns, most.jobs)
+    queues = queue_rows(snapshot, frozen.report, jobs, columns, most.queues)
+    named = namespaces_of(frozen.report, jobs)
+    namespaces = named.rows(snapshot, around.awards, around.weights, columns, most.namespaces)
+    nodes = node_rows(snapshot, held, columns, most.nodes)
     return Overview(
         number=0 if before is None else before.number,
         at=around.at,
         version=build().version,
         role=around.role,
         resources=tuple(_resource(snapshot, held, column) for column in columns),
-        queues=queue_rows(snapshot, frozen.report, jobs, columns),
-        namespaces=namespace_rows(snapshot, frozen.report, jobs, around.awards, around.weights, columns),
-        nodes=node_rows(snapshot, held, columns),
+        queues=queues,
+        namespaces=namespaces,
+        nodes=nodes,
         jobs=jobs.rows,
         sessions=around.sessions,
         policy=around.policy,
-        counts=_counts(around, len(snapshot.nodes), held.total[PODS], jobs),
+        counts=_counts(
+            around,
+            len(snapshot.nodes),
+            held.total[PODS],
+            jobs,
+            nodes_left_out=len(snapshot.nodes) - len(nodes),
+            queues_left_out=len(snapshot.queues) - len(queues),
+            namespaces_left_out=len(named) - len(namespaces),
+        ),
     )
 
 
@@ -117,7 +141,16 @@ def with_number(found: Overview, before: Overview | None) -> tuple[Overview, Ove
     return (before, None) if change is not None and change.empty else (found, change)
 
 
-def _counts(around: Around, nodes: int, pods: int, jobs: JobTable) -> dict[str, int]:
+def _counts(
+    around: Around,
+    nodes: int,
+    pods: int,
+    jobs: JobTable,
+    *,
+    nodes_left_out: int = 0,
+    queues_left_out: int = 0,
+    namespaces_left_out: int = 0,
+) -> dict[str, int]:
     return {
         "nodes": nodes,
         "pods_running": pods,
@@ -128,6 +161,9 @@ def _counts(around: Around, nodes: int, pods: int, jobs: JobTable) -> dict[str, 
         "evicted_total": around.evicted,
         "bound_by_others": around.foreign,
         "jobs_left_out": jobs.left_out,
+        "nodes_left_out": nodes_left_out,
+        "queues_left_out": queues_left_out,
+        "namespaces_left_out": namespaces_left_out,
     }
 
 

@@ -163,9 +163,11 @@ class Overview(msgspec.Struct, frozen=True):
     the overview of any other role is empty but for this."""
     resources: tuple[Resource, ...]
     queues: dict[str, QueueRow]
+    """Two thousand at most: those with others below them, then those with jobs."""
     namespaces: dict[str, NamespaceRow]
-    """By ``queue/namespace``."""
+    """By ``queue/namespace``, two thousand at most: those with jobs that wait, then those that hold most."""
     nodes: dict[str, NodeRow]
+    """Ten thousand at most: those that are cordoned or not ready, and of the others a sample that stays the same."""
     jobs: dict[str, JobRow]
     """Jobs that wait or run, ten thousand at most; waiting ones come first."""
     sessions: tuple[SessionRow, ...]
@@ -174,4 +176,5 @@ class Overview(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     """Always all of these: ``nodes``, ``pods_running`` (on nodes), ``pods_waiting``, ``jobs_running``,
     ``jobs_waiting``, ``bound_total``, ``evicted_total`` (by this daemon), ``bound_by_others`` (pods of ours
-    that another scheduler has placed: to stay 0), ``jobs_left_out`` (of the list)."""
+    that another scheduler has placed: to stay 0); ``jobs_left_out``, ``nodes_left_out``, ``queues_left_out`` and
+    ``namespaces_left_out`` (of the lists; sums and counts include them)."""

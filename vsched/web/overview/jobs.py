@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport, JobOutcome
@@ -43,23 +44,36 @@ def job_rows(
 ) -> JobTable:
     """Every job that waits or runs. One whose pods are bound and about to start counts as running."""
     found = JobTable()
-    rows = []
     ahead = goes_before({**outcomes, **report.jobs})
+    shown: list[tuple[bool, float, str]] = []
     for key, job in snapshot.jobs.items():
-        row = job_row(job, report.jobs.get(key) or outcomes.get(key), positions.get(key), columns, ahead.get(key, ""))
-        if row.phase == Phase.COMPLETED and not row.pending and not row.running:
+        outcome = report.jobs.get(key) or outcomes.get(key)
+        phase, least, ready, pending, running = _counts(job, outcome)
+        if phase == Phase.COMPLETED and not pending and not running:
             continue
-        pair = (row.queue, job.spec.namespace)
+        pair = (job.spec.queue, job.spec.namespace)
         found.listed[pair] += 1
-        found.pods_waiting += row.pending
-        if row.waits:
+        found.pods_waiting += pending
+        if ready < least and phase != Phase.COMPLETED:
             found.waiting[pair] += 1
         else:
             found.running += 1
-        rows.append(row)
-    found.left_out = max(0, len(rows) - most)
-    found.rows = {row.key: row for row in (_first(rows, most) if found.left_out else rows)}
+        # Waiting jobs in the order of their queues, then running ones by name.
+        shown.append((not pending, positions.get(key, inf), key))
+    if len(shown) > most:
+        found.left_out = len(shown) - most
+        shown = sorted(shown)[:most]
+    for _, _, key in shown:
+        outcome = report.jobs.get(key) or outcomes.get(key)
+        found.rows[key] = job_row(snapshot.jobs[key], outcome, positions.get(key), columns, ahead.get(key, ""))
     return found
+
+
+def _counts(job: Job, outcome: JobOutcome | None) -> tuple[str, int, int, int, int]:
+    """Its phase, how many pods it needs, and how many are ready, wait and run: by its outcome if there is one."""
+    if outcome is not None:
+        return outcome.phase, outcome.min_member, outcome.ready, outcome.pending, outcome.running
+    return job.spec.phase, job.spec.min_member, job.ready, len(job.pending), job.counts[Status.RUNNING]
 
 
 def goes_before(outcomes: Mapping[str, JobOutcome]) -> dict[str, str]:
@@ -75,8 +89,8 @@ def job_row(
     spec, request = job.spec, job.pending_request
     asked = tuple([request.get(column, 0) for column in columns])
     if outcome is None:
-        pending, running = len(job.pending), job.counts[Status.RUNNING]
-        counts = (spec.phase, job.priority, spec.min_member, job.ready, pending, running)
+        phase, least, ready, pending, running = _counts(job, None)
+        counts = (phase, job.priority, least, ready, pending, running)
         return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, job.user, ahead_of=ahead_of)
     return JobRow(
         key=job.key,
@@ -97,12 +111,3 @@ def job_row(
         start_nodes=0 if outcome.planned is None else outcome.planned.node_count,
         ahead_of=ahead_of,
     )
-
-
-def _first(rows: Iterable[JobRow], most: int) -> list[JobRow]:
-    """The rows that are listed: waiting jobs in the order of their queues, then running ones by name."""
-
-    def rank(row: JobRow) -> tuple[bool, float, str]:
-        return not row.pending, float("inf") if row.position is None else row.position, row.key
-
-    return sorted(rows, key=rank)[:most]

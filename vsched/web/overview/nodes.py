@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
+from zlib import crc32
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from vsched.web.overview.document import NodeRow
 UNFIT = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 """Taints of nodes that cannot run anything."""
 KEEPS_OUT = ("NoSchedule", "NoExecute")
+MOST_NODES = 10_000
+
+Rows = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 
 
 class NodeAllocation(NamedTuple):
@@ -43,20 +47,42 @@ def held_after(snapshot: Snapshot, binds: Iterable[Bind]) -> NodeAllocation:
     return NodeAllocation(held, [int(value) for value in held.sum(axis=1)])
 
 
-def node_rows(snapshot: Snapshot, held: NodeAllocation, columns: Sequence[int]) -> dict[str, NodeRow]:
-    """Every node by name."""
+def node_rows(
+    snapshot: Snapshot, held: NodeAllocation, columns: Sequence[int], most: int = MOST_NODES
+) -> dict[str, NodeRow]:
+    """Nodes by name: all of them, or ``most`` that stand for all."""
     table = snapshot.nodes
-    parts = zip(*(per_cent(held.by_node[column], table.allocatable[column]) for column in columns), strict=True)
-    standings = table.statics.remember(
-        ("web", "standings"), lambda: [standing(node) for node in table.statics.attributes]
+    statics = table.statics
+    shown: Rows = statics.remember(("web", "shown", most), lambda: shown_rows(statics.attributes, most))
+    standings: list[tuple[str, str]] = statics.remember(
+        ("web", "standings", most), lambda: [standing(statics.attributes[row]) for row in shown.tolist()]
     )
-    cpu, memory = used(table, snapshot.now)
-    pods: list[int] = held.by_node[PODS].tolist()
-    described = zip(table.statics.names, parts, cpu, memory, pods, standings, strict=True)
+    parts = zip(
+        *(per_cent(held.by_node[column][shown], table.allocatable[column][shown]) for column in columns), strict=True
+    )
+    cpu, memory = used(table, snapshot.now, shown)
+    pods: list[int] = held.by_node[PODS][shown].tolist()
+    names = [statics.names[row] for row in shown.tolist()]
+    described = zip(names, parts, cpu, memory, pods, standings, strict=True)
     return {
         name: NodeRow(name, allocated, cpu_usage, memory_usage, count, *standing)
         for name, allocated, cpu_usage, memory_usage, count, standing in described
     }
+
+
+def shown_rows(attributes: Sequence[NodeAttributes], most: int) -> Rows:
+    """``intp[shown]``: the rows of nodes that are shown, in order.
+
+    Of more than ``most`` these are nodes that are out of order, and a sample of the others by a hash of their names: it
+    has nodes of all kinds, and stays nearly the same while nodes come and go.
+    """
+    if len(attributes) <= most:
+        return np.arange(len(attributes))
+    rank = [
+        (not (node.unschedulable or any(taint.key in UNFIT for taint in node.taints)), crc32(node.name.encode()), row)
+        for row, node in enumerate(attributes)
+    ]
+    return np.array(sorted(row for _, _, row in sorted(rank)[:most]), dtype=np.intp)
 
 
 def per_cent(held: Ints, total: Ints) -> list[int | None]:
@@ -66,24 +92,24 @@ def per_cent(held: Ints, total: Ints) -> list[int | None]:
     return [part if has else None for part, has in zip(parts.tolist(), (total > 0).tolist(), strict=True)]
 
 
-def used(table: NodeTable, now: float) -> tuple[list[int | None], list[int | None]]:
-    """Measured cpu and memory in per cent; None where unknown or too old."""
-    unknown: list[int | None] = [None] * len(table)
+def used(table: NodeTable, now: float, rows: Rows) -> tuple[list[int | None], list[int | None]]:
+    """Measured cpu and memory of these rows in per cent; None where unknown or too old."""
+    unknown: list[int | None] = [None] * len(rows)
     if table.usage is None:
         return unknown, unknown
     fresh = now - table.usage.measured <= STALE_SECONDS
-    cpu, memory = (_averages(by_period, fresh) for by_period in (table.usage.cpu, table.usage.memory))
+    cpu, memory = (_averages(by_period, fresh, rows) for by_period in (table.usage.cpu, table.usage.memory))
     return cpu or unknown, memory or unknown
 
 
 def _averages(
-    by_period: dict[str, UsageColumn], fresh: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+    by_period: dict[str, UsageColumn], fresh: np.ndarray[tuple[int, ...], np.dtype[np.bool_]], rows: Rows
 ) -> list[int | None]:
     """Averages over the default period, else over the first one; empty without any."""
     if not by_period:
         return []
     column = by_period.get(DEFAULT_PERIOD) or by_period[min(by_period)]
-    figures: Floats = np.where(fresh, column.average, np.nan)
+    figures: Floats = np.where(fresh, column.average, np.nan)[rows]
     return [None if figure != figure else round(figure) for figure in figures.tolist()]
 
 

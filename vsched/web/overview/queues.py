@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.arbitration.records import Award
 from vsched.model.plan import CycleReport, NamespaceOutcome, QueueOutcome
-from vsched.model.queues.queue import ROOT
+from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.queues.tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.document import NamespaceRow, QueueRow
@@ -17,11 +17,15 @@ from vsched.web.overview.jobs import JobTable, Pair
 DIGITS = 4
 """Digits of shares: smaller changes are not shown."""
 
+MOST_QUEUES, MOST_NAMESPACES = 2_000, 2_000
+
 Amounts = tuple[int | None, ...]
 
 
-def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns: Sequence[int]) -> dict[str, QueueRow]:
-    """Every queue by name, with its children's amounts."""
+def queue_rows(
+    snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns: Sequence[int], most: int = MOST_QUEUES
+) -> dict[str, QueueRow]:
+    """Queues by name, with the amounts of all below them: every queue, or of more than ``most`` those that say most."""
     parents = tree(snapshot.queues)
     names = [snapshot.axis.names[column] for column in columns]
     outcomes = {
@@ -57,8 +61,22 @@ def queue_rows(snapshot: Snapshot, report: CycleReport, jobs: JobTable, columns:
             waiting=waiting[name],
             problem=outcomes[name].problem,
         )
-        for name, queue in snapshot.queues.items()
+        for name, queue in _shown(snapshot.queues, parents, listed, most)
     }
+
+
+def _shown(
+    queues: Mapping[str, Queue], parents: Mapping[str, str], listed: Mapping[str, int], most: int
+) -> Iterable[tuple[str, Queue]]:
+    """The queues with a row: those with others below them from the top down, then those with jobs, then others."""
+    if len(queues) <= most:
+        return queues.items()
+    inner, places = set(parents.values()), {name: place for place, name in enumerate(parents)}
+
+    def rank(name: str) -> tuple[bool, bool, int]:
+        return name not in inner, not listed[name], places[name]
+
+    return [(name, queues[name]) for name in sorted(queues, key=rank)[:most]]
 
 
 def _by_queue(counts: Mapping[Pair, int]) -> Counter[str]:
@@ -120,33 +138,58 @@ def _limit(amount: int | None) -> int | None:
 # -- namespaces
 
 
-def namespace_rows(
-    snapshot: Snapshot,
-    report: CycleReport,
-    jobs: JobTable,
-    awards: Mapping[str, Award],
-    weights: Mapping[str, int],
-    columns: Sequence[int],
-) -> dict[str, NamespaceRow]:
-    """What each namespace uses in each queue, where it uses something or waits."""
-    names = [snapshot.axis.names[column] for column in columns]
-    outcomes = {(found.queue, found.namespace): found for found in report.namespaces.values()}
-    shown = {}
-    for pair in sorted({pair for pair, found in outcomes.items() if found.allocated} | jobs.listed.keys()):
-        queue, namespace = pair
-        known = snapshot.namespaces.get(namespace)
-        weight = 1 if known is None else known.weight
-        found = outcomes.get(pair) or NamespaceOutcome(queue, namespace, weight, 0.0)
-        shown[f"{queue}/{namespace}"] = NamespaceRow(
-            queue=queue,
-            namespace=namespace,
-            weight=weights.get(namespace, found.weight),
-            share=round(found.share, DIGITS),
-            allocated=tuple([found.allocated.get(name, 0) for name in names]),
-            waiting=jobs.waiting[pair],
-            deserved=_awarded(awards.get(namespace), names),
-        )
-    return shown
+class HeldByNamespaces:
+    """The namespaces that hold something in a queue, or have jobs there."""
+
+    def __init__(self, outcomes: Mapping[Pair, NamespaceOutcome], jobs: JobTable) -> None:
+        self._outcomes = outcomes
+        self._jobs = jobs
+        self._pairs = {pair for pair, found in outcomes.items() if found.allocated} | jobs.listed.keys()
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def rows(
+        self,
+        snapshot: Snapshot,
+        awards: Mapping[str, Award],
+        weights: Mapping[str, int],
+        columns: Sequence[int],
+        most: int = MOST_NAMESPACES,
+    ) -> dict[str, NamespaceRow]:
+        """A row for each; of more than ``most`` those with jobs that wait, then those that hold most."""
+        names, waiting = [snapshot.axis.names[column] for column in columns], self._jobs.waiting
+        shown = {}
+        for pair in self._first(most):
+            queue, namespace = pair
+            known = snapshot.namespaces.get(namespace)
+            weight = 1 if known is None else known.weight
+            found = self._outcomes.get(pair) or NamespaceOutcome(queue, namespace, weight, 0.0)
+            shown[f"{queue}/{namespace}"] = NamespaceRow(
+                queue=queue,
+                namespace=namespace,
+                weight=weights.get(namespace, found.weight),
+                share=round(found.share, DIGITS),
+                allocated=tuple([found.allocated.get(name, 0) for name in names]),
+                waiting=waiting[pair],
+                deserved=_awarded(awards.get(namespace), names),
+            )
+        return shown
+
+    def _first(self, most: int) -> list[Pair]:
+        if len(self._pairs) <= most:
+            return sorted(self._pairs)
+
+        def rank(pair: Pair) -> tuple[bool, float, Pair]:
+            held = self._outcomes.get(pair)
+            return not self._jobs.waiting[pair], 0.0 if held is None else -held.share, pair
+
+        return sorted(self._pairs, key=rank)[:most]
+
+
+def namespaces_of(report: CycleReport, jobs: JobTable) -> HeldByNamespaces:
+    """What each namespace uses in each queue, where it uses something or has jobs."""
+    return HeldByNamespaces({(found.queue, found.namespace): found for found in report.namespaces.values()}, jobs)
 
 
 def _awarded(award: Award | None, names: Sequence[str]) -> Amounts:

@@ -43,9 +43,12 @@ export class Queues {
     this.grid.show(this.#rows());
     const over = [...this.picture.queues.values()].filter(isOver).length;
     const wrong = [...this.picture.queues.values()].filter((queue) => queue.problem).length;
-    const parts = [`${count(this.picture.queues.size)} in all`];
+    const { size } = this.picture.queues;
+    const { queues_left_out: left, namespaces_left_out: leftNamespaces } = this.picture.counts;
+    const parts = [left ? `${count(size)} of ${count(size + left)}: those with others below them first, then those with jobs` : `${count(size)} in all`];
     if (over) parts.push(`${count(over)} over what they deserve`);
     if (wrong) parts.push(`${count(wrong)} with a problem`);
+    if (leftNamespaces) parts.push(`${count(leftNamespaces)} namespaces that hold little are not listed`);
     say(find("queues-told"), parts.join(", "));
   }
 

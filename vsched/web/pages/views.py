@@ -9,7 +9,7 @@ import msgspec
 
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Job
-from vsched.model.plan import JobOutcome
+from vsched.model.plan import JobOutcome, NamespaceOutcome
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
 from vsched.web.findings import Findings
@@ -28,6 +28,9 @@ def amounts(named: Mapping[str, int]) -> dict[str, str]:
 def queues(findings: Findings) -> View:
     """Every queue with its share, its allocated and deserved amounts, its limits, and its problem."""
     records = findings.snapshot.queues if findings.snapshot is not None else {}
+    held_in: dict[str, list[NamespaceOutcome]] = {}
+    for held in list(findings.namespaces.values()):
+        held_in.setdefault(held.queue, []).append(held)
     return {
         name: {
             **_record(records.get(name)),
@@ -47,8 +50,7 @@ def queues(findings: Findings) -> View:
                     "share": round(held.share, 6),
                     "allocated": amounts(held.allocated),
                 }
-                for held in findings.namespaces.values()
-                if held.queue == name
+                for held in held_in.get(name, ())
             },
         }
         for name, queue in sorted(findings.queues.items())
