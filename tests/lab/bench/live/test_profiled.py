@@ -7,7 +7,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from vsched.lab.bench.live.profiled import LOOP, OUTSIDE, Profiler, place_of
+import pytest
+
+from vsched.lab.bench.live.profiled import LOOP, OUTSIDE, REST, Profiler, activity_of, place_of
 from vsched.lab.outcomes import spread_ms
 
 
@@ -34,9 +36,27 @@ def test_what_is_outside_of_the_package_is_told_apart() -> None:
     assert place_of(None) == (OUTSIDE, OUTSIDE)
 
 
+@pytest.mark.parametrize(
+    ("function", "activity"),
+    [
+        ("kube/watch/framing.py:LineSplitter.feed", "watches: lines read, decoded, made into tasks"),
+        ("mirror/ingest/pods.py:PodReader.read", "watches: lines read, decoded, made into tasks"),
+        ("kube/http/pool.py:Pool.exchange", "requests: what to write, its queue, HTTP"),
+        ("mirror/cache.py:Cache.snapshot", "mirror: kept, counted, snapshots"),
+        ("daemon/observe/telemetry.py:Telemetry.outcome", "metrics, pages, clock"),
+        ("daemon/loop/loop.py:Loop.run", "daemon and controllers"),
+        (LOOP, LOOP),
+        (OUTSIDE, REST),
+    ],
+)
+def test_functions_are_told_by_what_they_are_a_part_of(function: str, activity: str) -> None:
+    assert activity_of(function) == activity
+
+
 def test_shares_are_of_all_looks(tmp_path: Path) -> None:
     profiler = Profiler(tmp_path / "profile.txt")
     profiler.parts.update({"writes": 3, "kube/http": 1})
     profiler.functions.update({"writes/bindings.py:judge": 4})
-    shares = ["  75.0%  writes", "  25.0%  kube/http", "", " 100.0%  writes/bindings.py:judge"]
+    profiler.activities.update({"the rest": 4})
+    shares = [" 100.0%  the rest", "", "  75.0%  writes", "  25.0%  kube/http", "", " 100.0%  writes/bindings.py:judge"]
     assert profiler.text(0.5) == "\n".join(["0.50 s of processor time, 4 looks", "", *shares, ""])

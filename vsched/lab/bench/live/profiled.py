@@ -29,14 +29,30 @@ PACKAGE = str(Path(vsched.__file__).parent) + os.sep
 LINES = 40
 LOOP = "event loop: sockets, TLS, timers"
 OUTSIDE = "interpreter and libraries"
+ACTIVITIES = (
+    (LOOP, (LOOP,)),
+    (
+        "watches: lines read, decoded, made into tasks",
+        ("kube/watch", "kube/silence", "mirror/wire", "mirror/ingest", "mirror/intake", "mirror/watch"),
+    ),
+    ("requests: what to write, its queue, HTTP", ("writes", "kube")),
+    ("mirror: kept, counted, snapshots", ("mirror",)),
+    ("sessions: jobs, nodes, the plan", ("framework", "actions", "plugins", "kernels", "model", "arbitrator")),
+    ("explanations", ("explain",)),
+    ("metrics, pages, clock", ("daemon/observe", "web", "clock", "log")),
+    ("daemon and controllers", ("daemon", "controllers")),
+)
+"""What a daemon does, with the beginnings of the files that do it; the first one that fits counts."""
+REST = "the rest"
 RESUMED = dis.opmap["RESUME"]
 """What a function begins with, and goes on with after an await: where a signal from before is seen."""
 
 
 class Profiler:
-    """Counts looks by part and by function; all in the main thread."""
+    """Counts looks at what runs; all in the main thread."""
 
     def __init__(self, path: Path) -> None:
+        self.activities: Counter[str] = Counter()
         self.parts: Counter[str] = Counter()
         """By folder of the package."""
         self.functions: Counter[str] = Counter()
@@ -86,14 +102,15 @@ class Profiler:
     def count(self, frame: FrameType | None) -> None:
         """Count one look at a thread that is there."""
         part, function = place_of(frame)
+        self.activities[activity_of(function)] += 1
         self.parts[part] += 1
         self.functions[function] += 1
 
     def text(self, seconds: float) -> str:
-        """The shares of so much processor time, by part and by function."""
+        """The shares of so much processor time: by what it went into, by part and by function."""
         looks = self.parts.total()
         lines = [f"{seconds:.2f} s of processor time, {looks:,} looks"]
-        for counts in (self.parts, self.functions):
+        for counts in (self.activities, self.parts, self.functions):
             lines += ["", *_shares(counts, looks)]
         return "\n".join(lines) + "\n"
 
@@ -116,6 +133,11 @@ def place_of(frame: FrameType | None) -> tuple[str, str]:
             return folder, f"{inside.as_posix()}:{frame.f_code.co_qualname}"
         frame = frame.f_back
     return OUTSIDE, OUTSIDE
+
+
+def activity_of(function: str) -> str:
+    """What a function of the package is a part of; ``function`` begins with its file."""
+    return next((name for name, starts in ACTIVITIES if function.startswith(starts)), REST)
 
 
 def _just_called(frame: FrameType) -> bool:
