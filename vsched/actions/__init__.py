@@ -15,12 +15,12 @@ from vsched.actions.victim_search import VictimArgs
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
-    Action("enqueue", enqueue, OrderingArgs),
-    Action("allocate", allocate, PlacingArgs),
-    Action("preempt", preempt, PreemptArgs),
-    Action("reclaim", reclaim, VictimArgs),
-    Action(GANG_PREEMPT, gangpreempt, GangArgs),
-    Action(GANG_RECLAIM, gangreclaim, GangArgs),
-    Action("backfill", backfill, PlacingArgs),
+    Action("enqueue", enqueue, OrderingArgs, timeless=True),
+    Action("allocate", allocate, PlacingArgs, timeless=True),
+    Action("preempt", preempt, PreemptArgs, timeless=True),
+    Action("reclaim", reclaim, VictimArgs, timeless=True),
+    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True),
+    Action(GANG_RECLAIM, gangreclaim, GangArgs, timeless=True),
+    Action("backfill", backfill, PlacingArgs, timeless=True),
     Action("shuffle", shuffle),
 )

@@ -5,9 +5,10 @@ from __future__ import annotations
 from vsched.framework.callout import Callout
 from vsched.framework.ending import end_overdue
 from vsched.framework.holding import hold_nominations
+from vsched.framework.memory import Memory
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.reports.closing import close
+from vsched.framework.reports.closing import close, tells_of_active
 from vsched.framework.reports.verdicts import Told
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -26,21 +27,32 @@ def run_cycle(
     """Open a session, run the policy's actions in order, report. Equal inputs give equal reports.
 
     ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``told`` keeps
-    what is said of waiting pods from cycle to cycle; it saves time and changes no report.
+    what has not changed from cycle to cycle; it saves time and changes no report. A report that is given again as a
+    whole has the spans of the cycle that it was made in.
     """
-    trace = trace or Trace()
-    session = run_actions(snapshot, policy, registry, trace, callout)
+    trace, told = trace or Trace(), Told() if told is None else told
+    memory = told.memory
+    known = memory.begin(snapshot, policy, registry)
+    if known is not None:
+        return known
+    session = run_actions(snapshot, policy, registry, trace, callout, memory)
     report = close(session, trace, told)
+    memory.end(report, whole=tells_of_active(session))
     session.plugins.release()
     return report
 
 
 def run_actions(
-    snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    trace: Trace,
+    callout: Callout | None = None,
+    memory: Memory | None = None,
 ) -> Session:
     """Open a session and run the policy's actions in order; returns the session, without building a report."""
     with trace.span("session", "open"):
-        session = Session(snapshot, policy, registry, trace, callout)
+        session = Session(snapshot, policy, registry, trace, callout, memory)
         end_overdue(session)
         hold_nominations(session)
     for name in policy.actions:

@@ -30,6 +30,8 @@ class Action(NamedTuple):
     name: str
     run: Callable[[Any], None]
     args_type: type[msgspec.Struct] = NoArgs
+    timeless: bool = False
+    """Whether it does the same for the same cluster at any time, by itself; plugins may look at the clock."""
 
 
 class Registry(NamedTuple):

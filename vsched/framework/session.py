@@ -21,6 +21,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.memory import Memory
 from vsched.framework.nodes.booked import BookedRoom
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import LimitsOf
@@ -78,8 +79,16 @@ class Session:
     """The snapshot, jobs, plugins, ledger and node selection of one cycle, and the decisions made so far."""
 
     def __init__(
-        self, snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None = None
+        self,
+        snapshot: Snapshot,
+        policy: Policy,
+        registry: Registry,
+        trace: Trace,
+        callout: Callout | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = Memory() if memory is None else memory
+        """What cycles keep for the next one."""
         self.snapshot = snapshot
         self.policy = policy
         self.nodes = snapshot.nodes.copy()
@@ -118,7 +127,10 @@ class Session:
         """Uids of tasks that found a node in a try that was rolled back."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
-        self.plugins.open(SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout))
+        kept = self.memory.parts
+        self.plugins.open(
+            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, kept=kept)
+        )
         self.claims = claims_of(snapshot, self.nodes, rules_of(policy))
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)

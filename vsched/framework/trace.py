@@ -5,13 +5,16 @@ The caller provides the timer and the ``checkpoint`` function, because the core 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
+
+
+_NOTHING_MEASURED = nullcontext()
 
 
 class Trace:
@@ -31,17 +34,9 @@ class Trace:
         """Whether each call of a plugin is measured too; measuring costs about as much as the calls themselves."""
         self.seconds: dict[tuple[str, str], float] = {}
 
-    @contextmanager
-    def span(self, kind: str, name: str) -> Iterator[None]:
+    def span(self, kind: str, name: str) -> AbstractContextManager[None]:
         """Measure a block."""
-        if self._timer is None:
-            yield
-            return
-        start = self._timer()
-        try:
-            yield
-        finally:
-            self._add(kind, name, self._timer() - start)
+        return _NOTHING_MEASURED if self._timer is None else _Span(self, self._timer, kind, name)
 
     def wrap(self, name: str, function: Callable[P, R]) -> Callable[P, R]:
         """The function, measured as the plugin ``name``."""
@@ -55,7 +50,7 @@ class Trace:
             try:
                 return function(*args, **kwargs)
             finally:
-                self._add("plugin", name, timer() - start)
+                self.add("plugin", name, timer() - start)
 
         return measured
 
@@ -63,6 +58,23 @@ class Trace:
         """Everything measured, as (kind, name, seconds)."""
         return tuple((kind, name, seconds) for (kind, name), seconds in self.seconds.items())
 
-    def _add(self, kind: str, name: str, seconds: float) -> None:
+    def add(self, kind: str, name: str, seconds: float) -> None:
+        """Add to what was measured."""
         key = (kind, name)
         self.seconds[key] = self.seconds.get(key, 0.0) + seconds
+
+
+class _Span:
+    """A block that is measured."""
+
+    __slots__ = ("_key", "_start", "_timer", "_trace")
+
+    def __init__(self, trace: Trace, timer: Callable[[], float], kind: str, name: str) -> None:
+        self._trace, self._timer, self._key = trace, timer, (kind, name)
+        self._start = 0.0
+
+    def __enter__(self) -> None:
+        self._start = self._timer()
+
+    def __exit__(self, *error: object) -> None:
+        self._trace.add(*self._key, self._timer() - self._start)

@@ -233,6 +233,9 @@ class Cache(ObjectIntake):
         self.history.see(self._published_axis, self._nodes.total, sums.take_moved())
         held, held_limits = self._accounts.publish_kept()
         queues = self._defaults.queues(sums.usage, ("Queue", self._default_queue) not in self.broken)
+        versions = self._jobs.version, self._nodes.version, self._accounts.kept_version
+        if versions != self._versions:
+            self._versions, self._state = versions, object()
         return Snapshot(
             now=now,
             axis=self._published_axis,
@@ -277,6 +280,7 @@ class Cache(ObjectIntake):
             zones=self._zones.publish(),
             device_shares=self._device_shares.publish(),
             masks=self._masks,
+            state=self._state,
         )
 
     def arbitration(self) -> Arbitration:

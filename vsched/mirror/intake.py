@@ -158,6 +158,10 @@ class ObjectIntake(WatchHandler):
         self._native.rejoin = self._pods.rejoin
         self._snapshots = 0
         self._previous = 0.0
+        self._versions: tuple[int, ...] = ()
+        """Of jobs, nodes and accounts in the last snapshot."""
+        self._state: object | None = None
+        """``Snapshot.state`` for as long as these versions stay."""
 
     def _set_native(self, key: str, spec: JobSpec | None) -> None:
         """Show a native PodGroup as a job, None where it is none any more."""

@@ -38,6 +38,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         claims=_frozen_claims(snapshot.claims),
         zones=_frozen_zones(snapshot.zones),
         device_shares=_frozen_devices(snapshot.device_shares),
+        state=None,
     )
 
 

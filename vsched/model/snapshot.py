@@ -147,6 +147,9 @@ class Snapshot:
     """Devices of nodes that pods use whole or in parts."""
     masks: Sequence[NodeMask] = ()
     """Which nodes are ours, where several schedulers share the cluster; every mask counts."""
+    state: object | None = None
+    """The same object in snapshots of a mirror between which no job, no node and no pod on a node has changed; other
+    fields are the same object while they are the same. None where nobody says so."""
 
 
 def asked_jobs(snapshot: Snapshot) -> Iterator[tuple[Job, list[Task]]]:

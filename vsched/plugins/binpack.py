@@ -47,6 +47,7 @@ class Binpack(Plugin[BinpackArgs], Packing):
     """Scores nodes by how full they would be."""
 
     name = "binpack"
+    timeless = True
     args_type = BinpackArgs
 
     def open(self, context: SessionContext) -> None:

@@ -102,6 +102,7 @@ class Capacity(
     """Limits queues to their capability, and lets each reclaim what it deserves."""
 
     name = "capacity"
+    timeless = True
     votes_by_kind = True
     queue_terms = frozenset({QueueTerm.DESERVED, QueueTerm.GUARANTEE})
     hierarchical = True

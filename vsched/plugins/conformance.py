@@ -16,6 +16,7 @@ class Conformance(Plugin[NoArgs], Preemptable, Reclaimable):
     """Excludes critical pods and pods of the system namespace from the victims."""
 
     name = "conformance"
+    timeless = True
     votes_by_kind = True
     protects_absolutely = True
 

@@ -41,6 +41,7 @@ class Drf(
     """Orders jobs and namespaces (with hierarchy also queues) by dominant share; the smaller preempts the larger."""
 
     name = "drf"
+    timeless = True
     votes_by_kind = True
     goes_first = "holds the smaller share"
     hierarchical = True

@@ -56,6 +56,7 @@ class Gang(
     """Keeps a job from starting until its minimum fits, and protects the minimum of running jobs from eviction."""
 
     name = "gang"
+    timeless = True
     votes_by_kind = True
     goes_first = "does not have its minimum yet"
     protects_absolutely = True

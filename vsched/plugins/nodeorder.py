@@ -71,6 +71,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     """Scores nodes as kube-scheduler does."""
 
     name = "nodeorder"
+    timeless = True
     args_type = NodeOrderArgs
 
     def open(self, context: SessionContext) -> None:

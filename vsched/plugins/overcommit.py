@@ -6,6 +6,7 @@ So some admitted jobs always wait, and freed resources are used at once.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 import msgspec
 
@@ -39,20 +40,26 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     """Admits jobs while used plus promised amounts stay below the cluster's total times a factor."""
 
     name = "overcommit"
+    timeless = True
     args_type = OvercommitArgs
 
     def open(self, context: SessionContext) -> None:
-        """Compute the limits, and the amounts promised so far."""
+        """Compute the limits."""
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._snapshot = snapshot
         factor = self.args.normalised().factor
         self._limit = {column: total * factor for column, total in enumerate(snapshot.total) if column != PODS}
         self._used = snapshot.used
-        self._promised: Vector = {}
-        for queue, books in snapshot.books.items():
-            if queue in snapshot.queues:
-                add(self._promised, books.promised.items())
+
+    @cached_property
+    def _promised(self) -> Vector:
+        """The amounts promised so far; summed up when a job first asks to be admitted."""
+        promised: Vector = {}
+        for queue, books in self._snapshot.books.items():
+            if queue in self._snapshot.queues:
+                add(promised, books.promised.items())
+        return promised
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""

@@ -16,6 +16,7 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable):
     """Agrees to as many victims as PodDisruptionBudgets allow."""
 
     name = "pdb"
+    timeless = True
     votes_by_kind = True
     protects_absolutely = True
 

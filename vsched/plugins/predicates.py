@@ -118,6 +118,7 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     """
 
     name = "predicates"
+    timeless = True
     args_type = PredicatesArgs
     heeds = frozenset({"preemptable", "allocatable"})
 

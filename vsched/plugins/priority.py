@@ -26,6 +26,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
     """Orders jobs and tasks by priority, and lets higher priority preempt lower priority."""
 
     name = "priority"
+    timeless = True
     votes_by_kind = True
     goes_first = "has the higher priority"
 

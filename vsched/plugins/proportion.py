@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf
-
-import numpy as np
+from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -32,19 +31,15 @@ from vsched.framework.points.extension import (
     SessionContext,
     StatedLimit,
     Vote,
-    stated_weights,
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.kernels.fairness import EPSILON, Demand, ratio, water_fill
-from vsched.kernels.quota import dense, limit_of
+from vsched.kernels.fairness import EPSILON, ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
-from vsched.model.nodes.table import Floats
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.model.snapshot import Snapshot
 from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
 from vsched.plugins.queues.refusals import (
     HOLD_NO_MORE,
@@ -54,8 +49,24 @@ from vsched.plugins.queues.refusals import (
     not_open,
     quota_insufficient,
 )
+from vsched.plugins.queues.weighted import Shares, shares_of
 
 QUEUE_OVER_SHARE = "QueueOverShare"
+ANSWERS = "proportion's divisions"
+"""The name under which ``Answers`` are kept."""
+
+
+class Known(NamedTuple):
+    """What was last said of a queue, and what it follows from."""
+
+    queue: Queue
+    held: Mapping[int, int]
+    deserved: Mapping[int, float]
+    division: QueueDivision
+
+
+class Answers(dict[str, Known]):
+    """What was last said of each queue."""
 
 
 class Proportion(
@@ -74,6 +85,7 @@ class Proportion(
     """Divides the cluster by weight, and limits queues to what they deserve."""
 
     name = "proportion"
+    timeless = True
     votes_by_kind = True
     queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
     protects_absolutely = True
@@ -88,31 +100,24 @@ class Proportion(
         self._queues = snapshot.queues
         self._lacking = Lacking(context.nodes)
         self._snapshot = snapshot
-        queues = [snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues]
-        limits = real_capabilities(snapshot, queues)
-        deserved = water_fill(
-            np.array(snapshot.total, dtype=np.float64), _demand(snapshot, queues, limits, context.weights(queues))
-        )
-        self._deserved: dict[str, dict[int, float]] = {
-            queue.name: _nonzero(row) for queue, row in zip(queues, deserved, strict=True)
-        }
-        self._limits: dict[str, dict[int, float]] = {
-            queue.name: _but_pods(queue, dict(enumerate(row.tolist())))
-            for queue, row in zip(queues, limits, strict=True)
-        }
-        self._bounds = {
-            queue.name: _but_pods(queue, self._deserved[queue.name], self._limits[queue.name].get(PODS, 0.0))
-            for queue in queues
-        }
-        """What a queue may hold: the deserved amounts; of pods, which are not divided, the capability."""
+        self._shares = shares_of(snapshot, context.weights, context.recall(self.name, Shares))
+        context.keep(self.name, self._shares)
+        known = context.recall(ANSWERS, Answers)
+        self._answers: Answers = Answers() if known is None or len(known) > 2 * len(self._queues) else known
+        context.keep(ANSWERS, self._answers)
+        self._deserved, self._limits, self._bounds = self._shares.deserved, self._shares.limits, self._shares.bounds
         self._reserved: dict[str, Vector] = {}
         """Amounts reserved for future pods, by queue."""
         self._admitted: dict[str, Vector] = {}
-        for queue in queues:
-            books = snapshot.books[queue.name]
-            admitted = dict(books.inqueue)
+
+    def _admitted_in(self, queue: str) -> Vector:
+        """What the jobs of a queue were admitted for and do not hold; made when first asked for."""
+        admitted = self._admitted.get(queue)
+        if admitted is None:
+            books = self._snapshot.books[queue]
+            admitted = self._admitted[queue] = dict(books.inqueue)
             add(admitted, ((column, -value) for column, value in books.elastic.items()))
-            self._admitted[queue.name] = admitted
+        return admitted
 
     def share(self, queue: Queue, books: UsageByQueue | None = None) -> float:
         """The largest ratio of held to deserved over all resources; ``books`` replaces the session's usage."""
@@ -226,7 +231,7 @@ class Proportion(
         if wanted is None:
             return Vote.PERMIT
         taken = dict(self._usage.queue(queue.name))
-        admitted = self._admitted[queue.name]
+        admitted = self._admitted_in(queue.name)
         add(taken, admitted.items())
         short = shortages(self._names, wanted, self._limits[queue.name], taken, admitted)
         if not short:
@@ -238,14 +243,20 @@ class Proportion(
     def job_enqueued(self, job: JobView) -> None:
         """Add the minimum of the admitted job to its queue."""
         if job.spec.min_resources is not None:
-            add(self._admitted[job.queue], without_gated(job.job, job.spec.min_resources))
+            add(self._admitted_in(job.queue), without_gated(job.job, job.spec.min_resources))
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share, deserved amounts, and whether it holds all of them."""
         deserved = self._deserved.get(queue.name)
         if deserved is None:
             return None
-        return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
+        held, known = self._usage.queue(queue.name), self._answers.get(queue.name)
+        if known is not None and known.held is held and known.deserved is deserved and known.queue is queue:
+            return known.division
+        division = QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
+        if held is self._snapshot.books[queue.name].allocated:  # this session has changed nothing of it
+            self._answers[queue.name] = Known(queue, held, deserved, division)
+        return division
 
     def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:
         """Its capability."""
@@ -263,43 +274,3 @@ class Proportion(
             return Bound(int(limit), total, queue.name)
         others = (one.name for one in self._queues.values() if one is not queue and dict(one.guarantee).get(column))
         return Bound(int(limit), total, "", tuple(sorted(others)))
-
-
-def real_capabilities(snapshot: Snapshot, queues: list[Queue]) -> Floats:
-    """The most each queue may hold: the cluster minus the guarantees of others, bounded by its own capability.
-
-    ``float64[queue, resource]``. A capability does not limit resources that it does not name.
-    """
-    width = len(snapshot.total)
-    guaranteed = np.zeros(width)
-    for queue in snapshot.queues.values():
-        guaranteed += dense(queue.guarantee, width)
-    free = np.maximum(np.array(snapshot.total, dtype=np.float64) - guaranteed, 0.0)
-    limits = np.empty((len(queues), width))
-    for row, queue in enumerate(queues):
-        limits[row] = np.minimum(free + dense(queue.guarantee, width), limit_of(queue.capability, width))
-    return limits
-
-
-def _demand(snapshot: Snapshot, queues: list[Queue], limits: Floats, weights: Floats) -> Demand:
-    width = len(snapshot.total)
-    request = np.zeros((len(queues), width))
-    floor = np.zeros((len(queues), width))
-    for row, queue in enumerate(queues):
-        books = snapshot.books[queue.name]
-        request[row] = dense(books.allocated.items(), width) + dense(books.pending.items(), width)
-        floor[row] = np.minimum(dense(queue.guarantee, width), limits[row])  # not past its own capability
-    # Weights with memory may be 0; what nobody else asks for is divided by the stated ones all the same.
-    return Demand(weights, request, limits, floor, stated_weights(queues))
-
-
-def _but_pods(queue: Queue, limits: dict[int, float], pods: float | None = None) -> dict[int, float]:
-    """The limits, with one for pods only where the capability names pods: then ``pods`` if given, else the limit."""
-    found = {column: limit for column, limit in limits.items() if column != PODS}
-    if any(column == PODS for column, _ in queue.capability):
-        found[PODS] = limits[PODS] if pods is None else pods
-    return found
-
-
-def _nonzero(row: Floats) -> dict[int, float]:
-    return {column: value for column, value in enumerate(row.tolist()) if value >= EPSILON}

@@ -21,6 +21,7 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
     """Enforces the quotas of namespaces at admission, before pods exist."""
 
     name = "resourcequota"
+    timeless = True
 
     def open(self, context: SessionContext) -> None:
         """Keep the quotas; this cycle has admitted no job yet."""

@@ -141,8 +141,8 @@ def test_what_is_not_supported_waits_again() -> None:
     assert report_bytes(report) == report_bytes(recording.report)
 
 
-FOLLOWING = {"runs"}
-"""Fields that follow from others."""
+FOLLOWING = {"runs", "state"}
+"""Fields that follow from others, or hold for one mirror alone."""
 
 
 def emptied(name: str) -> object:

@@ -84,8 +84,6 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         for _, asked in asked_jobs(context.snapshot) if self.budgets else ():
             for task in asked:
                 self.budgets.expect(task)
-        for agreement in (*self.agreement.values(), *self.gang_agreement.values()):
-            agreement.budgets = self.budgets
         # Plugins keep the context. If it referred to them, the memory of the whole cycle would not be freed at once.
         this = ref(self)
 

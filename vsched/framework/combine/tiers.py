@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from vsched.framework.combine.measuring import measure
@@ -22,7 +23,9 @@ class PluginTiers:
         self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
             [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
         ]
-        self._by_point = [_by_point(tier) for tier in self._tiers]
+        self._taking_part: dict[type[Point], list[Plugin[Any]]] = {}
+        """The plugins that take part in each extension point, in tier order."""
+        self._by_point = [self._sorted_in(tier) for tier in self._tiers]
         self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
             for tier in self._tiers:
@@ -31,7 +34,7 @@ class PluginTiers:
 
     def taking_part(self, point: type[PointT]) -> list[PointT]:
         """The plugins that take part in a point, in tier order."""
-        return [cast("PointT", plugin) for tier in self._by_point for plugin in tier.get(point, ())]
+        return cast("list[PointT]", [*self._taking_part.get(point, ())])
 
     def release(self) -> None:
         """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""
@@ -43,12 +46,18 @@ class PluginTiers:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
         return [[cast("PointT", plugin) for plugin in tier.get(point, ())] for tier in self._by_point]
 
-
-def _by_point(tier: Iterable[tuple[Plugin[Any], Switches]]) -> dict[type[Point], list[Plugin[Any]]]:
-    """The plugins of a tier that take part in each extension point."""
-    found: dict[type[Point], list[Plugin[Any]]] = {}
-    for plugin, switches in tier:
-        for point in plugin.points:
-            if switches.enabled(point.point):
+    def _sorted_in(self, tier: Iterable[tuple[Plugin[Any], Switches]]) -> dict[type[Point], list[Plugin[Any]]]:
+        """The plugins of a tier that take part in each extension point; they are noted for all tiers as well."""
+        found: dict[type[Point], list[Plugin[Any]]] = {}
+        everywhere = self._taking_part
+        for plugin, switches in tier:
+            for point in _points_on(plugin.points, switches):
                 found.setdefault(point, []).append(plugin)
-    return found
+                everywhere.setdefault(point, []).append(plugin)
+        return found
+
+
+@lru_cache(maxsize=1024)
+def _points_on(points: tuple[type[Point], ...], switches: Switches) -> tuple[type[Point], ...]:
+    """Those of a plugin's extension points that are on; every session asks for the same ones."""
+    return tuple(point for point in points if switches.enabled(point.point))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 from vsched.framework.budgets import NO_BUDGETS
 from vsched.framework.codes import Code
@@ -36,17 +37,6 @@ class PluginVotes(PluginTiers):
         super().__init__(policy, registry, trace)
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""
-        voters: dict[Purpose, Sequence[Sequence[VictimVotes]]] = {
-            Purpose.PREEMPT: self._in_tiers(Preemptable),
-            Purpose.RECLAIM: self._in_tiers(Reclaimable),
-        }
-        self.agreement = {purpose: Agreement(tiers, purpose) for purpose, tiers in voters.items()}
-        """The plugins' votes on victims, by purpose."""
-        self.gang_agreement = {
-            purpose: Agreement([[one for one in tier if one.judges_gangs] for tier in tiers], purpose)
-            for purpose, tiers in voters.items()
-        }
-        """The same for evictions that may break gangs up, which not all plugins judge."""
         self.victim_rules = VictimRules(
             self.taking_part(VictimProtection), self.taking_part(EvictionDelay), self.taking_part(VictimCost)
         )
@@ -60,6 +50,32 @@ class PluginVotes(PluginTiers):
         self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
         self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
+
+    # Cycles that evict nobody never ask for these two.
+
+    @cached_property
+    def agreement(self) -> dict[Purpose, Agreement]:
+        """The plugins' votes on victims, by purpose."""
+        return {purpose: self._agreement(tiers, purpose) for purpose, tiers in self._voters().items()}
+
+    @cached_property
+    def gang_agreement(self) -> dict[Purpose, Agreement]:
+        """The same for evictions that may break gangs up, which not all plugins judge."""
+        return {
+            purpose: self._agreement([[one for one in tier if one.judges_gangs] for tier in tiers], purpose)
+            for purpose, tiers in self._voters().items()
+        }
+
+    def _agreement(self, tiers: Sequence[Sequence[VictimVotes]], purpose: Purpose) -> Agreement:
+        made = Agreement(tiers, purpose)
+        made.budgets = self.budgets
+        return made
+
+    def _voters(self) -> dict[Purpose, Sequence[Sequence[VictimVotes]]]:
+        return {
+            Purpose.PREEMPT: self._in_tiers(Preemptable),
+            Purpose.RECLAIM: self._in_tiers(Reclaimable),
+        }
 
     def job_pipelined(self, job: JobView) -> bool:
         """Whether the job's placements, pipelined ones included, may be kept for the session."""

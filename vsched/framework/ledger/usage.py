@@ -64,6 +64,14 @@ class SessionUsage:
         """All (queue, namespace) pairs that hold or held something, sorted."""
         return sorted(self._base_shares.keys() | self._shares.keys())
 
+    def is_as_found(self, queue: str) -> bool:
+        """Whether the amounts of a queue are those of the snapshot: no placement in it was made or undone."""
+        return queue not in self._queues
+
+    def moved_namespaces(self) -> list[tuple[str, str]]:
+        """The (queue, namespace) pairs with placements that were made or undone."""
+        return list(self._shares)
+
     def shift(self, queue: str, namespace: str, request: Amounts, sign: int) -> None:
         """Add the request of one placement (``sign=1``), or subtract it (``sign=-1``)."""
         self.moved.add(queue)

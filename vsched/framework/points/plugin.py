@@ -32,6 +32,7 @@ class NoArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
+T = TypeVar("T")
 
 
 class QueueDivision(NamedTuple):
@@ -87,6 +88,21 @@ class SessionContext(NamedTuple):
     """A queue's share of the cluster, by the first plugin that divides it; only once all plugins are open."""
     weights: Callable[[Sequence[Queue]], Floats] = stated_weights
     """float64[queues]: how much queues weigh in a division."""
+    kept: dict[str, object] | None = None
+    """What plugins kept from the last session under the same policy, by their names; None where nothing is kept."""
+
+    def recall(self, name: str, kind: type[T]) -> T | None:
+        """What the plugin of this name kept in the last session; None where there is nothing.
+
+        It saves time and may change no answer: compare what it was worked out from with what there is now.
+        """
+        found = None if self.kept is None else self.kept.get(name)
+        return found if isinstance(found, kind) else None
+
+    def keep(self, name: str, value: object) -> None:
+        """Keep something for the next session under the same policy; it must not refer to this one."""
+        if self.kept is not None:
+            self.kept[name] = value
 
 
 class Plugin(Levers, Generic[ArgsT]):
@@ -96,6 +112,9 @@ class Plugin(Levers, Generic[ArgsT]):
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
     heeds: ClassVar[frozenset[str]] = frozenset()
     """Switches that the plugin reads itself, besides those of its extension points."""
+    timeless: ClassVar[bool] = False
+    """Whether it answers the same for the same cluster at any time: it reads neither the clock of the snapshot nor what
+    was used or learnt over time, and asks nobody outside."""
     hierarchical: ClassVar[bool] = False
     """Whether ``enableHierarchy`` changes what the plugin does."""
 

@@ -14,6 +14,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.reports.effects import bound_by, decided
+from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes, queue_outcomes
 from vsched.framework.reports.limits import SILENT
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
@@ -29,14 +30,12 @@ from vsched.model.plan import (
     SUB_GROUPS_MAX,
     CycleReport,
     JobOutcome,
-    NamespaceOutcome,
-    QueueOutcome,
     SubGroupOutcome,
     Unschedulable,
 )
 from vsched.model.pods.status import SCHEDULED, Phase, Status
 
-NOTICE, NO_SUCH_CLASS = "PriorityClassMissing", "NoSuchPriorityClass"
+NOTICE = "PriorityClassMissing"
 
 
 def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
@@ -56,8 +55,7 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
         told.turn()
         for verdict in verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
-        queues = {name: queue_outcome(session, name) for name in sorted(session.snapshot.queues)}
-        namespaces = namespace_outcomes(session)
+        queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
     return msgspec.structs.replace(
         decided(session),
         jobs=jobs,
@@ -82,6 +80,15 @@ def _views(session: Session) -> Iterable[JobView]:
     for key in session.snapshot.changed:
         if key not in session.jobs and key not in session.stranded and key not in with_victims and key in jobs:
             yield JobView(jobs[key])
+
+
+def tells_of_active(session: Session) -> bool:
+    """Whether the report tells of jobs that the session was for, and of no others that had changed or lost pods."""
+    jobs, stranded = session.jobs, session.stranded
+    known = session.snapshot.jobs
+    return not any(view.moved for view in session.victimised.values()) and all(
+        key in jobs or key in stranded or key not in known for key in session.snapshot.changed
+    )
 
 
 # -- jobs -----------------------------------------------------------------------------------------------------------
@@ -228,53 +235,3 @@ def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, 
     else:
         latest = Condition(NOTICE, "False", "PriorityClassFound")
     return tuple(latest if one is known else one for one in conditions) if known is not None else (*conditions, latest)
-
-
-# -- queues and namespaces ------------------------------------------------------------------------------------------
-
-
-def queue_outcome(session: Session, name: str) -> QueueOutcome:
-    """A queue's share of the cluster after the cycle."""
-    queue = session.snapshot.queues[name]
-    names = session.snapshot.axis.names
-    division = session.plugins.division(queue)
-    held = session.usage.queue(name)
-    if division is not None and division.devices:
-        held = {**held, **division.devices}
-    capability = queue.capability if division is None else division.capability
-    problem = None if division is None else division.problem
-    lost = f"spec.priorityClassName: PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
-    past = session.plugins.past_use(queue)
-    return QueueOutcome(
-        name=name,
-        weight=queue.weight,
-        share=0.0 if division is None else division.share,
-        allocated=_named(names, held.items()),
-        subtree={} if division is None else _named(names, division.subtree.items()),
-        deserved={} if division is None else _named(names, ((c, round(v)) for c, v in division.deserved.items())),
-        capability={names[column]: value for column, value in sorted(capability)},
-        guarantee=_named(names, queue.guarantee),
-        overused=division is not None and division.overused,
-        problem_reason=problem.reason if problem is not None else NO_SUCH_CLASS if lost else "",
-        problem=problem.message if problem is not None else lost,
-        used_times=None if past is None else past.times,
-        used_seconds=0.0 if past is None else past.seconds,
-    )
-
-
-def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
-    """What each namespace holds in each queue."""
-    names, total = session.snapshot.axis.names, session.snapshot.total
-    outcomes: dict[str, NamespaceOutcome] = {}
-    for queue, namespace in session.usage.namespaces():
-        held = session.usage.namespace(queue, namespace)
-        known = session.snapshot.namespaces.get(namespace)
-        share = max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
-        outcomes[f"{queue}/{namespace}"] = NamespaceOutcome(
-            queue, namespace, 1 if known is None else known.weight, share, _named(names, held.items())
-        )
-    return outcomes
-
-
-def _named(names: list[str], amounts: Iterable[tuple[int, int]]) -> dict[str, int]:
-    return {names[column]: value for column, value in sorted(amounts) if value}

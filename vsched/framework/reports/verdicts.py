@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.memory import Memory
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
@@ -61,7 +62,7 @@ class OfJob(NamedTuple):
 
 
 class Told:
-    """What the last cycle said of the pods of each job.
+    """What the last cycle said of the pods of each job, and what else it left for the next one.
 
     A job that has not changed since, and is told the same again, gets the same records: making thousands of them anew
     would take longer than all else about jobs that wait. The verdicts are the same with it and without.
@@ -70,6 +71,7 @@ class Told:
     def __init__(self) -> None:
         self._last: dict[str, tuple[Job, OfJob, Verdicts]] = {}
         self._next: dict[str, tuple[Job, OfJob, Verdicts]] = {}
+        self.memory = Memory()
 
     def of(self, job: Job, said: OfJob) -> Verdicts:
         """The verdicts about all pending pods of a job."""

@@ -79,6 +79,8 @@ class NamespaceAccounts:
         self._kept: dict[str, Vector] = {}
         self._kept_limits: dict[str, Counted] = {}
         self._kept_changed: set[str] = set()
+        self.kept_version = 0
+        """Grows whenever ``publish_kept`` shows something else."""
         self._moved: set[str] = set()
         """Namespaces whose usage has changed since ``take_moved``."""
         self._kinds: Mapping[str, tuple[Callable[[str, Any], Any], Callable[[str, Any], bool]]] = {
@@ -165,6 +167,7 @@ class NamespaceAccounts:
 
     def publish_kept(self) -> tuple[Mapping[str, Vector], Mapping[str, Counted]]:
         """Usage by namespace: requests by column, and limits by name. Both maps are updated in place."""
+        self.kept_version += bool(self._kept_changed)
         for namespace in self._kept_changed:
             record = self._records.get(namespace)
             put_sums(self._kept, namespace, {} if record is None else record.pods.kept())

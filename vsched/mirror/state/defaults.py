@@ -41,6 +41,8 @@ class ClusterDefaults:
         self._weights: dict[str, dict[str, int]] = {}
         """By namespace, then by quota."""
         self._published_queues: Mapping[str, Queue] | None = None
+        self._with_default: tuple[Mapping[str, Queue], Mapping[str, Queue]] | None = None
+        """The published queues, and the same with the default queue, which has no object."""
         self._published_namespaces: Mapping[str, Namespace] | None = None
         self._range: tuple[Mapping[str, Queue], tuple[int, int]] | None = None
         """The range of priorities, and the queues it was computed for (a change of classes publishes new ones)."""
@@ -190,10 +192,12 @@ class ClusterDefaults:
         """Every queue with its priority. The default queue is added where jobs name it and it has no object."""
         if self._published_queues is None:
             self._published_queues = {name: self._with_priority(facts) for name, facts in sorted(self._queues.items())}
-        default = self._default_queue
-        if may_make_up and default not in self._published_queues and default in wanted:
-            return {**self._published_queues, default: Queue(default)}
-        return self._published_queues
+        default, published = self._default_queue, self._published_queues
+        if not may_make_up or default in published or default not in wanted:
+            return published
+        if self._with_default is None or self._with_default[0] is not published:
+            self._with_default = published, {**published, default: Queue(default)}
+        return self._with_default[1]
 
     def classes(self) -> Mapping[str, PriorityClass]:
         """Every priority class."""

@@ -79,6 +79,8 @@ class JobStore:
         self.runs = RunBook()
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
+        self.version = 0
+        """Grows whenever what snapshots show of jobs changes."""
         self._judge = judge
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
@@ -249,6 +251,7 @@ class JobStore:
     def _publish_changed(self) -> tuple[str, ...]:
         if not self._dirty:
             return ()
+        self.version += 1
         changed: list[str] = []
         started: set[str] = set()
         stopped: set[str] = set()

@@ -34,6 +34,8 @@ class NodeStore:
         """Grows whenever the allocatable amounts of a node change."""
         self.stated_version = 0
         """Grows whenever what the object of a node offers changes, or the node comes or goes."""
+        self.version = 0
+        """Grows whenever the table or the placed pods change."""
         self._served: set[str] = set()
         """Names of nodes with extended resources that devices serve."""
         self._usage = NodeUsageStore()
@@ -252,6 +254,8 @@ class NodeStore:
 
     def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
         """The table and the placed pods; the cost follows what changed. ``axis`` names the columns of the table."""
+        if self._membership_changed or self._attributes_changed or self._dirty or self._table.width < len(self.axis):
+            self.version += 1
         if self._membership_changed:
             self._rearrange()
         elif self._attributes_changed:

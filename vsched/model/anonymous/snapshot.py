@@ -53,6 +53,7 @@ OWN = (
     "zones",
     "device_shares",
     "masks",
+    "state",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 
@@ -67,6 +68,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
     jobs = {name(renaming, key): _job(renaming, job) for key, job in snapshot.jobs.items()}
     arbitration = snapshot.arbitration
     made: dict[str, Any] = {
+        "state": None,
         **{field: _keys(renaming, getattr(snapshot, field)) for field in KEYS},
         **{field: pairs(name, parts)(renaming, getattr(snapshot, field)) for field in BY_NAME},
         **{field: pairs(name)(renaming, getattr(snapshot, field)) for field in SUMS_BY_NAME},

@@ -48,6 +48,7 @@ PARTED = frozenset(
         "arbitration",
         "strays",
         "claims",
+        "state",
         "history",
     }
 )

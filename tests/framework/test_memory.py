@@ -1,0 +1,157 @@
+"""Reports are the same bytes whatever cycles keep for the next one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.reports.verdicts import Told
+from vsched.kube.watch.deltas import Delta
+from vsched.mirror import wire
+from vsched.model.plan import CycleReport
+from vsched.settings.built_in import REGISTRY
+
+BASE = """
+queue q capability=cpu:6
+queue r weight=2
+weight x 2
+node n1 cpu=8 zone=a
+node n2 cpu=4 zone=b
+pods x/held 2 cpu=1 on=n1
+job x/held min=2 queue=q
+job x/large min=4 pods=4 cpu=2 queue=q
+job y/wide min=6 pods=6 cpu=3 queue=r
+job y/alone min=1 pods=1 cpu=64
+"""
+CHANGES = (
+    "node n3 cpu=8",
+    "node n3 cpu=16",
+    "node n1 cpu=8 zone=a cordoned",
+    "job x/small min=1 pods=2 cpu=1 queue=q",
+    "job z/other min=2 pods=2 cpu=2",
+    "job z/pipelined min=1 pods=1 cpu=3 nominated=n1 queue=r",
+    "pods z/runs 3 cpu=1 on=n2",
+    "pods x/goes 2 cpu=2 on=n1 leaving",
+    "queue r weight=7",
+    "queue q capability=cpu:3 priority=4",
+    "queue s weight=3",
+    "weight x 5",
+    "class high 1000",
+    "job y/urgent min=1 pods=1 cpu=2 class=high queue=r",
+    "quota x/small requests.cpu=3 used=requests.cpu:2",
+    "pods x/large 1 cpu=1 gated",
+)
+TAKING = policy_of(
+    "priority gang conformance proportion",
+    "overcommit drf predicates nodeorder binpack",
+    actions="enqueue, allocate, reclaim, preempt, backfill",
+)
+POLICIES = {
+    "default": DEFAULT_POLICY,
+    "capacity": policy_of("priority gang", "predicates capacity resourcequota nodeorder"),
+    "taking": TAKING,
+    "timed": policy_of("priority gang sla", "predicates proportion"),
+}
+
+
+def as_bytes(report: CycleReport) -> bytes:
+    return msgspec.json.encode(msgspec.structs.replace(report, spans=()))
+
+
+class Changing:
+    """A cluster of lines that come and go, and cycles on it that share what they keep."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.strip().splitlines()
+        self.cache = mirror(manifests("\n".join(self._lines)))
+        self.told = Told()
+        self.now = NOW
+
+    def toggle(self, line: str) -> None:
+        """Add a line, or take it away if it is there; one about the same object replaces it."""
+        before = self._objects()
+        kept = [one for one in self._lines if one.split()[:2] != line.split()[:2] or one in BASE.splitlines()]
+        self._lines = kept if line in self._lines else [*kept, line]
+        after = self._objects()
+        for key in [*before.keys() - after.keys(), *after]:
+            kind, found = key[0], after.get(key)
+            if found is None:
+                self._apply(kind, Delta.DELETED, before[key])
+            elif found != before.get(key):
+                self._apply(kind, Delta.ADDED if key not in before else Delta.MODIFIED, found)
+
+    def _apply(self, kind: str, delta: Delta, found: dict[str, Any]) -> None:
+        found["metadata"].setdefault("uid", found["metadata"]["name"])
+        self.cache.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+
+    def _objects(self) -> dict[tuple[str, str, str], dict[str, Any]]:
+        made = manifests("\n".join(self._lines))
+        return {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in made}
+
+    def run(self, policy: Policy, *, assume: bool = False) -> CycleReport:
+        """A cycle, compared with one that nothing was kept for."""
+        self.now += 1.0
+        snapshot = self.cache.snapshot(self.now)
+        report = run_cycle(snapshot, policy, REGISTRY, told=self.told)
+        assert as_bytes(report) == as_bytes(run_cycle(snapshot, policy, REGISTRY))
+        if assume:
+            self.cache.assume(report)
+        return report
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+@settings(max_examples=12)
+@given(steps=st.lists(st.tuples(st.sampled_from(CHANGES), st.booleans(), st.integers(1, 3)), max_size=8))
+def test_whatever_changes_between_cycles(policy: Policy, steps: list[tuple[str, bool, int]]) -> None:
+    cluster = Changing(BASE)
+    for line, assume, cycles in steps:
+        cluster.toggle(line)
+        for _ in range(cycles):
+            cluster.run(policy, assume=assume)
+
+
+def test_while_nothing_changes_waiting_jobs_get_the_same_report() -> None:
+    cluster = Changing(BASE)
+    cluster.run(DEFAULT_POLICY, assume=True)
+    cluster.run(DEFAULT_POLICY, assume=True)
+    settled = cluster.run(DEFAULT_POLICY, assume=True)
+    assert settled.unschedulable
+    assert cluster.run(DEFAULT_POLICY) is settled
+    assert cluster.run(DEFAULT_POLICY) is settled
+
+    cluster.toggle("job z/other min=2 pods=2 cpu=2")
+    after = cluster.run(DEFAULT_POLICY)
+    assert after is not settled
+    assert "z/other" in after.jobs
+
+
+def test_a_policy_that_looks_at_the_clock_decides_anew() -> None:
+    cluster = Changing(BASE)
+    timed = POLICIES["timed"]
+    assert cluster.run(timed) is not cluster.run(timed)
+
+
+def test_another_policy_gets_nothing_of_what_was_kept_for_the_last_one() -> None:
+    cluster = Changing(BASE)
+    for policy in (DEFAULT_POLICY, TAKING, DEFAULT_POLICY, POLICIES["capacity"], TAKING):
+        cluster.run(policy)
+        cluster.run(policy)
+
+
+def test_queues_and_namespaces_that_hold_what_they_did_keep_their_records() -> None:
+    cluster = Changing(BASE)
+    cluster.run(DEFAULT_POLICY, assume=True)
+    before = cluster.run(DEFAULT_POLICY)
+    cluster.toggle("pods z/runs 3 cpu=1 on=n2")
+    cluster.toggle("job z/runs min=1 queue=s")
+    after = cluster.run(DEFAULT_POLICY)
+    assert after.namespaces["q/x"] is before.namespaces["q/x"]
+    assert after.queues["q"] is before.queues["q"]

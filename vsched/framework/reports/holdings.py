@@ -1,0 +1,141 @@
+"""What queues and namespaces hold after a cycle. Records of those that hold what they did are the same as last time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import is_
+from typing import NamedTuple
+
+from vsched.framework.points.extension import PastUse, QueueDivision
+from vsched.framework.session import Session
+from vsched.model.plan import NamespaceOutcome, QueueOutcome
+from vsched.model.queues.queue import Namespace, Queue
+from vsched.model.snapshot import Snapshot
+
+NO_SUCH_CLASS = "NoSuchPriorityClass"
+
+
+class QueueRecord(NamedTuple):
+    """What a cycle said of a queue, and what it follows from."""
+
+    queue: Queue
+    held: Mapping[int, int]
+    division: QueueDivision | None
+    past: PastUse | None
+    outcome: QueueOutcome
+
+
+class QueueRecords(dict[str, QueueRecord]):
+    """What the last cycle said of each queue."""
+
+
+def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
+    """Each queue's share of the cluster after the cycle, by name, sorted."""
+    memory, snapshot = session.memory, session.snapshot
+    if memory.before is not None:
+        return memory.before.queues
+    before = memory.parts.get("queue records")
+    known = before if isinstance(before, QueueRecords) else QueueRecords()
+    records, outcomes = QueueRecords(), dict[str, QueueOutcome]()
+    for name in sorted(snapshot.queues):
+        record = _queue_record(session, snapshot.queues[name], known.get(name))
+        if session.usage.is_as_found(name):  # else what it holds may still change in place
+            records[name] = record
+        outcomes[name] = record.outcome
+    memory.parts["queue records"] = records
+    return outcomes
+
+
+def _queue_record(session: Session, queue: Queue, known: QueueRecord | None) -> QueueRecord:
+    name = queue.name
+    division, held, past = session.plugins.division(queue), session.usage.queue(name), session.plugins.past_use(queue)
+    found = queue, division, past
+    if known is not None and known.held is held and (known.queue, known.division, known.past) == found:
+        return known
+    names = session.snapshot.axis.names
+    capability = queue.capability if division is None else division.capability
+    problem = None if division is None else division.problem
+    lost = f"spec.priorityClassName: PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
+    amounts = {**held, **division.devices} if division is not None and division.devices else held
+    outcome = QueueOutcome(
+        name=name,
+        weight=queue.weight,
+        share=0.0 if division is None else division.share,
+        allocated=_named(names, amounts.items()),
+        subtree={} if division is None else _named(names, division.subtree.items()),
+        deserved={} if division is None else _named(names, ((c, round(v)) for c, v in division.deserved.items())),
+        capability={names[column]: value for column, value in sorted(capability)},
+        guarantee=_named(names, queue.guarantee),
+        overused=division is not None and division.overused,
+        problem_reason=problem.reason if problem is not None else NO_SUCH_CLASS if lost else "",
+        problem=problem.message if problem is not None else lost,
+        used_times=None if past is None else past.times,
+        used_seconds=0.0 if past is None else past.seconds,
+    )
+    return QueueRecord(queue, held, division, past, outcome)
+
+
+class NamespaceRecords(NamedTuple):
+    """What a cycle said of namespaces that hold what the snapshot says, and what it follows from."""
+
+    pairs: list[tuple[str, str]]
+    """(queue, namespace), as the snapshot has them."""
+    shares: Sequence[Mapping[int, int]]
+    """What each pair holds."""
+    namespaces: Mapping[str, Namespace]
+    total: Sequence[int]
+    outcomes: dict[str, NamespaceOutcome]
+    """By ``queue/namespace``, sorted."""
+
+
+def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
+    """What each namespace holds in each queue; the cost follows what has changed."""
+    memory, snapshot = session.memory, session.snapshot
+    if memory.before is not None:
+        return memory.before.namespaces
+    found = _as_found(snapshot, memory.parts.get("namespace records"))
+    memory.parts["namespace records"] = found
+    moved = session.usage.moved_namespaces()
+    if not moved:
+        return found.outcomes
+    outcomes = dict(found.outcomes)
+    for queue, namespace in moved:
+        held = session.usage.namespace(queue, namespace)
+        outcomes[f"{queue}/{namespace}"] = _outcome(snapshot, queue, namespace, held)
+    if len(outcomes) == len(found.outcomes):
+        return outcomes
+    return {f"{queue}/{name}": outcomes[f"{queue}/{name}"] for queue, name in session.usage.namespaces()}
+
+
+def _as_found(snapshot: Snapshot, before: object) -> NamespaceRecords:
+    """The records by the snapshot; those of pairs that hold what they did are the same as before."""
+    shares, namespaces, total = snapshot.shares, snapshot.namespaces, snapshot.total
+    pairs, held = list(shares), list(shares.values())
+    known = before if isinstance(before, NamespaceRecords) else None
+    if known is None or known.namespaces is not namespaces or known.total != total:
+        known = NamespaceRecords([], [], namespaces, total, {})
+    if known.pairs == pairs:
+        moved = [at for at, same in enumerate(map(is_, held, known.shares)) if not same]
+        if not moved:
+            return known
+    else:
+        were = dict(zip(known.pairs, known.shares, strict=True))
+        moved = [at for at, pair in enumerate(pairs) if were.get(pair) is not held[at]]
+    outcomes = dict(known.outcomes)
+    for at in moved:
+        queue, name = pairs[at]
+        outcomes[f"{queue}/{name}"] = _outcome(snapshot, queue, name, held[at])
+    if known.pairs != pairs:
+        outcomes = {f"{queue}/{name}": outcomes[f"{queue}/{name}"] for queue, name in sorted(pairs)}
+    return NamespaceRecords(pairs, held, namespaces, total, outcomes)
+
+
+def _outcome(snapshot: Snapshot, queue: str, namespace: str, held: Mapping[int, int]) -> NamespaceOutcome:
+    names, total, known = snapshot.axis.names, snapshot.total, snapshot.namespaces.get(namespace)
+    share = max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
+    weight = 1 if known is None else known.weight
+    return NamespaceOutcome(queue, namespace, weight, share, _named(names, held.items()))
+
+
+def _named(names: list[str], amounts: Iterable[tuple[int, int]]) -> dict[str, int]:
+    return {names[column]: value for column, value in sorted(amounts) if value}

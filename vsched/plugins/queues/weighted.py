@@ -1,0 +1,151 @@
+"""What queues deserve by weight, kept from session to session: what has not changed is not worked out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.points.extension import stated_weights
+from vsched.kernels.fairness import EPSILON, Demand, water_fill
+from vsched.kernels.quota import dense, limit_of
+from vsched.model.amounts.resources import PODS
+from vsched.model.nodes.table import Floats
+from vsched.model.queues.queue import Queue
+from vsched.model.snapshot import QueueUsage, Snapshot
+
+Weigh = Callable[[Sequence[Queue]], Floats]
+"""float64[queues]: how much queues weigh in a division."""
+AmountsOf = Mapping[str, Mapping[int, float]]
+"""Amounts by queue, then by column."""
+
+
+class Shares(NamedTuple):
+    """The division, and what it was worked out from. Never changes."""
+
+    state: object | None
+    queues: Mapping[str, Queue]
+    """All of them; ``divided`` has those with jobs."""
+    total: Sequence[int]
+    divided: tuple[Queue, ...]
+    """By row."""
+    books: Sequence[QueueUsage | None]
+    """By row."""
+    weights: Floats
+    stated: Floats
+    """float64[queue]: the weights that queues state."""
+    request: Floats
+    """float64[queue, resource]: what queues hold and ask for."""
+    floor: Floats
+    most: Floats
+    """float64[queue, resource]: the most that queues may hold."""
+    divisions: Floats
+    """float64[queue, resource]: what they deserve."""
+    deserved: AmountsOf
+    limits: AmountsOf
+    """The most that queues may hold."""
+    bounds: AmountsOf
+    """What a queue may hold: the deserved amounts; of pods, which are not divided, the capability."""
+
+
+def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares:
+    """What each queue with jobs deserves; ``before`` is what was found last."""
+    queues, total = snapshot.queues, snapshot.total
+    if before is None or before.queues is not queues or before.total != total:
+        return _anew(snapshot, weigh)
+    if snapshot.state is not None and snapshot.state is before.state and weigh is stated_weights:
+        return before
+    names = [queue.name for queue in before.divided]
+    books = [*map(snapshot.books.get, names)]
+    if len(books) != len(snapshot.books) or None in books:
+        return _anew(snapshot, weigh)
+    weights = before.weights if weigh is stated_weights else weigh(before.divided)
+    request = before.request
+    for row, (now, then) in enumerate(zip(books, before.books, strict=True)):
+        if now is not then and now is not None:
+            found = _requested(now, len(total))
+            if not np.array_equal(found, request[row]):
+                request = request.copy() if request is before.request else request
+                request[row] = found
+    if request is before.request and np.array_equal(weights, before.weights):
+        return before._replace(state=snapshot.state, books=books)
+    made = before._replace(state=snapshot.state, books=books, weights=weights, request=request)
+    return _divided(made, before)
+
+
+def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
+    width = len(snapshot.total)
+    divided = tuple(snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues)
+    books = [snapshot.books[queue.name] for queue in divided]
+    most = real_capabilities(snapshot, divided)
+    request, floor = np.zeros((len(divided), width)), np.zeros((len(divided), width))
+    for row, queue in enumerate(divided):
+        request[row] = _requested(books[row], width)
+        floor[row] = np.minimum(dense(queue.guarantee, width), most[row])  # not past its own capability
+    limits = {
+        queue.name: _but_pods(queue, dict(enumerate(row.tolist()))) for queue, row in zip(divided, most, strict=True)
+    }
+    nothing = np.full((len(divided), width), np.nan)
+    made = Shares(
+        snapshot.state,
+        snapshot.queues,
+        snapshot.total,
+        divided,
+        books,
+        weigh(divided),
+        stated_weights(divided),
+        request,
+        floor,
+        most,
+        nothing,
+        {},
+        limits,
+        {},
+    )
+    return _divided(made, made)
+
+
+def _divided(made: Shares, before: Shares) -> Shares:
+    """The same with what queues deserve now; amounts of queues that deserve what they did ``before`` are the same."""
+    # Weights with memory may be 0; what nobody else asks for is divided by the stated ones all the same.
+    demand = Demand(made.weights, made.request, made.most, made.floor, made.stated)
+    divisions = water_fill(np.array(made.total, dtype=np.float64), demand)
+    deserved, bounds = dict(before.deserved), dict(before.bounds)
+    for row in np.flatnonzero((divisions != before.divisions).any(axis=1)).tolist():
+        queue = made.divided[row]
+        amounts = deserved[queue.name] = _nonzero(divisions[row])
+        bounds[queue.name] = _but_pods(queue, amounts, made.limits[queue.name].get(PODS, 0.0))
+    return made._replace(divisions=divisions, deserved=deserved, bounds=bounds)
+
+
+def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
+    """The most each queue may hold: the cluster minus the guarantees of others, bounded by its own capability.
+
+    ``float64[queue, resource]``. A capability does not limit resources that it does not name.
+    """
+    width = len(snapshot.total)
+    guaranteed = np.zeros(width)
+    for queue in snapshot.queues.values():
+        guaranteed += dense(queue.guarantee, width)
+    free = np.maximum(np.array(snapshot.total, dtype=np.float64) - guaranteed, 0.0)
+    limits = np.empty((len(queues), width))
+    for row, queue in enumerate(queues):
+        limits[row] = np.minimum(free + dense(queue.guarantee, width), limit_of(queue.capability, width))
+    return limits
+
+
+def _requested(books: QueueUsage, width: int) -> Floats:
+    return dense(books.allocated.items(), width) + dense(books.pending.items(), width)
+
+
+def _but_pods(queue: Queue, limits: Mapping[int, float], pods: float | None = None) -> dict[int, float]:
+    """The limits, with one for pods only where the capability names pods: then ``pods`` if given, else the limit."""
+    found = {column: limit for column, limit in limits.items() if column != PODS}
+    if any(column == PODS for column, _ in queue.capability):
+        found[PODS] = limits[PODS] if pods is None else pods
+    return found
+
+
+def _nonzero(row: Floats) -> dict[int, float]:
+    return {column: value for column, value in enumerate(row.tolist()) if value >= EPSILON}
