@@ -57,6 +57,11 @@ def test_it_may_be_plain_http_and_small_pods_that_claim_volumes() -> None:
     assert "ratio" not in result
 
 
+def test_a_profile_that_cannot_be_written_is_told_before_anything_starts(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"^--profile .*missing/daemon.txt: cannot be written: No such file"):
+        measure_end_to_end(LiveSettings(nodes=1, pods=8, singles=0), profile=tmp_path / "missing" / "daemon.txt")
+
+
 def test_pods_that_cannot_fit_are_refused_before_anything_starts() -> None:
     with pytest.raises(BadInput, match="do not fit 1 nodes"):
         measure_end_to_end(LiveSettings(nodes=1, pods=40, gang=8))

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from vsched.errors import BadInput
 from vsched.lab.bench.live import profiled
 from vsched.lab.bench.live.loops import run_loops
 from vsched.lab.bench.live.phases import DAEMON, NAMESPACE, LiveBench
@@ -31,7 +32,17 @@ def measure_end_to_end(
     written to the file ``profile``.
     """
     settings.check()
+    if profile is not None:
+        _check_writable(profile)
     return run_fast(_measured(settings, environment, profile))
+
+
+def _check_writable(profile: Path) -> None:
+    """Before anything starts: the daemon would only find out in the middle."""
+    try:
+        profile.write_text("", encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"--profile {profile}: cannot be written: {error.strerror}") from None
 
 
 async def _measured(settings: LiveSettings, environment: Environment, profile: Path | None) -> dict[str, Any]:
