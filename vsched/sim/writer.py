@@ -10,7 +10,6 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
-from uuid import UUID, uuid4
 
 from vsched.sim.admission import objects as admission
 from vsched.sim.admission.updates import count_generation, is_reset, merge_update
@@ -37,6 +36,9 @@ _NAME_SUFFIX_CHARS = 5
 _NAME_BASE_CHARS = 63 - _NAME_SUFFIX_CHARS
 CONFIGURATIONS = (mutating.CONFIGURATIONS, validating.CONFIGURATIONS)
 """The kinds that say which webhooks there are."""
+_UID_KEPT = ~(0xF000 << 64 | 0xC000 << 48)
+_UID_SET = 0x4000 << 64 | 0x8000 << 48
+"""The bits of a uid that say that it is random (RFC 9562, version 4)."""
 _IDENTITY = ("name", "uid", "creationTimestamp")
 _SERVER_FIELDS = (
     "uid",
@@ -102,12 +104,11 @@ class ObjectWriter:
         self._events = events or EventLimit()
         self.now = now
         self._random = random.Random(seed)
-        self._new_uid = uuid4 if seed is None else lambda: UUID(int=self._random.getrandbits(128), version=4)
         self.custom = CustomKinds(store, now)
 
     def create(self, kind: Kind, namespace: str, body: Obj, options: WriteOptions | None = None) -> Obj:
         options = options or WriteOptions()
-        obj = decoded(kind, body, options.field_validation, options.warnings)
+        obj = decoded(kind, body, options.field_validation, options.warnings, new=True)
         given = obj.get("metadata") or {}
         obj = self._named(kind, namespace, obj, options.reviews)
         if crds.is_definition(kind):
@@ -218,8 +219,9 @@ class ObjectWriter:
     @property
     def has_webhooks(self) -> bool:
         """Whether there are webhooks at all: otherwise nothing is made for them, because most clusters have none."""
-        store = self.store
-        return any(store.count(store.registry.resource(kind)) for kind in CONFIGURATIONS)
+        store, (mutating_kind, validating_kind) = self.store, CONFIGURATIONS
+        resource = store.registry.resource
+        return bool(store.count(resource(mutating_kind)) or store.count(resource(validating_kind)))
 
     def review(self, changes: Sequence[AdmissionRequest], reviews: Reviews | None) -> None:
         """Raises ReviewWanted if webhooks have to review one of the changes first."""
@@ -345,11 +347,17 @@ class ObjectWriter:
         else:
             if not metadata.get("name"):
                 metadata["name"] = self._generated_name(kind, metadata)
-            metadata["uid"] = str(self._new_uid())
+            metadata["uid"] = self._new_uid()
             metadata["creationTimestamp"] = format_time(self.now())
         if kind.counts_generation:
             metadata["generation"] = 1
         return {**obj, "metadata": metadata}
+
+    def _new_uid(self) -> str:
+        """A random uid, as ``str(uuid4())``, which costs twice as much."""
+        bits = self._random.getrandbits(128) & _UID_KEPT | _UID_SET
+        digits = f"{bits:032x}"
+        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def _generated_name(self, kind: Kind, metadata: Obj) -> str:
         base: str = metadata.get("generateName") or ""

@@ -26,6 +26,22 @@ def test_an_object_in_order_is_passed_on_as_it_is() -> None:
     assert conform(POD, obj)[0] is obj
 
 
+def test_equal_specs_of_new_pods_become_one_object() -> None:
+    one, other = _complete(), _complete()
+    specs = [conform(POD, obj, new=True)[0]["spec"] for obj in (one, other)]
+    assert specs[0] is specs[1]
+    assert conform(POD, one, new=True) == (one, [])
+
+
+def test_a_new_pod_with_an_odd_spec_is_told_so_each_time() -> None:
+    odd, wrong = _complete(), _complete()
+    odd["spec"]["extra"], wrong["spec"]["hostname"] = 1, 1
+    for _ in range(2):
+        assert conform(POD, odd, new=True) == (_complete(), ["spec.extra"])
+        with pytest.raises(Failure, match="hostname of type string"):
+            conform(POD, wrong, new=True)
+
+
 def test_custom_objects_are_none_of_its_business() -> None:
     obj = {"spec": {"anything": 1}}
     assert conform(WIDGET, obj) == (obj, [])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from vsched.cel import quantities
 from vsched.sim.store.api_errors import forbidden
 from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.remembered import remembered
 from vsched.sim.store.store import Store
 from vsched.sim.validation.cluster import SYSTEM_PRIORITIES
 
@@ -20,14 +23,10 @@ _DEFAULT_TOLERATIONS = {
 
 def admit_pod(kind: Kind, obj: Obj, store: Store, name: str) -> Obj:
     """The pod with what admission adds to it; raises Failure."""
-    metadata = obj["metadata"]
-    spec = {**obj["spec"]}
-    _set_priority(kind, name, spec, store)
-    tolerations = with_default_tolerations(spec.get("tolerations"))
-    if tolerations:
-        spec["tolerations"] = tolerations
+    metadata, spec = obj["metadata"], obj["spec"]
+    spec = _completed(spec, _granted(kind, name, spec, store))
     if spec.get("runtimeClassName"):
-        _set_overhead(kind, name, spec, store)
+        spec = _with_overhead(kind, name, spec, store)
     obj = {**obj, "spec": spec}
     if spec.get("nodeName"):
         labels = topology_labels(store, spec["nodeName"])
@@ -40,10 +39,10 @@ def with_group_priority(kind: Kind, obj: Obj, store: Store, name: str) -> Obj:
     """A native PodGroup with the priority of its class, as pods get it; raises Failure."""
     spec = {**(obj.get("spec") or {})}
     policy = spec.pop("preemptionPolicy", None)
-    _set_priority(kind, name, spec, store)
-    computed = spec.pop("preemptionPolicy")
+    granted = _granted(kind, name, spec, store)
+    spec |= {**granted.named, "priority": granted.priority}
     if not obj["apiVersion"].endswith("/v1alpha2"):
-        spec["preemptionPolicy"] = policy or computed
+        spec["preemptionPolicy"] = policy or granted.policy
     return {**obj, "spec": spec}
 
 
@@ -54,8 +53,31 @@ def topology_labels(store: Store, node_name: str) -> dict[str, str]:
     return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
 
 
-def _set_priority(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
-    name = spec.get("priorityClassName")
+class _Granted(NamedTuple):
+    """What the priority class of a pod grants it."""
+
+    default_class: str
+    """The class of pods that name none; empty where there is none, or the pod names one."""
+    priority: int
+    policy: str
+
+    @property
+    def named(self) -> Obj:
+        return {"priorityClassName": self.default_class} if self.default_class else {}
+
+
+@remembered
+def _completed(spec: Obj, granted: _Granted) -> Obj:
+    """The spec with its priority and the default tolerations."""
+    spec = {**spec, **granted.named, "priority": granted.priority, "preemptionPolicy": granted.policy}
+    tolerations = with_default_tolerations(spec.get("tolerations"))
+    if tolerations:
+        spec["tolerations"] = tolerations
+    return spec
+
+
+def _granted(kind: Kind, pod_name: str, spec: Obj, store: Store) -> _Granted:
+    name, default_class = spec.get("priorityClassName"), ""
     if name:
         found = store.find("scheduling.k8s.io/priorityclasses", "", name)
         if found is None and name in SYSTEM_PRIORITIES:
@@ -65,7 +87,7 @@ def _set_priority(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
     else:
         found = _default_class(store)
         if found is not None:
-            spec["priorityClassName"] = found["metadata"]["name"]
+            default_class = found["metadata"]["name"]
     priority = found.get("value", 0) if found else 0
     policy = (found or {}).get("preemptionPolicy") or _PREEMPT
     given = spec.get("priority")
@@ -74,8 +96,7 @@ def _set_priority(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
     given = spec.get("preemptionPolicy")
     if given is not None and given != policy:
         raise forbidden(kind, pod_name, _computed("string", "PreemptionPolicy", given, policy))
-    spec["priority"] = priority
-    spec["preemptionPolicy"] = policy
+    return _Granted(default_class, priority, policy)
 
 
 def _computed(kind: str, field: str, given: object, computed: object) -> str:
@@ -102,14 +123,13 @@ def _covers(toleration: Obj, key: str) -> bool:
     return toleration.get("key") in (None, "", key) and toleration.get("effect") in (None, "", "NoExecute")
 
 
-def _set_overhead(kind: Kind, pod_name: str, spec: Obj, store: Store) -> None:
+def _with_overhead(kind: Kind, pod_name: str, spec: Obj, store: Store) -> Obj:
     name = spec["runtimeClassName"]
     found = store.find("node.k8s.io/runtimeclasses", "", name)
     if found is None:
         raise forbidden(kind, pod_name, f'pod rejected: RuntimeClass "{name}" not found')
     overhead = (found.get("overhead") or {}).get("podFixed")
-    if overhead:
-        spec["overhead"] = overhead
+    return {**spec, "overhead": overhead} if overhead else spec
 
 
 def apply_limit_ranges(kind: Kind, obj: Obj, ranges: list[Obj], name: str) -> Obj:

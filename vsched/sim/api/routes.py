@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+import orjson
+
 from vsched.sim.api import patching, subresources
 from vsched.sim.api.metrics_apis import GROUPS, MetricsApis
 from vsched.sim.api.watches import BOOKMARK_SECONDS, WatchRequest, open_watch, run_watch
@@ -25,7 +27,14 @@ from vsched.sim.requests.request import (
     read_patch,
 )
 from vsched.sim.store import conversion
-from vsched.sim.store.api_errors import Failure, method_not_allowed, not_found, too_many_requests, unknown_path
+from vsched.sim.store.api_errors import (
+    Failure,
+    method_not_allowed,
+    not_found,
+    success,
+    too_many_requests,
+    unknown_path,
+)
 from vsched.sim.store.deletion import ORPHAN_WARNING, warns_of_orphans
 from vsched.sim.store.deletion import answer as deletion_answer
 from vsched.sim.store.kinds import Kind, Obj
@@ -37,6 +46,7 @@ from vsched.sim.webhooks.validating import AdmissionRequest, GroupVersionKind
 from vsched.sim.writer import ObjectWriter, WriteOutcome
 
 _NOT_FOUND = "404 page not found\n"
+_CREATED = orjson.dumps(success(201))
 _BINDING = ("", "v1", "Binding")
 _EVICTION = ("policy", "v1", "Eviction")
 _SCALE = ("autoscaling", "v1", "Scale")
@@ -178,7 +188,12 @@ class Router:
             return Answer(
                 code, obj={**body, "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")}}
             )
-        return Answer(code, obj=tables.partial(obj) if form.kind else obj)
+        if form.kind:
+            return Answer(code, obj=tables.partial(obj))
+        metadata = obj["metadata"]
+        record = self._store.get(kind, metadata.get("namespace", ""), metadata["name"])
+        # The bytes of what was just stored are those of its watch events.
+        return Answer(code, raw=record.raw) if record is not None and record.obj is obj else Answer(code, obj=obj)
 
     def _written(self, call: ApiRequest, kind: Kind, written: WriteOutcome) -> Answer:
         return self._shown(call, kind, written.obj, 201 if written.created else 200)
@@ -245,7 +260,8 @@ class Router:
 
     def _bind(self, call: ApiRequest, namespace: str, name: str, body: Obj) -> Answer:
         options, now = call.write_options(), self._writer.now()
-        return Answer(201, obj=subresources.bind(self._store, namespace, name, body, options, now))
+        subresources.bind(self._store, namespace, name, body, options, now)
+        return Answer(201, raw=_CREATED)
 
     def _review(
         self, call: ApiRequest, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None

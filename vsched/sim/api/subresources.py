@@ -14,7 +14,7 @@ from vsched.sim.admission.pod import topology_labels
 from vsched.sim.objects import request_bodies
 from vsched.sim.objects.body_decoding import decoded
 from vsched.sim.requests.request import ApiRequest
-from vsched.sim.store.api_errors import Failure, bad_request, conflict, not_found, storage_conflict, success
+from vsched.sim.store.api_errors import Failure, bad_request, conflict, not_found, storage_conflict
 from vsched.sim.store.conditions import with_condition
 from vsched.sim.store.deletion import DeleteOptions
 from vsched.sim.store.field_errors import Causes
@@ -26,7 +26,7 @@ from vsched.sim.writer import WriteOptions
 _BINDING = "pods/binding"
 
 
-def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> Obj:
+def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptions, now: datetime) -> None:
     """Binds a pod to a node; without a name in the path, that of the binding counts."""
     pods = store.registry.resource("pods")
     body = decoded(request_bodies.BINDING, body, options.field_validation, options.warnings)
@@ -56,7 +56,6 @@ def bind(store: Store, namespace: str, name: str, body: Obj, options: WriteOptio
     }
     if not options.dry_run:
         store.replace(pods, bound, record)
-    return success(201)
 
 
 def _binding_target(body: Obj) -> str:

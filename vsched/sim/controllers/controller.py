@@ -31,6 +31,8 @@ class Controller(ABC):
     """The resources whose changes it gets."""
     only_pods_with_claims: ClassVar[bool] = False
     """Pods without volumes and resource claims do not matter to it."""
+    only_owned_pods: ClassVar[bool] = False
+    """Pods without owners and finalizers do not matter to it."""
     component: ClassVar[str] = ""
     """The component of its Events; empty if it writes none."""
     settle_seconds: ClassVar[float] = 0.0

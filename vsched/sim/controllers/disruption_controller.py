@@ -37,12 +37,12 @@ class DisruptionBudgets(Controller):
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == self.primary:
             return () if gone else (key_of(obj),)
-        if not gone and old is not None and _looks_the_same(obj, old):
+        budgets = self.client.list(self.primary, obj["metadata"]["namespace"])
+        if not budgets or (not gone and old is not None and _looks_the_same(obj, old)):
             return ()
-        meta = obj["metadata"]
         return [
             key_of(budget)
-            for budget in self.client.list(self.primary, meta["namespace"])
+            for budget in budgets
             if _selected(budget, obj) or (old is not None and _selected(budget, old))
         ]
 

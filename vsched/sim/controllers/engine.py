@@ -44,6 +44,8 @@ class Engine:
         self._recorder = recorder
         self._controllers: list[Controller] = []
         self._sinks: dict[str, list[Controller]] = defaultdict(list)
+        self._pod_sinks: dict[tuple[bool, bool], list[Controller]] = {}
+        """By whether a pod has claims, and whether it is owned."""
         self._feeds: dict[str, Subscription] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._served = -1
@@ -53,6 +55,7 @@ class Engine:
         self._controllers.append(controller)
         for resource in controller.watches:
             self._sinks[resource].append(controller)
+        self._pod_sinks.clear()
 
     def start(self) -> None:
         """Reconciles everything once, then follows changes."""
@@ -143,20 +146,32 @@ class Engine:
         self._follow_all()
 
     def _tell(self, resource: str, events: Sequence[Event]) -> None:
-        sinks = [*self._sinks.get(resource, ()), *self._sinks.get(EVERYTHING, ())]
+        sinks = self._sinks_of(resource)
         for event in events:
             obj, gone = event.obj, event.type == "DELETED"
             old = event.previous.obj if event.previous is not None else None
-            plain = resource == "pods" and not has_claims(obj)
             if resource == "pods":
                 self._pod_index.note(obj, gone=gone)
+                sinks = self._sinks_of_pod(has_claims(obj), _is_owned(obj) or (old is not None and _is_owned(old)))
             for controller in sinks:
-                if plain and controller.only_pods_with_claims:
-                    continue
                 for key in controller.affected(resource, obj, old, gone=gone):
                     controller.queue.add_after(key, controller.settle_seconds)
         if self._store.registry.changes != self._served:
             self._follow_all()
+
+    def _sinks_of(self, resource: str) -> list[Controller]:
+        return [*self._sinks.get(resource, ()), *self._sinks.get(EVERYTHING, ())]
+
+    def _sinks_of_pod(self, claims: bool, owned: bool) -> list[Controller]:
+        """The controllers to which pods of a kind matter; most pods matter to few."""
+        found = self._pod_sinks.get((claims, owned))
+        if found is None:
+            found = self._pod_sinks[claims, owned] = [
+                controller
+                for controller in self._sinks_of("pods")
+                if (claims or not controller.only_pods_with_claims) and (owned or not controller.only_owned_pods)
+            ]
+        return found
 
     async def _work(self, controller: Controller) -> None:
         queue = controller.queue
@@ -219,3 +234,8 @@ class Engine:
         tries = controller.retries.get(key, 0)
         controller.retries[key] = tries + 1
         controller.queue.add_after(key, min(RETRY_LIMIT_SECONDS, RETRY_SECONDS * 2.0 ** min(tries, 16)))
+
+
+def _is_owned(pod: Obj) -> bool:
+    metadata = pod["metadata"]
+    return bool(metadata.get("ownerReferences") or metadata.get("finalizers"))

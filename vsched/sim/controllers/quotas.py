@@ -36,9 +36,10 @@ class Quotas(Controller):
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == self.primary and not gone:
             return (key_of(obj),)
-        if not gone and old is not None and _costs_the_same(resource, obj, old):
+        quotas = self.client.list(self.primary, obj["metadata"]["namespace"])
+        if not quotas or (not gone and old is not None and _costs_the_same(resource, obj, old)):
             return ()
-        return [key_of(quota) for quota in self.client.list(self.primary, obj["metadata"]["namespace"])]
+        return [key_of(quota) for quota in quotas]
 
     def reconcile(self, key: str) -> Sequence[Action]:
         quota = self.find(key)

@@ -21,12 +21,15 @@ from vsched.sim.store.schema import schema_table, type_name
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 
-def decoded(kind: Kind, body: Obj, field_validation: str, warnings: list[str]) -> Obj:
-    """The object of a whole body; unknown fields are dropped, with a warning or an error."""
+def decoded(kind: Kind, body: Obj, field_validation: str, warnings: list[str], *, new: bool = False) -> Obj:
+    """The object of a whole body; unknown fields are dropped, with a warning or an error.
+
+    Equal specs of ``new`` pods become one object.
+    """
     if kind.custom:
         obj, unknown = _custom(kind, body)
     else:
-        obj, unknown = conform(kind, typed(kind, body))
+        obj, unknown = conform(kind, typed(kind, body), new=new)
     if unknown and field_validation != "Ignore":
         texts = _texts(unknown)
         if field_validation == "Strict":

@@ -29,6 +29,7 @@ from vsched.sim.objects.defaults_workload import (
 )
 from vsched.sim.objects.native_groups import default_group, default_workload
 from vsched.sim.store.kinds import Kind, Obj
+from vsched.sim.store.remembered import remembered
 
 Rule = Callable[[Obj], Obj]
 
@@ -80,14 +81,22 @@ def default_on_update(kind: Kind, obj: Obj, old: Obj) -> Obj:
 
 
 def _pod(obj: Obj) -> Obj:
-    return {**obj, "spec": default_pod_spec(obj["spec"], pod=True)}
+    return {**obj, "spec": _pod_spec(obj["spec"])}
+
+
+@remembered
+def _pod_spec(spec: Obj) -> Obj:
+    return default_pod_spec(spec, pod=True)
 
 
 def _new_pod(obj: Obj) -> Obj:
-    status: Obj = {"phase": "Pending", "qosClass": quality_of_service(obj["spec"])}
+    status: Obj = {"phase": "Pending", "qosClass": _pod_quality(obj["spec"])}
     if obj["spec"].get("schedulingGates"):
         status["conditions"] = [GATED]
     return {**obj, "status": status}
+
+
+_pod_quality = remembered(quality_of_service)
 
 
 def _complete_status(obj: Obj, old: Obj) -> Obj:

@@ -28,13 +28,17 @@ from vsched.sim.objects.scalar_decoding import (
 )
 from vsched.sim.store.api_errors import Failure, bad_request
 from vsched.sim.store.kinds import Kind, Obj, without
+from vsched.sim.store.remembered import Interned
 from vsched.sim.store.schema import SchemaField, Type, schema_table
 
 
-def conform(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
-    """The decoded object, and the dotted paths of unknown fields; raises a 400 Failure for a field of a wrong type."""
+def conform(kind: Kind, obj: Obj, *, new: bool = False) -> tuple[Obj, list[str]]:
+    """The decoded object, and the dotted paths of unknown fields; raises a 400 Failure for a field of a wrong type.
+
+    Equal specs of ``new`` pods become one object.
+    """
     try:
-        return decode(kind, obj)
+        return _decode_pod(kind, obj) if new and kind.storage == "/pods" else decode(kind, obj)
     except DecodingError as error:
         raise cannot_decode(kind, str(error)) from None
 
@@ -51,6 +55,29 @@ def decode(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     if one is None:
         return obj, unknown
     return _walk_of_type(one.name)(obj, (), unknown), unknown
+
+
+def _decode_pod(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
+    """As decode, but equal specs become one object, so that what is worked out of it can be kept."""
+    spec = obj.get("spec")
+    known = _specs.decoded(spec, _good_spec) if spec.__class__ is dict else None
+    if known is None:
+        return decode(kind, obj)
+    decoded, unknown = decode(kind, {**obj, "spec": {}})
+    return {**decoded, "spec": known}, unknown
+
+
+_specs = Interned()
+
+
+def _good_spec(spec: Obj) -> Obj | None:
+    """The decoded spec of a pod; None for one with errors or unknown fields, which are told each time."""
+    unknown: list[str] = []
+    try:
+        decoded: Obj = _walk_of_type("core/v1.PodSpec")(spec, (), unknown)
+    except DecodingError:
+        return None
+    return None if unknown else decoded
 
 
 @cache

@@ -252,6 +252,8 @@ class KindRegistry:
         self._by_object: dict[tuple[str, str], Kind] = {}
         self._preferred: dict[tuple[str, str], Kind] = {}
         self._stored: dict[str, Kind] = {}
+        self._by_name: dict[str, Kind] = {}
+        """Those that were asked for by ``resource``, until a kind is added or removed."""
         self.changes = 0
         """Rises with each kind that is added or removed; rendered documents are kept until then."""
         for kind in kinds:
@@ -276,6 +278,7 @@ class KindRegistry:
             self._preferred[kind.group, kind.plural] = kind
         if kind.stored:
             self._stored[kind.storage] = kind
+        self._by_name.clear()
         self.changes += 1
 
     def remove(self, group: str, plural: str) -> None:
@@ -286,6 +289,7 @@ class KindRegistry:
             self._by_object.pop((kind.api_version, kind.kind), None)
         self._preferred.pop((group, plural), None)
         self._stored.pop(f"{group}/{plural}", None)
+        self._by_name.clear()
         self.changes += 1
 
     def at(self, group: str, version: str, plural: str) -> Kind | None:
@@ -305,8 +309,11 @@ class KindRegistry:
 
     def resource(self, name: str) -> Kind:
         """The preferred version of ``pods`` or ``group/plural``; raises KeyError if it is not served."""
-        group, _, plural = name.rpartition("/")
-        return self._preferred[group, plural]
+        found = self._by_name.get(name)
+        if found is None:
+            group, _, plural = name.rpartition("/")
+            found = self._by_name[name] = self._preferred[group, plural]
+        return found
 
     def versions(self, group: str) -> list[str]:
         """The served versions of a group, the preferred one first."""

@@ -114,7 +114,7 @@ class Store:
     def items(self, kind: Kind, namespace: str = "") -> list[StoredObject]:
         """The objects of a kind, ordered by "namespace/name"."""
         shelf = self.shelf(kind)
-        return [shelf.records[key] for key in shelf.keys(namespace)]
+        return [shelf.records[key] for key in shelf.keys(namespace)] if shelf.records else []
 
     def find(self, resource: str, namespace: str, name: str) -> Obj | None:
         """The object of a resource, which is named ``pods`` or ``group/plural``."""
@@ -123,7 +123,8 @@ class Store:
 
     def objects(self, resource: str, namespace: str = "") -> list[Obj]:
         """The objects of a resource, which is named as for ``find``."""
-        return [record.obj for record in self.items(self.registry.resource(resource), namespace)]
+        kind = self.registry.resource(resource)
+        return [record.obj for record in self.items(kind, namespace)] if self.count(kind) else []
 
     def eldest(self, kind: Kind, count: int) -> list[StoredObject]:
         """The objects that were created first."""
@@ -231,6 +232,8 @@ def _says_the_same(new: Obj, old: Obj) -> bool:
     if new.keys() != old.keys():
         return False
     for field, value in new.items():
+        if value is old[field]:
+            continue
         if field == "metadata":
             if _without_version(value) != _without_version(old[field]):
                 return False

@@ -18,6 +18,7 @@ from vsched.sim.store.name_formats import (
     qualified_name_problems,
     subdomain_problems,
 )
+from vsched.sim.store.remembered import remembered
 from vsched.sim.validation import cluster, devices, event, native_groups, pod_update, resource_claims, volumes, workload
 from vsched.sim.validation.pod import check_pod_spec
 from vsched.sim.webhooks.configuration import check_webhooks
@@ -127,7 +128,15 @@ def _check_metadata_update(new: Obj, old: Obj, causes: Causes) -> None:
 
 
 def _check_pod(obj: Obj, causes: Causes) -> None:
-    check_pod_spec(obj["spec"], "spec", causes)
+    if not _is_fine(obj["spec"]):
+        check_pod_spec(obj["spec"], "spec", causes)
+
+
+@remembered
+def _is_fine(spec: Obj) -> bool:
+    causes = Causes()
+    check_pod_spec(spec, "spec", causes)
+    return not causes
 
 
 def _check_pod_template(obj: Obj, causes: Causes) -> None:

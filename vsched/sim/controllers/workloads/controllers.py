@@ -41,6 +41,7 @@ class WorkloadController(Controller):
     """Reconciles a workload when it changes, or an object that it controls."""
 
     kind: ClassVar[str]
+    only_owned_pods: ClassVar[bool] = True
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         return (key_of(obj),) if resource == self.primary else owner_keys(obj, old, self.kind)
