@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.binpack import Wish, binpack, binpack_row
+from vsched.kernels.binpack import Wish, binpack, binpack_row, binpack_where_all_hold
 
 
 def score(
@@ -68,3 +68,23 @@ def test_one_node_and_many_nodes_score_the_same_bit_for_bit(
     idle = [[node[column][0] for node in nodes] for column in range(len(wishes))]
     has = [[0 if node[column][2] else node[column][1] for node in nodes] for column in range(len(wishes))]
     score(wishes, idle, has, scale)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 1 << 40), st.integers(1, 9)), min_size=1, max_size=3),
+    st.data(),
+    st.sampled_from([100.0, 500.0, -100.0]),
+)
+def test_where_every_node_holds_the_pod_fewer_passes_score_the_same_bit_for_bit(
+    asked: list[tuple[int, int]], data: st.DataObject, scale: float
+) -> None:
+    wishes = [Wish(column, amount, weight) for column, (amount, weight) in enumerate(asked)]
+    node = st.tuples(*[st.tuples(st.integers(0, 1 << 40), st.integers(0, 1 << 40))] * len(wishes))
+    nodes = data.draw(st.lists(node, min_size=1, max_size=6))
+    idle = np.array(
+        [[more + wish.amount for more, _ in part] for wish, part in zip(wishes, zip(*nodes, strict=True), strict=True)]
+    )
+    used = np.array([[taken for _, taken in part] for part in zip(*nodes, strict=True)])
+    has, total = (idle + used).astype(np.float64), sum(wish.weight for wish in wishes)
+    plain = binpack(wishes, idle, has, total, scale, [False] * len(wishes))
+    assert binpack_where_all_hold(wishes, used.astype(np.float64), has, total, scale).tolist() == plain.tolist()

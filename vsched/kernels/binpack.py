@@ -68,6 +68,27 @@ def binpack(
     return total
 
 
+def binpack_where_all_hold(
+    wishes: Sequence[Wish], used: Floats, allocatable: Floats, weight_sum: int, scale: float
+) -> Floats:
+    """``binpack`` for wishes for used amounts where every node holds them all; ``used`` is what is not idle."""
+    total: Floats | None = None
+    for wish in wishes:
+        full = np.add(used[wish.column], float(wish.amount))
+        if wish.weight != 1:
+            full *= float(wish.weight)
+        full /= allocatable[wish.column]
+        total = full if total is None else np.add(total, full, out=total)
+    if total is None:
+        return np.zeros(used.shape[1])
+    if weight_sum & (weight_sum - 1):
+        total /= float(weight_sum)
+        total *= scale
+    else:  # powers of two change no rounding
+        total *= scale / weight_sum
+    return total
+
+
 def binpack_row(
     wishes: Sequence[Wish], idle: Sequence[int], allocatable: Sequence[int], weight_sum: int, scale: float
 ) -> float:

@@ -10,6 +10,7 @@ Pods without spread constraints are spread softly over hosts and zones, among th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Annotated
 
 import msgspec
@@ -30,6 +31,7 @@ from vsched.kernels.allocation import (
     most_allocated,
     most_allocated_row,
 )
+from vsched.kernels.allocation_table import AllocationTable, Scores
 from vsched.kernels.domains import Rows
 from vsched.kernels.images import image_locality
 from vsched.model.amounts.resources import CPU, MEMORY
@@ -42,6 +44,8 @@ from vsched.plugins.pods.preferences import Preferences, PreferenceWeights
 Weight = Annotated[int, msgspec.Meta(ge=0)]
 GPU = "nvidia.com/gpu"
 ALL_ROWS = slice(None)
+SCORES_WITHOUT_TABLE = 4
+"""So many requests are scored on all nodes before it pays to make a table for the next ones."""
 
 
 class NodeOrderArgs(msgspec.Struct, frozen=True):
@@ -81,6 +85,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._gpu = context.nodes.width if gpu is None else gpu
         """The column of GPUs; past the last column where no object names the resource."""
         self._nodes: NodeTable | None = None
+        self._table: AllocationTable | None = None
+        self._without_table = 0
+        """So many more requests are scored without a table; 0 where there is one, or none can be."""
         self._asked: dict[Shape, Asked] = {}
         self._now: Floats | None = None
         self._moved: set[int] = set()
@@ -98,6 +105,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._look_at(nodes)
         args, asked = self.args, self._asked_by(shape, nodes)
         at = None if rows == ALL_ROWS else rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        if at is None and (table := self._table_for(asked, nodes)) is not None:
+            return self._by_table(asked, table)
         scoring = self._taken.current() if at is None else nodes.scoring[:, at]
         total: Floats | None = None
         if args.least_requested or args.most_requested:
@@ -113,6 +122,27 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             images = asked.images if at is None else asked.images[at]
             total = _plus(total, images.copy(), args.image_locality)
         return np.zeros(scoring.shape[1]) if total is None else total
+
+    def _table_for(self, asked: Asked, nodes: NodeTable) -> AllocationTable | None:
+        """The table that scores a request on all nodes; None where arrays have to do."""
+        if self._table is None and self._without_table > 0:
+            self._without_table -= 1
+            if not self._without_table and AllocationTable.is_for(nodes.allocatable[: MEMORY + 1]):
+                amounts = nodes.requested[: MEMORY + 1], nodes.allocatable[: MEMORY + 1]
+                self._table = AllocationTable(nodes.scoring, *amounts)
+        fits = not self.args.most_requested and len(asked.balanced) in (0, 2)
+        return self._table if fits else None
+
+    def _by_table(self, asked: Asked, table: AllocationTable) -> Floats:
+        args, found = self.args, list[Floats | Scores]()
+        if args.balanced_resource and asked.balanced:
+            (_, cpu), (_, memory) = asked.balanced
+            found.append(_times(table.balanced((cpu, memory)), args.balanced_resource))
+        if args.least_requested:
+            found.append(_times(table.least(asked.scoring), args.least_requested))
+        if asked.images is not None:
+            found.append(_times(asked.images, args.image_locality))
+        return reduce(np.add, found).astype(np.float64) if found else np.zeros(len(self._capacity.counted))
 
     def _balanced(self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None) -> Floats:
         requested: Floats | Ints
@@ -164,6 +194,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         if nodes is self._nodes:
             return
         self._nodes = nodes
+        self._table = None
+        self._without_table = SCORES_WITHOUT_TABLE
         self._asked.clear()
         self._now = None
         self._taken = Following(nodes.scoring)
@@ -224,10 +256,16 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         if self._nodes is not None:
             self._taken.touch(row)
             self._held.touch(row)
+            if self._table is not None:
+                self._table.touch(row)
 
 
 def _column(amounts: Sequence[int]) -> Floats:
     return np.array(amounts, dtype=np.float64)[:, None]
+
+
+def _times(scores: Floats | Scores, weight: int) -> Floats | Scores:
+    return scores if weight == 1 else np.multiply(scores, float(weight))
 
 
 def _plus(total: Floats | None, scores: Floats, weight: int) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
+from vsched.kernels.lowest import LowestIdle
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
@@ -135,6 +136,9 @@ class FeasibilityCache:
         self._task_scorers = node_plugins.task_scorers
         self._by_queue = bool(node_plugins.placements or node_plugins.preferences)
         self._queue_of = queue_of
+        self._lowest = LowestIdle(nodes.idle)
+        self._seen = 0
+        """How many entries of the journal ``_lowest`` knows."""
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
     def current(self, task: Task) -> ShapeNodes:
@@ -279,10 +283,20 @@ class FeasibilityCache:
     def _refresh_all(self, fit: ShapeNodes) -> None:
         total = self.scores(fit)
         room = fit.allowed
-        for column, amount in fit.shape.request:
+        scarce = self._scarce(fit.shape)
+        for column, amount in scarce:
             enough = self._free(column) >= amount
-            room = enough if room is None else room & enough
+            room = enough if room is None else np.logical_and(room, enough, out=enough)
         fit.ranked = total if room is None or room.all() else np.where(room, total, -np.inf)
+
+    def _scarce(self, shape: Shape) -> Sequence[tuple[int, int]]:
+        """The part of the request of which some node may have too little."""
+        if self._nodes.in_motion:
+            return shape.request
+        for row in self._journal[self._seen :]:
+            self._lowest.touch(row)
+        self._seen = len(self._journal)
+        return [one for one in shape.request if not self._lowest.covers(*one)]
 
     def _free(self, column: int) -> Ints:
         """int64[nodes]: the idle amount, less what pipelined tasks will need of it."""

@@ -27,3 +27,28 @@ class Following:
             row = self._moved.pop()
             self._values[:, row] = self._source[:, row]
         return self._values
+
+
+class Used:
+    """Keeps ``float64[resource, node]`` equal to what is allocatable and not idle; exact below 2**53."""
+
+    __slots__ = ("_at", "_has", "_idle", "_moved", "_values")
+
+    def __init__(self, allocatable: Ints, idle: Ints) -> None:
+        self._values: Floats = np.subtract(allocatable, idle).astype(np.float64)
+        # Elements read and written through a view cost a third of numpy's own indexing.
+        self._at, self._has, self._idle = self._values.data, allocatable.data, idle.data
+        self._moved: set[int] = set()
+
+    def touch(self, row: int) -> None:
+        """Note that the amounts of a node changed."""
+        self._moved.add(row)
+
+    def current(self) -> Floats:
+        """The up-to-date amounts; read-only."""
+        at, has, idle = self._at, self._has, self._idle
+        while self._moved:
+            row = self._moved.pop()
+            for column in range(len(self._values)):
+                at[column, row] = has[column, row] - idle[column, row]
+        return self._values

@@ -14,14 +14,17 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener
 from vsched.framework.points.nodes import NodeScore
-from vsched.kernels.binpack import Wish, binpack, binpack_row
+from vsched.kernels.binpack import Wish, binpack, binpack_row, binpack_where_all_hold
+from vsched.kernels.lowest import LowestIdle
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.following import Following
+from vsched.plugins.pods.following import Following, Used
 
 MAX_SCORE = 100.0
 ALL_ROWS = slice(None)
+SCORES_WITHOUT_SUMS = 4
+"""So many requests are scored on all nodes before it pays to keep what is used on them."""
 
 
 class Wanted(NamedTuple):
@@ -41,6 +44,9 @@ class Packing(NodeScore, PlacementListener):
         self._scale = MAX_SCORE * weight
         self._wanted: dict[Shape, Wanted] = {}
         self._nodes: NodeTable | None = None
+        self._used: Used | None = None
+        self._scored_all = 0
+        """How many requests were scored on all nodes."""
 
     @abstractmethod
     def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
@@ -52,11 +58,26 @@ class Packing(NodeScore, PlacementListener):
         wanted = self._wanted_by(shape)
         if not wanted.wishes:
             return None
-        idle, has = self._free.current(), self._allocatable
-        if rows != ALL_ROWS:
-            at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
-            idle, has = idle[:, at], has[:, at]
+        if rows == ALL_ROWS:
+            return self._score_all(wanted, nodes)
+        at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        idle, has = self._free.current()[:, at], self._allocatable[:, at]
         return binpack(wanted.wishes, idle, has, wanted.weight_sum, self._scale, wanted.lacking)
+
+    def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:
+        self._scored_all += 1
+        for wish in wanted.wishes:
+            if (
+                self._scored_all <= SCORES_WITHOUT_SUMS
+                or wish.free
+                or not self._lowest.covers(wish.column, wish.amount)
+            ):
+                idle = self._free.current()
+                return binpack(wanted.wishes, idle, self._allocatable, wanted.weight_sum, self._scale, wanted.lacking)
+        if self._used is None:
+            self._used = Used(nodes.allocatable, nodes.idle)
+        used = self._used.current()
+        return binpack_where_all_hold(wanted.wishes, used, self._allocatable, wanted.weight_sum, self._scale)
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
@@ -84,6 +105,9 @@ class Packing(NodeScore, PlacementListener):
     def _touch(self, row: int) -> None:
         if self._nodes is not None:
             self._free.touch(row)
+            if self._used is not None:
+                self._used.touch(row)
+            self._lowest.touch(row)
 
     def _look_at(self, nodes: NodeTable) -> None:
         if nodes is not self._nodes:
@@ -93,6 +117,9 @@ class Packing(NodeScore, PlacementListener):
         """Read a new node table."""
         self._nodes = nodes
         self._free = Following(nodes.idle)
+        self._used = None
+        self._scored_all = 0
+        self._lowest = LowestIdle(nodes.idle)
         self._allocatable = nodes.allocatable.astype(np.float64)
         self._lacking: list[bool] = (nodes.allocatable == 0).any(axis=1).tolist()
         # Elements read through a view cost a third of numpy's own indexing.

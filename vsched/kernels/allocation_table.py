@@ -1,0 +1,201 @@
+"""Least and balanced allocated of cpu and memory on all nodes, in few and short passes for each of many requests.
+
+What does not depend on the request is kept in the form that a score needs, and follows placements row by row. The
+results are those of ``least_allocated`` and ``balanced_allocation``, which are whole numbers:
+
+- Where all nodes are of one size, a quotient is kept as whole part and rest. To subtract a request is then to subtract
+  its whole part, and 1 more where its rest is larger: no division.
+- A balance is worked out in single precision. Where that comes so close to a whole number that it may be on the wrong
+  side of it, the balance is worked out in doubles, as everywhere else.
+- Bounds are left out where no node is near them: the least that any node has left is known.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from vsched.kernels.allocation import (
+    HALF_SCORE,
+    MAX_SCORE,
+    ScoredCapacity,
+    balance,
+    balance_row,
+    capacity_at,
+    capacity_of,
+    least_allocated,
+)
+from vsched.model.nodes.table import Floats, Ints, Mask
+
+Scores = npt.NDArray[np.uint8]
+"""uint8[node]: whole numbers up to 100."""
+EVEN = 150
+"""Twice the score of a node whose balance the pod does not change."""
+SURE = np.float32(1e-4)
+"""Single precision errs by less than this: by a handful of roundings of numbers up to 100, 4e-6 each at most."""
+BELOW, ABOVE = np.float32(MAX_SCORE) - SURE, 2 * SURE
+ROWS_ONE_BY_ONE = 8
+"""Up to this many rows, plain numbers are faster than arrays."""
+ALL_AT_FRACTION = 16
+"""When at least a sixteenth of the rows changed, all rows are computed again."""
+EXACT_BELOW = (1 << 53) // 100
+"""Doubles hold hundredfold amounts below this exactly."""
+
+
+class AllocationTable:
+    """What pods take of cpu and memory on all nodes. Arrays that it returns are valid until the next call."""
+
+    def __init__(self, scoring: Ints, held: Ints, allocatable: Ints) -> None:
+        """``scoring`` counts for least, ``held`` for balanced allocated: int64[2, node], base units.
+
+        The arrays are kept, and read again where rows change. ``is_for`` says which nodes there may be.
+        """
+        nodes = allocatable.shape[1]
+        self._scoring, self._held, self._has = scoring, held, allocatable
+        self._scoring_at, self._held_at, self._has_at = scoring.data, held.data, allocatable.data
+        self._capacity: ScoredCapacity = capacity_of(allocatable)
+        self._size: tuple[int, ...] = tuple(allocatable[:, 0].tolist())
+        self._alike = bool((allocatable == allocatable[:, :1]).all())
+        """Whether all nodes have ``_size``."""
+        self._rest: Floats = np.empty((2, nodes))
+        """What is left, a hundredfold, less whole parts of what the node has. Kept where nodes are alike."""
+        self._whole: Ints = np.empty((2, nodes), dtype=np.int64)
+        """These whole parts; -1 stands for all that is negative."""
+        self._wholes: Scores = np.empty(nodes, dtype=np.uint8)
+        """The sum of the whole parts of cpu and memory."""
+        self._fewest = [0, 0]
+        """No whole part is less."""
+        self._per_unit = (HALF_SCORE / self._capacity.amounts).astype(np.float32)
+        self._lean = np.empty(nodes, dtype=np.float32)
+        """Half of the percentage that is held of cpu, less half of that of memory."""
+        self._before: Scores = np.empty(nodes, dtype=np.uint8)
+        """``EVEN`` less the balance without the pod."""
+        self._least = [0, 0]
+        """No node has less that is not held."""
+        self._views = self._rest.data, self._whole.data, self._wholes.data, self._before.data
+        self._singles = np.empty((2, nodes), dtype=np.float32)
+        self._scores: tuple[Scores, ...] = tuple(np.empty((4, nodes), dtype=np.uint8))
+        self._flags: tuple[Mask, ...] = tuple(np.empty((2, nodes), dtype=np.bool_))
+        self._moved: set[int] = set()
+        self._read()
+
+    @staticmethod
+    def is_for(allocatable: Ints) -> bool:
+        """Whether nodes have cpu and memory, all of them, and not more than doubles can tell apart."""
+        return bool(allocatable.size and allocatable.min() > 0 and allocatable.max() < EXACT_BELOW)
+
+    def touch(self, row: int) -> None:
+        """Note that the amounts of a node changed."""
+        self._moved.add(row)
+
+    # -- scores -------------------------------------------------------------------------------------------------
+
+    def least(self, asked: tuple[int, int]) -> Floats | Scores:
+        """``least_allocated`` with a request; [node]."""
+        self._catch_up()
+        if not self._alike:
+            return self._least_in_doubles(asked)
+        (cpu, cpu_rest), (memory, memory_rest) = (
+            divmod(100 * amount, size) for amount, size in zip(asked, self._size, strict=True)
+        )
+        if cpu >= self._fewest[0] or memory >= self._fewest[1]:
+            return self._least_in_doubles(asked)
+        scores, flags = self._scores[0], self._flags
+        np.less(self._rest[0], float(cpu_rest), out=flags[0])
+        np.less(self._rest[1], float(memory_rest), out=flags[1])
+        np.subtract(self._wholes, flags[0].view(np.uint8), out=scores)
+        np.subtract(scores, flags[1].view(np.uint8), out=scores)
+        if cpu + memory:
+            np.subtract(scores, np.uint8(cpu + memory), out=scores)
+        return np.right_shift(scores, np.uint8(1), out=scores)
+
+    def _least_in_doubles(self, asked: tuple[int, int]) -> Floats:
+        return least_allocated(self._scoring + _column(asked), self._capacity)
+
+    def balanced(self, asked: tuple[int, int]) -> Floats | Scores:
+        """``balanced_allocation`` with a request; [node]."""
+        self._catch_up()
+        _, scores, certain, possible = self._scores
+        if asked[0] > self._least[0] or asked[1] > self._least[1]:
+            np.copyto(scores, balance(self._held + _column(asked), self._capacity), casting="unsafe")
+        else:
+            found = self._leaning(asked)
+            np.abs(found, out=found)
+            np.subtract(BELOW, found, out=found)
+            np.copyto(certain, found, casting="unsafe")
+            np.add(found, ABOVE, out=found)
+            np.copyto(possible, found, casting="unsafe")
+            doubtful = np.not_equal(certain, possible, out=self._flags[0])
+            if doubtful.any():
+                self._settle(certain, np.flatnonzero(doubtful), asked)
+            scores = certain
+        np.add(scores, self._before, out=scores)
+        return np.right_shift(scores, np.uint8(1), out=scores)
+
+    def _leaning(self, asked: tuple[int, int]) -> npt.NDArray[np.float32]:
+        """``_lean`` with a request."""
+        found, other = self._singles
+        if self._alike:
+            lean = HALF_SCORE * asked[0] / self._size[0] - HALF_SCORE * asked[1] / self._size[1]
+            return np.add(self._lean, np.float32(lean), out=found)
+        np.multiply(self._per_unit[0], np.float32(asked[0]), out=found)
+        np.multiply(self._per_unit[1], np.float32(asked[1]), out=other)
+        np.subtract(found, other, out=found)
+        return np.add(self._lean, found, out=found)
+
+    def _settle(self, balances: Scores, rows: npt.NDArray[np.intp], asked: tuple[int, int]) -> None:
+        """Work out the balance of some nodes in doubles."""
+        held, has = self._held_at, self._has_at
+        if len(rows) <= ROWS_ONE_BY_ONE:
+            for row in rows.tolist():
+                taken = held[0, row] + asked[0], held[1, row] + asked[1]
+                balances[row] = balance_row(taken, (has[0, row], has[1, row]))
+        elif len(rows) == len(balances):
+            np.copyto(balances, balance(self._held + _column(asked), self._capacity), casting="unsafe")
+        else:
+            balances[rows] = balance(self._held[:, rows] + _column(asked), capacity_at(self._capacity, rows))
+
+    # -- keeping it current -------------------------------------------------------------------------------------
+
+    def _catch_up(self) -> None:
+        if not self._moved:
+            return
+        if len(self._moved) * ALL_AT_FRACTION > len(self._lean):
+            self._read()
+        else:
+            for row in self._moved:
+                self._read_row(row)
+        self._moved.clear()
+
+    def _read(self) -> None:
+        has, sizes = self._has, self._capacity.amounts
+        if self._alike:
+            # What a node lacks beyond its own size makes no difference.
+            whole, rest = np.divmod((has - np.minimum(self._scoring, 2 * has)) * 100, has)
+            np.maximum(whole, -1, out=self._whole)
+            np.copyto(self._rest, rest)
+            np.copyto(self._wholes, self._whole.sum(axis=0), casting="unsafe")
+            self._fewest = self._whole.min(axis=1).tolist()
+        held = self._held / sizes * HALF_SCORE
+        np.copyto(self._lean, held[0] - held[1], casting="unsafe")
+        np.copyto(self._before, EVEN - balance(self._held, self._capacity), casting="unsafe")
+        self._least = (has - self._held).min(axis=1).tolist()
+
+    def _read_row(self, row: int) -> None:
+        scoring, held, has = self._scoring_at, self._held_at, self._has_at
+        rests, whole, wholes, before = self._views
+        sizes, holds = (has[0, row], has[1, row]), (held[0, row], held[1, row])
+        for at, size in enumerate(sizes):
+            if self._alike:
+                part, rests[at, row] = divmod((size - scoring[at, row]) * 100, size)
+                whole[at, row] = part = max(part, -1)
+                self._fewest[at] = min(self._fewest[at], part)
+            self._least[at] = min(self._least[at], size - holds[at])
+        if self._alike:
+            wholes[row] = (whole[0, row] + whole[1, row]) & 255
+        self._lean[row] = holds[0] / sizes[0] * HALF_SCORE - holds[1] / sizes[1] * HALF_SCORE
+        before[row] = EVEN - int(balance_row(holds, sizes))
+
+
+def _column(asked: tuple[int, int]) -> Floats:
+    return np.array(asked, dtype=np.float64)[:, None]
