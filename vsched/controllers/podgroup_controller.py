@@ -23,8 +23,8 @@ from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.handlers import Handlers
+from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
-from vsched.mirror.ingest.pods import TASK_SPEC
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.mirror.state.gang_pods import GangPod

@@ -11,11 +11,11 @@ from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import BadObject, BadQuantity
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
+from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.gangs import group_and_kind
 from vsched.mirror.ingest.implicit import controller_of, group_named, implied_name, plain_name
 from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduling_annotations
 from vsched.mirror.ingest.native import group_of_pod
-from vsched.mirror.ingest.pods import TASK_SPEC
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.wire.objects import NetworkTopology

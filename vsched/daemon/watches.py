@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
-from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics, WatchState
-from vsched.kube.watch.reflector import Reflector, ReflectorSettings
+from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
+from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
@@ -196,6 +196,7 @@ def reflectors(
                 on_state=told,
                 older=OLDER.get(kind, ()),
                 on_version=read.use_version,
+                read_line=read.line,
             )
     return found
 
@@ -236,7 +237,16 @@ class VersionedReader:
 
     def __call__(self, data: bytes) -> wire.Object:
         known = self._kind in wire.KINDS or self._kind in wire.HEEDED
-        found = wire.read(self._kind, data) if known else wire.read_workload(self._kind, data)
+        return self._as_told(wire.read(self._kind, data) if known else wire.read_workload(self._kind, data))
+
+    def line(self, data: bytes) -> ReadLine[wire.Object] | None:
+        """A line of a watch; None where it is none of the usual ones."""
+        found = wire.read_line(self._kind, data)
+        if found is None:
+            return None
+        return ReadLine(DELTAS[found.type], self._as_told(found.object), found.object.metadata.resource_version)
+
+    def _as_told(self, found: wire.Object) -> wire.Object:
         if isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
             found.api_version = self._resource.api_version
         if self._user_key != USER:

@@ -262,6 +262,8 @@ class ObjectIntake(WatchHandler):
     def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
         """Count a pod of another scheduler for the PodGroup that it names; True where its job is shown again."""
         ours = (pod.spec.scheduler_name or "") in self._scheduler_names
+        if ours and not len(self._foreign):
+            return False
         return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
 
     def _delete(self, kind: str, key: str) -> bool:

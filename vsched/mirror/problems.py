@@ -68,9 +68,9 @@ class ObjectProblems:
 
     def drop(self, kind: str, key: str) -> None:
         """The object has no problem any more, or is gone."""
-        self.foreign.pop((kind, key), None)
-        self.broken.pop((kind, key), None)
-        self.blemished.pop((kind, key), None)
+        for known in (self.foreign, self.broken, self.blemished):
+            if known:  # most objects have none, and this is asked of each of them
+                known.pop((kind, key), None)
 
 
 def _note(notes: Problems, key: str, broken: Problem) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from vsched.errors import BadObject
 from vsched.kube.paths import ApiResource
@@ -21,6 +21,15 @@ class Delta(StrEnum):
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"
+
+
+class ReadLine(NamedTuple, Generic[T]):
+    """A line of a watch: what happened to which object."""
+
+    delta: Delta
+    item: T
+    version: str
+    """The resourceVersion of the object; empty if it has none."""
 
 
 class BrokenObject(BadObject):

@@ -6,7 +6,7 @@ The decoder of its kind reads an object later. Here at most its identity and its
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -37,6 +37,13 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
 
     type: str
     object: msgspec.Raw
+
+
+class ReadEvent(msgspec.Struct, Generic[T], frozen=True, gc=False):
+    """The same with its object decoded."""
+
+    type: str
+    object: T
 
 
 class Identity(NamedTuple):

@@ -6,12 +6,15 @@ what depends on other objects (priority classes, default queues, membership).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
 from vsched.mirror import wire
-from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of, expected_seconds_of, strategy_of
+from vsched.mirror.ingest.alike import BYTES_MAX, TASK_SPEC, key_of, length_of
+from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.deviceshare import assigned_to, remark_group_policy
@@ -27,23 +30,22 @@ from vsched.mirror.ingest.metadata import (
     integer_of,
 )
 from vsched.mirror.ingest.native import group_of_pod
-from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.pod_status import finished_at, is_unready, protected_until, scheduled_condition, status_of
 from vsched.mirror.ingest.shape import Shaper, bound_labels
+from vsched.mirror.ingest.shape import length_of as shape_length_of
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
-from vsched.mirror.wire.base import Timestamp, check_names, seconds_of
-from vsched.mirror.wire.pods import ContainerState
+from vsched.mirror.wire.base import check_names, seconds_of
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import native_key
 from vsched.model.plan import TOPOLOGY_DECISION
 from vsched.model.pods.claims import PodClaims
-from vsched.model.pods.shape import Shape
+from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.shared import shared
 
-TASK_SPEC = "volcano.sh/task-spec"
 TASK_PRIORITY = "volcano.sh/task-priority"
 QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
 """Scheduling gate that is removed once the pod's queue has room; the annotation of this name, "true", requests it."""
@@ -85,6 +87,9 @@ class Occupant(NamedTuple):
 class PodReader:
     """Turns pods into tasks; pods of other schedulers only once they have a node, except for arbitration."""
 
+    KNOWN_MAX = 2048
+    """How many pods are remembered that stand for others."""
+
     def __init__(
         self,
         axis: ResourceAxis,
@@ -109,6 +114,8 @@ class PodReader:
         """Whether the owners of a pod may say which gang it belongs to."""
         self._reads_foreign = foreign
         """Whether pods of other schedulers count before they have a node, and limits are read, for arbitration."""
+        self.known: dict[Hashable, PodFacts] = {}
+        """Pods that stand for others that say the same, by ``alike.key_of``; bounded."""
 
     def is_ours(self, pod: wire.Pod) -> bool:
         """Whether the pod names us as its scheduler."""
@@ -123,7 +130,7 @@ class PodReader:
         check_names("Pod", pod.metadata)
         try:
             try:
-                return self._read(pod, ours)
+                return self._read_once(pod, ours)
             except Beyond as error:
                 if not ours or spec.node_name:
                     raise
@@ -132,12 +139,17 @@ class PodReader:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
+    def sweep(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
+        """Forget what no pod uses any more."""
+        self.known.clear()
+        self.shaper.sweep(shapes, labels)
+
     def occupant(self, pod: wire.Pod) -> Occupant | None:
         """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""
         if not pod.spec.node_name:
             return None
         try:
-            (shape, lacks_column), status = self.shaper.occupant(pod), _pod_status(pod)
+            (shape, lacks_column), status = self.shaper.occupant(pod), status_of(pod)
         except UNUSABLE:
             return None
         metadata = pod.metadata
@@ -156,6 +168,92 @@ class PodReader:
         )
         return Occupant(task, lacks_column)
 
+    def _read_once(self, pod: wire.Pod, ours: bool) -> PodFacts:
+        """The pod as a task; of one that says what another one has said, only what is its own is read."""
+        try:
+            namespace = shared(pod.metadata.namespace or "default")
+            _, own, job = self._belonging(pod, ours, namespace)
+            key = key_of(pod, grouped=bool(job), implied=bool(own))
+        except BadInput:
+            key = None  # what is wrong with it first is said below
+        known = None if key is None or len(pod.metadata.labels or ()) > LABELS_MAX else self.known.get(key)
+        if known is not None:
+            return self._again(pod, known, own, job)
+        facts = self._read(pod, ours)
+        if key is not None and facts.task.claims is None and length_of(pod) + shape_length_of(pod) <= BYTES_MAX:
+            if len(self.known) >= self.KNOWN_MAX:
+                self.known.clear()
+            self.known[key] = facts
+        return facts
+
+    def _again(self, pod: wire.Pod, known: PodFacts, own: str, job: str) -> PodFacts:
+        """A pod that says the same as another one, with what is its own."""
+        metadata, status, like, implicit = pod.metadata, pod.status, known.task, known.implicit
+        created = created_of(metadata)
+        conditions = status.conditions
+        if implicit is not None and (implicit.name != own or implicit.created != created):
+            implicit = msgspec.structs.replace(implicit, name=own, created=created)
+        task = Task(
+            wire.uid_of(metadata),
+            like.namespace,
+            metadata.name,
+            shared(job),
+            like.shape,
+            self.shaper.labels(like.namespace, metadata.labels or {}),
+            like.status,
+            shared(pod.spec.node_name or ""),
+            like.priority,
+            created,
+            like.role,
+            like.gated,
+            status.nominated_node_name or "",
+            like.preemptable,
+            like.preempts,
+            like.priority_class,
+            scheduled_condition(pod) if conditions else "",
+            seconds_of(status.start_time),
+            0.0,
+            like.preferred_victim,
+            like.returns,
+            False,
+            False,
+            like.reserves,
+            like.owned,
+            like.expected,
+            like.limit,
+            like.endless,
+            like.status is Status.RUNNING and is_unready(pod),
+            finished_at(pod) if like.status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
+            like.unsupported,
+            None,
+            like.group,
+            like.zones,
+            like.devices,
+            like.checkpoint,
+            like.deletion_cost,
+            like.cooperates,
+            like.responds,
+            like.asked,
+        )
+        return PodFacts(task, known.needs_class, implicit, known.remarks)
+
+    def _belonging(self, pod: wire.Pod, ours: bool, namespace: str) -> tuple[str, str, str]:
+        """The native PodGroup that a pod names, the name of its implicit one, and the key of its job.
+
+        Each is empty where there is none. Raises BadObject.
+        """
+        metadata = pod.metadata
+        native = group_of_pod(pod.spec.scheduling_group)
+        own = implied_name(metadata) if ours and not native else ""
+        if not own and ours and not native and self._has_owners(wire.uid_of(metadata)):
+            own = plain_name(metadata)
+        group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
+        if native:
+            return native, own, native_key(namespace, native) if ours else ""
+        if not ours and not pod.spec.node_name:
+            group = ""  # another scheduler places it, whatever its PodGroup is
+        return native, own, f"{namespace}/{group}" if group else ""
+
     def _read(self, pod: wire.Pod, ours: bool, beyond: str = "") -> PodFacts:
         """The pod as a task; ``beyond`` is the reason why it waits, if it exceeds a bound."""
         metadata, spec = pod.metadata, pod.spec
@@ -165,22 +263,13 @@ class PodReader:
             read(spec.scheduling_gates, GATES_MAX, "spec.schedulingGates")
         namespace = shared(metadata.namespace or "default")
         created = created_of(metadata)
-        native = group_of_pod(spec.scheduling_group)
-        own = implied_name(metadata) if ours and not native else ""
-        if not own and ours and not native and self._has_owners(wire.uid_of(metadata)):
-            own = plain_name(metadata)
-        group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
+        native, own, job = self._belonging(pod, ours, namespace)
         role = short(annotations.get(TASK_SPEC, ""), f"metadata.annotations[{TASK_SPEC}]")
         remarks: list[str] = []
         implicit = implied_job(pod, own, namespace, created, remarks) if own else None
-        if not ours and not spec.node_name:
-            group = ""  # another scheduler places it, whatever its PodGroup is
-        job = f"{namespace}/{group}" if group else ""
-        if native:
-            job = native_key(namespace, native) if ours else ""
         override = integer_of(annotations, TASK_PRIORITY)
         priority = override if override is not None else spec.priority
-        status = _pod_status(pod)
+        status = status_of(pod)
         asked = None
         if ours and self._asks_seconds and status in ON_NODES:
             asked = request_of(annotations, self._asks_seconds, remarks)
@@ -213,9 +302,9 @@ class PodReader:
             flag_of(metadata, PREEMPTABLE) is not False,
             choice_of(spec.preemption_policy or "", PREEMPTION_POLICIES, "spec.preemptionPolicy"),
             shared(spec.priority_class_name or ""),
-            _scheduled_condition(pod),
+            scheduled_condition(pod),
             seconds_of(pod.status.start_time),
-            _protected_until(pod, remarks),
+            protected_until(pod, remarks),
             annotations.get(PREFERRED_VICTIM) == "true",
             _returns(metadata),
             awaits_queue=waits and chosen and gates == [QUEUE_GATE],
@@ -224,8 +313,8 @@ class PodReader:
             expected=expected_seconds_of(annotations, remarks),
             limit=float(spec.active_deadline_seconds or 0),
             endless=(spec.restart_policy or "Always") == "Always",
-            unready=status is Status.RUNNING and _is_unready(pod),
-            finished=_finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
+            unready=status is Status.RUNNING and is_unready(pod),
+            finished=finished_at(pod) if status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
             unsupported=unsupported,
             claims=None if beyond else claims_of(pod),
             group=shared(native),
@@ -262,60 +351,6 @@ def _seen_labels(pod: wire.Pod) -> dict[str, str]:
     """The labels of a pod that cannot be used; none where it has too many."""
     labels = pod.metadata.labels or {}
     return labels if len(labels) <= LABELS_MAX else {}
-
-
-def _pod_status(pod: wire.Pod) -> Status:
-    match pod.status.phase or "Pending":
-        case "Running":
-            return Status.RUNNING if pod.metadata.deletion_timestamp is None else Status.RELEASING
-        case "Pending":
-            if pod.metadata.deletion_timestamp is not None:
-                return Status.RELEASING
-            return Status.BOUND if pod.spec.node_name else Status.PENDING
-        case "Succeeded":
-            return Status.SUCCEEDED
-        case "Failed":
-            return Status.FAILED
-        case "Unknown":
-            return Status.UNKNOWN
-        case phase:
-            raise BadObject(
-                f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
-            )
-
-
-def _scheduled_condition(pod: wire.Pod) -> str:
-    for condition in pod.status.conditions or ():
-        if condition.type == "PodScheduled" and condition.status == "False":
-            return f"{condition.reason or ''}: {condition.message or ''}"
-    return ""
-
-
-def _is_unready(pod: wire.Pod) -> bool:
-    """Whether its condition says that it is not ready; a pod without the condition counts as ready."""
-    return any(found.type == "Ready" and found.status != "True" for found in pod.status.conditions or ())
-
-
-def _protected_until(pod: wire.Pod, remarks: Remarks) -> float:
-    seconds = cooldown_seconds_of(pod.metadata, remarks)
-    if not seconds:
-        return 0.0
-    for condition in pod.status.conditions or ():
-        if condition.type == "PodScheduled" and condition.status == "True":
-            at = "status.conditions[PodScheduled].lastTransitionTime"
-            since = decoded(condition.last_transition_time, Timestamp, at)
-            return seconds_of(since) + seconds if seconds_of(since) else 0.0
-    return 0.0
-
-
-def _finished_at(pod: wire.Pod) -> float:
-    """When the last container ended, 0 if that is unknown."""
-    ends = (
-        decoded(found.state, ContainerState, f"status.containerStatuses[{found.name}].state")
-        for found in pod.status.container_statuses or ()
-    )
-    times = (end.terminated.finished_at for end in ends if end is not None and end.terminated is not None)
-    return max(map(seconds_of, times), default=0.0)
 
 
 def _is_owned(metadata: wire.Metadata) -> bool:

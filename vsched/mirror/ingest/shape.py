@@ -90,7 +90,7 @@ class Shaper:
         shape = self._memo.get(key)
         if shape is None:
             shape = self._large.get(hash(key)) or self._read(pod, strategy)
-            if _length(pod) > self.MEMO_BYTES:
+            if length_of(pod) > self.MEMO_BYTES:
                 _keep(self._large, hash(key), shape, self.LARGE_MAX)
                 return shape
             if len(self._memo) >= self.MEMO_LIMIT:
@@ -204,7 +204,7 @@ def _parts(pod: Pod) -> list[tuple[str, msgspec.Raw]]:
     ]
 
 
-def _length(pod: Pod) -> int:
+def length_of(pod: Pod) -> int:
     """How many bytes the raw parts have."""
     spec = pod.spec
     every = (*(spec.containers or ()), *(spec.init_containers or ()))
@@ -243,14 +243,15 @@ def _key(pod: Pod) -> Hashable:
         bytes(spec.overhead),
         bytes(spec.resources),
         spec.host_network,
-        tuple([_container_key(container) for container in spec.containers or ()]),
-        tuple([_container_key(container) for container in spec.init_containers]) if spec.init_containers else None,
+        tuple([container_key(container) for container in spec.containers or ()]),
+        tuple([container_key(container) for container in spec.init_containers]) if spec.init_containers else None,
         bool(spec.node_name),
-        _resize_key(pod) if spec.node_name else None,
+        resize_key(pod) if spec.node_name else None,
     )
 
 
-def _container_key(container: Container) -> Hashable:
+def container_key(container: Container) -> Hashable:
+    """What is read of a container."""
     return (
         container.name,
         container.image,
@@ -260,7 +261,7 @@ def _container_key(container: Container) -> Hashable:
     )
 
 
-def _resize_key(pod: Pod) -> Hashable:
+def resize_key(pod: Pod) -> Hashable:
     """The allocated resources of each container."""
     status = pod.status
     found = status.container_statuses

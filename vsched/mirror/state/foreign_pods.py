@@ -25,6 +25,9 @@ class ForeignPodIndex:
         self._sentences: dict[str, str] = {}
         self._changed: set[str] = set()
 
+    def __len__(self) -> int:
+        return len(self._pods)
+
     def put(self, uid: str, pod: wire.Pod) -> str:
         """A pod of another scheduler; the key of the job that it counts for, or did, empty where there is none."""
         metadata = pod.metadata

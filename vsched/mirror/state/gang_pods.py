@@ -6,9 +6,9 @@ from collections.abc import Container
 from typing import NamedTuple
 
 from vsched.mirror import wire
+from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.gangs import GANG_NAME, Membership
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS, controller_of, group_named
-from vsched.mirror.ingest.pods import TASK_SPEC
 from vsched.model.jobs.job import JobSpec
 from vsched.model.shared import shared
 

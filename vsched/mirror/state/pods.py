@@ -381,7 +381,7 @@ class PodStore:
     def sweep(self) -> None:
         """Forget shapes that no pod has any more."""
         tasks = self._tasks.values()
-        self._reader.shaper.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+        self._reader.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
 
     def columns(self) -> set[int]:
         """Columns of resources that pods ask for."""

@@ -8,6 +8,7 @@ import msgspec
 
 from vsched.errors import UNREADABLE, BadObject
 from vsched.kube.watch import framing
+from vsched.kube.watch.deltas import Delta
 from vsched.kube.watch.mending import mended
 from vsched.mirror.resources import RESOURCES, VCJOB, VOLCANO_CRON_JOB
 from vsched.mirror.wire.arbitration import Allocation, Bucket, Consumer
@@ -118,6 +119,7 @@ __all__ = [
     "named",
     "namespace_in",
     "read",
+    "read_line",
     "read_workload",
     "uid_of",
 ]
@@ -215,6 +217,11 @@ HEEDED: dict[str, type[Wire]] = {
 """Kinds that are read and not mirrored, by name: controllers handle them, or manifests contain them."""
 
 _WORKLOADS = msgspec.json.Decoder(WorkloadObject)
+_UPON = frozenset(delta.value for delta in Delta)
+_LINES: dict[str, msgspec.json.Decoder[Any]] = {
+    name: msgspec.json.Decoder(framing.ReadEvent[kind])  # type: ignore[valid-type]
+    for name, kind in (KINDS | HEEDED).items()
+}
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     name: msgspec.json.Decoder(kind) for name, kind in (KINDS | HEEDED).items()
 }
@@ -260,6 +267,25 @@ def read(kind: str, data: bytes | msgspec.Raw) -> Object:
         return decode(kind, data)
     except BadObject as error:
         return Malformed(kind, _identity(data), str(error))
+
+
+def read_line(kind: str, line: bytes) -> framing.ReadEvent[Any] | None:
+    """A line of a watch with its object, in one pass over its bytes; None for what ``decode`` has to be asked about.
+
+    That is everything unusual: objects that cannot be read as they are, bookmarks and errors.
+    """
+    decoder = _LINES.get(kind)
+    if decoder is None:
+        return None
+    try:
+        found: framing.ReadEvent[Any] = decoder.decode(line)
+        if found.type not in _UPON:
+            return None
+        if kind != "Pod":
+            check_names(kind, found.object.metadata)
+    except (*UNREADABLE, BadObject):
+        return None
+    return found
 
 
 def read_workload(kind: str, data: bytes) -> Object:

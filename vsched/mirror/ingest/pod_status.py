@@ -1,0 +1,68 @@
+"""What the status of a pod says; raises BadObject naming the field."""
+
+from __future__ import annotations
+
+from vsched.errors import BadObject
+from vsched.mirror import wire
+from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of
+from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.wire.base import Timestamp, seconds_of
+from vsched.mirror.wire.pods import ContainerState
+from vsched.model.pods.status import Status
+
+
+def status_of(pod: wire.Pod) -> Status:
+    """The status of a pod by its phase, its node, and whether it is being deleted."""
+    match pod.status.phase or "Pending":
+        case "Running":
+            return Status.RUNNING if pod.metadata.deletion_timestamp is None else Status.RELEASING
+        case "Pending":
+            if pod.metadata.deletion_timestamp is not None:
+                return Status.RELEASING
+            return Status.BOUND if pod.spec.node_name else Status.PENDING
+        case "Succeeded":
+            return Status.SUCCEEDED
+        case "Failed":
+            return Status.FAILED
+        case "Unknown":
+            return Status.UNKNOWN
+        case phase:
+            raise BadObject(
+                f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
+            )
+
+
+def scheduled_condition(pod: wire.Pod) -> str:
+    """Reason and message of the condition that says that the pod is not scheduled; empty without it."""
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "False":
+            return f"{condition.reason or ''}: {condition.message or ''}"
+    return ""
+
+
+def is_unready(pod: wire.Pod) -> bool:
+    """Whether its condition says that it is not ready; a pod without the condition counts as ready."""
+    return any(found.type == "Ready" and found.status != "True" for found in pod.status.conditions or ())
+
+
+def protected_until(pod: wire.Pod, remarks: Remarks) -> float:
+    """When the cool-down of a scheduled pod ends, seconds since the epoch; 0 without one."""
+    seconds = cooldown_seconds_of(pod.metadata, remarks)
+    if not seconds:
+        return 0.0
+    for condition in pod.status.conditions or ():
+        if condition.type == "PodScheduled" and condition.status == "True":
+            at = "status.conditions[PodScheduled].lastTransitionTime"
+            since = decoded(condition.last_transition_time, Timestamp, at)
+            return seconds_of(since) + seconds if seconds_of(since) else 0.0
+    return 0.0
+
+
+def finished_at(pod: wire.Pod) -> float:
+    """When the last container ended, 0 if that is unknown."""
+    ends = (
+        decoded(found.state, ContainerState, f"status.containerStatuses[{found.name}].state")
+        for found in pod.status.container_statuses or ()
+    )
+    times = (end.terminated.finished_at for end in ends if end is not None and end.terminated is not None)
+    return max(map(seconds_of, times), default=0.0)
