@@ -162,10 +162,9 @@ async def test_a_daemon_that_dies_between_two_writes_is_succeeded_by_one_that_go
     method: str, path: str, code: int
 ) -> None:
     """The first daemon's writes are not carried out, or carried out unseen; it ends, and another one takes over."""
-    async with Cluster([node("n1")], manifests=[workload("StatefulSet", "db", 2)]) as cluster:
+    async with Cluster([node("n1", cpu="100m")], manifests=[workload("StatefulSet", "db", 2)]) as cluster:
         async with faulty(cluster.url) as proxy, scheduling(proxy.url, drain_seconds=0.1):
             proxy.spoil(method, f".*/{path}(/db-[0-9])?", code, times=1000)
-            await until(lambda: len(nodes_of(cluster, "db")) == 2)
             await until(lambda: proxy.seen[f"{method} {path}", code])
         left = len(groups(cluster)), len(named(cluster)) == 2
         assert left == {("POST", 503): (0, False), ("PATCH", 503): (1, False)}.get((method, code), left)
@@ -173,8 +172,25 @@ async def test_a_daemon_that_dies_between_two_writes_is_succeeded_by_one_that_go
             await until(lambda: len(named(cluster)) == 2)
             group = only_group(cluster)["metadata"]["name"]
             assert set(named(cluster).values()) == {group}
-            await until(lambda: status_of(cluster, group).get("running") == 2)
+            await until(lambda: status_of(cluster, group).get("phase") == "Inqueue")
         assert sum(line.startswith("ADDED") for line in writes(cluster, PODGROUPS)) == 1
+
+
+async def test_a_pod_that_is_bound_gets_the_name_of_its_podgroup_without_a_write_of_its_own() -> None:
+    async with Cluster([node("n1")], manifests=[pod("p")]) as cluster, scheduling(cluster.url) as daemon:
+        name = f"podgroup-{uid_of(cluster, 'pods', 'p')}"
+        await until(lambda: named(cluster) == {"p": name})
+        assert nodes_of(cluster, "p"), "its binding has the name"
+        await until(lambda: status_of(cluster, name).get("phase") == "Running")
+        await digested(cluster, daemon)
+        assert daemon.housekeeping.podgroups is not None
+        assert not daemon.housekeeping.podgroups.pods.busy, "nothing waits to be written"
+        assert (
+            daemon.telemetry.registry.get_sample_value("vsched_api_writes_total", {"kind": "pod", "code": "200"})
+            is None
+        )
+        await until(lambda: "Scheduled" in events(cluster, "p"))
+        assert events(cluster, name) == {}, "what the pod's Event says is not said again"
 
 
 async def test_what_is_as_it_should_be_is_not_written() -> None:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support.virtual_time import in_virtual_time
-from vsched.daemon.triggers import WIDEST, Reason, Trigger
+from vsched.daemon.triggers import CALM_SECONDS, STREAM_SECONDS, WIDEST, Reason, Trigger
 
 WINDOW_SECONDS = 0.2
 
@@ -94,3 +94,31 @@ async def test_windows_are_longer_while_changes_stream_in_and_short_again_afterw
     await asyncio.sleep(3 * WIDEST * WINDOW_SECONDS)
     trigger.pull()
     assert await seconds_until_session(trigger) < WINDOW_SECONDS
+
+
+@in_virtual_time
+async def test_a_costly_session_waits_longer_for_company_while_changes_stream_in_and_never_for_long() -> None:
+    trigger = Trigger(60.0, STREAM_SECONDS / 20)
+
+    async def stream() -> None:
+        while True:
+            trigger.pull()
+            await asyncio.sleep(0.001)
+
+    streaming = asyncio.create_task(stream())
+    await asyncio.sleep(STREAM_SECONDS)
+    waits = [await seconds_until_session(trigger, busy) for busy in (0.008, 0.008, 0.08)]
+    streaming.cancel()
+    assert [round(wait, 2) for wait in waits] == [0.08, 0.08, STREAM_SECONDS]
+
+
+@in_virtual_time
+async def test_what_is_only_to_be_told_waits_for_the_next_session_or_a_little_while() -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+    trigger.pull_later()
+    trigger.pull_later()
+    assert CALM_SECONDS <= await seconds_until_session(trigger) < CALM_SECONDS + WINDOW_SECONDS
+    trigger.pull_later()
+    trigger.pull()
+    assert await seconds_until_session(trigger) < CALM_SECONDS + WINDOW_SECONDS
+    assert await trigger.next(due_seconds=30.0) is Reason.TIMER, "that session has told it"

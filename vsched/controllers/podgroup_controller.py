@@ -29,6 +29,7 @@ from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.model.amounts.resources import ResourceAxis
+from vsched.model.plan import Bind
 from vsched.writes.bodies import Reference, deletion_options
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -62,6 +63,8 @@ class PodGroupSettings(msgspec.Struct, frozen=True):
     attempts: Attempts = Attempts(4, first_seconds=0.1, ceiling_seconds=2.0)
     retry: BackOffSettings = BackOffSettings(first_seconds=0.2, ceiling_seconds=60.0)
     """Backoff after failed writes, those refused for an outdated version included."""
+    naming_seconds: float = 2.0
+    """A pod has so long to be bound, which gives it the name of its PodGroup; after that, the name is written to it."""
     unseen_seconds: float = 3.0
     """How long the watch may take to show a new PodGroup before it is created again, which is harmless."""
     remembered: int = 50_000
@@ -87,6 +90,7 @@ class PodGroupController:
         self._settings = settings or PodGroupSettings()
         self._clock = clock
         self._records = PodGroupRecords(scheduler_names, self._touched, lambda: mirror.workloads, mirror.gang_pod)
+        self._records.on_named = self._named
         mirror.on_gang.add(self._touched)
         mirror.on_regathered.add(self._records.regather)
         self._dirty: dict[str, None] = {}
@@ -125,6 +129,10 @@ class PodGroupController:
             self._dirty.pop(key, None)  # a standby looks at nothing for a long time, and must not gather what is gone
             self._forget(key)
 
+    def _named(self, pod: str) -> None:
+        """A pod has the name of its PodGroup, or is gone."""
+        self.pods.discard(pod)
+
     def _forget(self, key: str) -> None:
         self._made.pop(key, None)
         self._back_offs.forget(key)
@@ -147,7 +155,7 @@ class PodGroupController:
             self.groups.put(key, None)
         if self._records.group(key) is not None or self._made.get(key) is not None:
             for pod, member in self._records.nameless.pop(key, {}).items():
-                self.pods.put(pod, member)
+                self.pods.put(pod, member, self._settings.naming_seconds)
 
     # -- one PodGroup
 
@@ -198,10 +206,7 @@ class PodGroupController:
             self._back_offs.forget(pod)
             return  # it has gone, has its name, or will be put here anew
         namespace, _, name = pod.partition("/")
-        note = {GROUP_NAME: member.group.partition("/")[2]}
-        if member.role:
-            note[TASK_SPEC] = member.role
-        body = orjson.dumps({"metadata": {"uid": member.uid, "annotations": note}})
+        body = orjson.dumps({"metadata": {"uid": member.uid, "annotations": dict(_notes_of(member))}})
         write = Write("pod", "PATCH", PODS.path(namespace, name), body, MERGE_PATCH)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done or answer.code in (404, 409):
@@ -210,6 +215,13 @@ class PodGroupController:
             self._failed(pod, write, answer)
             if self._records.member(pod) == member:
                 self.pods.put(pod, member, self._back_off_seconds(pod, answer))
+
+    def notes(self, bind: Bind) -> tuple[tuple[str, str], ...]:
+        """What a pod is to be given with its binding: the name of its PodGroup, where it names none yet."""
+        member = self._records.member(f"{bind.namespace}/{bind.name}")
+        if member is None or member.uid != bind.uid or member.named or not member.live or not member.group:
+            return ()
+        return _notes_of(member)
 
     def _complain(self, key: str, owner: Owner, remarks: tuple[str, ...]) -> None:
         """Report invalid annotations once, by an Event on the workload, or on the pod if it has none."""
@@ -236,6 +248,12 @@ class PodGroupController:
 
     def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
         return self._back_offs.next_seconds(key, answer.asked_seconds)
+
+
+def _notes_of(member: Member) -> tuple[tuple[str, str], ...]:
+    """The annotations of a pod that say which PodGroup it belongs to, and in which role."""
+    name = (GROUP_NAME, member.group.partition("/")[2])
+    return (name, (TASK_SPEC, member.role)) if member.role else (name,)
 
 
 def _path(key: str) -> str:

@@ -64,6 +64,8 @@ class PodGroupRecords:
         """Set once pods and PodGroups are listed; before that nothing can be decided."""
         self.nameless: dict[str, dict[str, Member]] = {}
         """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
+        self.on_named: Callable[[str], None] = lambda key: None
+        """Called with the key of a pod that need not be given the name of its PodGroup any more."""
         self._names = scheduler_names
         self._touched = touched
         self._gang_pod = gang_pod
@@ -126,6 +128,8 @@ class PodGroupRecords:
         if before is not None:
             _take(self._members, before.group, key)
             _take(self.nameless, before.group, key)
+            if not before.named and (after is None or after.named):
+                self.on_named(key)
         if after is not None and after.group:
             self._members.setdefault(after.group, {})[key] = after
             if after.live and not after.named:

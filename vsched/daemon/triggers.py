@@ -2,7 +2,8 @@
 
 The first change opens a short window, so that changes that come together are decided together. The window closes
 early once no more changes come. While changes stream in, windows are longer, and not closed early: each session costs
-something, and pods that are decided together cost less than each by itself.
+something, and pods that are decided together cost less than each by itself. Changes that are only to be told, and
+decide nothing, wait for the next session, or a little while.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ WORTH = 2.0
 """Time to wait for further changes, as a multiple of a session's duration."""
 WIDEST = 5.0
 """How long a window is while changes stream in, as a multiple of the usual one. Each is twice as long as the last."""
+STREAM_WORTH, STREAM_SECONDS = 10.0, 0.1
+"""While changes stream in, a window is at least so many times as long as the last session, up to this bound."""
+CALM_SECONDS = 0.1
+"""How long changes wait for a session that are only to be told."""
 STREAM = 20.0
 """Changes stream in where so many came within about ``LATELY_SECONDS``: a lone pod makes two or three on its way."""
 LATELY_SECONDS = 0.1
@@ -43,11 +48,18 @@ class Trigger:
         """The pulls that the level knows of, and when it was counted."""
         self._level = 0.0
         """How many pulls there were lately; each counts less the longer it is ago."""
+        self._later: asyncio.TimerHandle | None = None
+        """Pulls, where nothing else has before."""
 
     def pull(self) -> None:
         """Something changed."""
         self._pulls += 1
         self._pulled.set()
+
+    def pull_later(self) -> None:
+        """Something changed that is only to be told: a session is due in a while, unless there is one before."""
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(CALM_SECONDS, self.pull)
 
     async def next(self, busy_seconds: float = 0.0, due_seconds: float = inf) -> Reason:
         """Wait until the next session is due; ``busy_seconds`` is how long the last one took.
@@ -64,6 +76,9 @@ class Trigger:
             await self._gather(busy_seconds)
         self._count()
         self._pulled.clear()
+        if self._later is not None:
+            self._later.cancel()
+            self._later = None
         return reason
 
     async def _gather(self, busy_seconds: float) -> None:
@@ -72,6 +87,8 @@ class Trigger:
         self._widening = min(2.0 * self._widening, WIDEST) if streams else 1.0
         # Long sessions widen the window: watches and bindings need the processor, too.
         left_seconds = max(self._widening * self.window_seconds, min(busy_seconds / 4, self.period_seconds))
+        if streams:
+            left_seconds = max(left_seconds, min(STREAM_WORTH * busy_seconds, STREAM_SECONDS))
         # The costlier a session, the longer it waits for company: one that takes half a window always waits it out.
         look_seconds = left_seconds if streams else max(self.window_seconds / LOOKS, WORTH * busy_seconds)
         while left_seconds > 0:

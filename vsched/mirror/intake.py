@@ -70,9 +70,12 @@ class ObjectIntake(WatchHandler):
         asks_seconds: float = ASKS_SECONDS,
         workloads: WorkloadTable = NO_WORKLOADS,
         on_change: Callable[[], None] = lambda: None,
+        on_calm_change: Callable[[], None] | None = None,
     ) -> None:
         kinds = (kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED)
         super().__init__((*kinds, *(kind.id for kind in workloads.followed)), on_change)
+        self.on_calm_change = on_calm_change or on_change
+        """Called after changes that no decision follows from, and that are to be told."""
         self.axis = ResourceAxis()
         self._published_axis = self.axis.copy()
         """The columns of the last snapshot."""
@@ -153,6 +156,7 @@ class ObjectIntake(WatchHandler):
             self._native.joined,
             self._responders.answered,
             self._gangs,
+            lambda: self.on_calm_change(),
         )
         self._gangs.rejoin = self._regather
         self._native.rejoin = self._pods.rejoin

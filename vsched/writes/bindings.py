@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 
 from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
@@ -104,6 +105,8 @@ class Dispatcher(Outgoing[Bind]):
         self._on_outcome = on_outcome
         self._attempts = settings.attempts
         self._closed = False
+        self.notes: Callable[[Bind], tuple[tuple[str, str], ...]] = lambda bind: ()
+        """Gives further annotations to a pod that is bound: they cost no write of their own."""
 
     def submit(self, items: Iterable[Bind]) -> None:
         if not self._closed:
@@ -125,11 +128,15 @@ class Dispatcher(Outgoing[Bind]):
 
     async def _bind(self, item: Bind) -> bool:
         """Send a binding, say what became of it, and return whether the pod is bound."""
-        answer = await self._send(item, binding_write, self._attempts)
+        answer = await self._send(item, self._write, self._attempts)
         verdict = judge(item, answer)
         found_done = verdict is BindOutcome.BOUND and not answer.done and answer.attempts == 1
         self._on_outcome(Outcome(item, verdict, answer.code, answer.message, answer.seconds, found_done))
         return verdict is BindOutcome.BOUND
+
+    def _write(self, item: Bind) -> Write:
+        notes = self.notes(item)
+        return binding_write(replace(item, annotations=(*item.annotations, *notes)) if notes else item)
 
     def _drop(self, item: Bind, why: str) -> None:
         self._on_outcome(Outcome(item, BindOutcome.DROPPED, message=why))

@@ -40,6 +40,7 @@ class Housekeeping:
         if options.schedule and options.podgroup_controller:
             names = frozenset(options.scheduler_names)
             self.podgroups = PodGroupController(writer, events, base.cache, names, worry)
+            writes.dispatcher.notes = self.podgroups.notes
         if options.runs_jobs:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)

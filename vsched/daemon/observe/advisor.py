@@ -24,6 +24,7 @@ from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.mirror.whatif.edits import JobEdit
 from vsched.model.jobs.advice import Advice, about, headline_of
+from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
@@ -128,10 +129,13 @@ class Advisor:
         return done.seconds
 
     def _has_patient(self, known: Snapshot) -> bool:
-        """Whether any job has waited long enough to be searched."""
-        born = known.now - self._settings.patience_seconds
-        waiting = (known.jobs.get(key) for key in tuple(known.active))
-        return any(job is not None and job.spec.created <= born for job in waiting)
+        """Whether any job has waited long enough to be searched, by what was found out last."""
+        outcomes, now = self._telemetry.findings.jobs, known.now
+        for key in tuple(known.active):
+            job, outcome = known.jobs.get(key), outcomes.get(key)
+            if job is not None and outcome is not None and _is_patient(job, outcome, now, self._settings):
+                return True
+        return False
 
     def _due(self, waiting: Mapping[str, JobOutcome]) -> list[str]:
         """Keys of jobs that are to be searched."""
@@ -202,18 +206,26 @@ class Advisor:
 
 
 def waiting_jobs(frozen: FrozenSnapshot, settings: AdvisorSettings) -> Iterator[tuple[str, JobOutcome]]:
-    """Jobs that have waited for their minimum for a while, with their outcomes."""
+    """Jobs that lack something for their minimum and have waited for a while, with their outcomes."""
     for key, outcome in frozen.report.jobs.items():
         job = frozen.snapshot.jobs.get(key)
-        if job is None or outcome.code in PASSING or outcome.ready >= max(1, outcome.min_member):
-            continue
-        if outcome.phase == Phase.INQUEUE and not job.tasks:
-            continue  # controllers make its pods now that it is admitted
-        incomplete = outcome.code == Code.GANG_INCOMPLETE
-        if frozen.snapshot.now - job.spec.created >= (
-            settings.incomplete_seconds if incomplete else settings.patience_seconds
-        ):
+        if job is not None and _is_patient(job, outcome, frozen.snapshot.now, settings):
             yield key, outcome
+
+
+def _is_patient(job: Job, outcome: JobOutcome, now: float, settings: AdvisorSettings) -> bool:
+    """Whether a job lacks something, and has waited for a while since the last of its pods came.
+
+    Gangs with too few pods wait longer: as long as their pods are being made, nothing is to be searched for them.
+    """
+    if outcome.code in PASSING or outcome.ready >= max(1, outcome.min_member):
+        return False
+    if outcome.phase == Phase.INQUEUE and not job.tasks:
+        return False  # controllers make its pods now that it is admitted
+    last = next(reversed(job.tasks.values()), None)
+    since = job.spec.created if last is None else max(job.spec.created, last.created)
+    incomplete = outcome.code == Code.GANG_INCOMPLETE
+    return now - since >= (settings.incomplete_seconds if incomplete else settings.patience_seconds)
 
 
 def sentence_of(found: Sequence[Change]) -> str:

@@ -37,7 +37,7 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     simulations: int = 300
     """For one job."""
     patience_seconds: float = 3.0
-    """Younger jobs are not searched: most start soon."""
+    """Jobs whose last pod came later than that are not searched: most start soon."""
     incomplete_seconds: float = 10.0
     """The same for gangs with fewer pods than their minimum: most of them are still being made."""
     again_seconds: float = 60.0

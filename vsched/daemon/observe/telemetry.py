@@ -23,6 +23,7 @@ from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
+from vsched.web.metrics.counters import Series
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
@@ -102,6 +103,10 @@ class Telemetry(ProcessTelemetry):
         """Whether evictions for a beneficiary are still followed."""
         self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
         """Called with the beneficiary and the node of wasted evictions."""
+        self._bindings = Series(self.metrics.bindings.labels)
+        self._attempts = Series(self.metrics.attempts.labels)
+        self._bind_stage = self.metrics.stage.labels("Bind")
+        self._task_assumed, self._task_bound = map(self.metrics.task.labels, ("Assumed", "Bound"))
         self._transactions = Transactions()
         self._last_failure = ""
         self._last_arbitration_error = ""
@@ -188,7 +193,7 @@ class Telemetry(ProcessTelemetry):
         task = job.tasks.get(bind.uid) if job is not None else None
         if task is not None and task.created:
             self._created[bind.uid] = task.created
-            self.metrics.task.labels("Assumed").observe(self._age_ms(task.created))
+            self._task_assumed.observe(self._age_ms(task.created))
 
     def _age_ms(self, created: float) -> float:
         # The creation time stamp has whole seconds only, so an age may come out a little negative.
@@ -269,15 +274,15 @@ class Telemetry(ProcessTelemetry):
     def outcome(self, outcome: Outcome) -> None:
         """A binding has ended, well or not."""
         created = self._created.pop(outcome.bind.uid, None)
-        self.metrics.bindings.labels(outcome.verdict.value).inc()
-        self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
+        self._bindings[outcome.verdict.value,].inc()
+        self._attempts[RESULTS[outcome.verdict],].inc()
         self.metrics.bind_seconds.observe(outcome.seconds)
-        self.metrics.stage.labels("Bind").observe(outcome.seconds * 1e3)
+        self._bind_stage.observe(outcome.seconds * 1e3)
         if outcome.bound:
             self.metrics.bound.inc()
             self.history.bound += 1
             if created is not None:
-                self.metrics.task.labels("Bound").observe(self._age_ms(created))
+                self._task_bound.observe(self._age_ms(created))
             return
         self._log_failed("binding failed", outcome.bind, outcome)
 

@@ -80,6 +80,7 @@ def make_base(
         asks_seconds=options.cooperative_eviction_seconds,
         workloads=workloads_of(options),
         on_change=trigger.pull,
+        on_calm_change=trigger.pull_later,
     )
     cache.history.keep(policy.policy.decays())
     observing = observing or ObserveSettings()

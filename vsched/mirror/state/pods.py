@@ -40,6 +40,12 @@ UNLEARNT_MAX = 4096
 """How many finished pods are remembered until the next snapshot."""
 
 
+ON_ITS_WAY = frozenset(
+    {(Status.BINDING, Status.BOUND), (Status.BINDING, Status.RUNNING), (Status.BOUND, Status.RUNNING)}
+)
+"""Changes of status that follow from a binding."""
+
+
 class PodStore:
     """Every pod that uses a node or waits for one, by uid."""
 
@@ -59,6 +65,7 @@ class PodStore:
         joined: Callable[[Task], Task] = lambda task: task,
         answered: Callable[[Task], Task] = lambda task: task,
         gangs: GangStore | None = None,
+        on_start: Callable[[], None] = lambda: None,
     ) -> None:
         self._reader = reader
         self._seen = seen
@@ -75,6 +82,8 @@ class PodStore:
         """Pods that finished since the last snapshot; their PodGroup may not have been seen yet."""
         self._on_arrival = on_arrival
         self._on_foreign = on_foreign
+        self._on_start = on_start
+        """Called when a pod runs that was on its way: that changes no decision, and is to be told."""
         self._joined = joined
         """Gives a pod of a native PodGroup the job that the group belongs to."""
         self._gangs = GangStore(NO_WORKLOADS, (), lambda key, gang: None) if gangs is None else gangs
@@ -142,7 +151,11 @@ class PodStore:
         self._jobs.imply(task, implicit)
         if task.finished and task.job and (before is None or not before.finished):
             self._unlearnt.append(task)
-        return before is None or _matters(before, task)
+        if before is None or _matters(before, task):
+            return True
+        if before.status is not task.status and task.status is Status.RUNNING:
+            self._on_start()
+        return False
 
     def found_bound(self, uid: str, node: str) -> None:
         """The API server says that the pod is on this node already. Unless we tried before, it is foreign."""
@@ -447,7 +460,7 @@ def _matters(before: Task, after: Task) -> bool:
     start, a longer cool-down, the expected duration, readiness and what an eviction costs cannot: none of them makes a
     placement possible.
     """
-    arrived = before.status is Status.BINDING and after.status is Status.BOUND and before.node == after.node
+    arrived = (before.status, after.status) in ON_ITS_WAY and before.node == after.node
     as_before = msgspec.structs.replace(
         after,
         condition=before.condition,

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
 
 from vsched.version import build
@@ -16,6 +19,20 @@ KEPT = ("exception", "no-progress", "useless-eviction")
 """Reasons for which cycles are recorded."""
 EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "arbitrate")
 """Actions whose evictions have a beneficiary."""
+
+
+M = TypeVar("M")
+
+
+class Series(dict[tuple[str, ...], M]):
+    """The series of a metric by the values of its labels, each asked of the library once: it takes its time."""
+
+    def __init__(self, labels: Callable[..., M]) -> None:
+        self._labels = labels
+
+    def __missing__(self, values: tuple[str, ...]) -> M:
+        found = self[values] = self._labels(*values)
+        return found
 
 
 class Metrics:

@@ -80,6 +80,8 @@ class DueStatus(msgspec.Struct, frozen=True):
     uid: str
     known: tuple[Condition, ...]
     """The conditions the object has, as far as the mirror knows."""
+    alone: bool = False
+    """Whether the object only stands for one pod, which has Events of its own."""
 
 
 def content_of(outcome: JobOutcome) -> StatusContent:
@@ -177,7 +179,8 @@ class JobStatuses:
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
             self.workqueue.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
-        self.workqueue.put(key, DueStatus(outcome, job.spec.uid, job.spec.conditions), wait_seconds)
+        alone = job.spec.made and len(job.tasks) == 1
+        self.workqueue.put(key, DueStatus(outcome, job.spec.uid, job.spec.conditions, alone), wait_seconds)
 
     def forget(self, keys: Iterable[str]) -> None:
         """These jobs are gone: nothing is to be written of them, and nothing to be known."""
@@ -213,11 +216,14 @@ class JobStatuses:
     def _say(self, due: DueStatus) -> None:
         reference = podgroup_reference(due.outcome.key, due.uid)
         for condition in due.outcome.conditions:
-            if condition.status == "True" and condition.kind in SAYS and condition not in due.known:
+            severity = SAYS.get(condition.kind)
+            if severity is None or (severity == NORMAL and due.alone):
+                continue
+            if condition.status == "True" and condition not in due.known:
                 message = condition.message or condition.reason
                 self._events.record(
                     reference,
-                    SAYS[condition.kind],
+                    severity,
                     condition.kind,
                     message,
                     cause=due.outcome.code,
