@@ -37,6 +37,11 @@ def test_the_whole_way_is_measured_beside_plain_loops(tmp_path: Path) -> None:
         result["daemon_cpu_ms_per_pod"] / loops["bindings"]["cpu_ms_per_pod"], rel=0.01
     )
     assert result["times_volcano"].keys() == {"placed_at_once", "seen_before"}
+    served = result["waiting"]["cpu_ms_per_pod"]["cluster"]
+    assert result["server_times_volcano"] == {
+        name: pytest.approx(loops[name]["server_cpu_ms_per_pod"] / served, abs=0.01)
+        for name in ("placed_at_once", "seen_before")
+    }
     assert LOOP in profile.read_text(encoding="utf-8")
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(*as_tables(result))

@@ -25,6 +25,7 @@ FIGURES = (
     "waiting.writes_per_pod",
     "single_latency_ms.p50",
     "ratio",
+    "server_times_volcano.placed_at_once",
 )
 """What is compared: keys of a result, with a dot where they lie deeper."""
 

@@ -33,6 +33,9 @@ the burst, which says more than pods/s on a machine with other work.
                       bindings alone, and all that Volcano writes
   ratio               daemon_cpu_ms_per_pod, by the loop's time a binding
   times_volcano       pods/s of "waiting", by those of Volcano's writes
+  server_times_volcano
+                      the server's processor time a pod for Volcano's writes,
+                      by that for "waiting"
 
 \b
 With --against: "figures" has the medians, "times" is today by the revision,

@@ -19,6 +19,8 @@ from vsched.model.plan import Bind
 from vsched.sim.fleet.sample_gangs import SHAPES, gang
 from vsched.writes.bindings import binding_write
 
+VOLCANO = ("placed_at_once", "seen_before")
+"""The loops with Volcano's writes."""
 NOBODY = "nobody"
 """The scheduler that these pods name."""
 

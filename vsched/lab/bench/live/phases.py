@@ -39,8 +39,8 @@ SETTLED_SECONDS = 0.4
 """The same before a measurement."""
 PATIENCE_SECONDS = 120.0
 FOREVER_SECONDS = 86_400.0
-DAEMON = "scheduler"
-"""What the daemon is called among the processes."""
+SERVER, DAEMON = "cluster", "scheduler"
+"""What they are called among the processes."""
 
 
 class LiveBench:

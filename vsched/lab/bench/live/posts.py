@@ -47,6 +47,7 @@ class PlainLoop:
             seconds, used = time.perf_counter() - began, time.process_time() - used
             after = cpu_seconds(self._server)
         sent = self._sent
+        of_server = (after - served) * 1e3 if served is not None and after is not None else None
         return {
             "pods": pods,
             "writes": sent,
@@ -55,9 +56,8 @@ class PlainLoop:
             "pods_per_second": round(pods / seconds, 1),
             "cpu_ms_per_write": round(used / sent * 1e3, 3),
             "cpu_ms_per_pod": round(used / pods * 1e3, 3),
-            "server_cpu_ms_per_write": (
-                None if served is None or after is None else round((after - served) / sent * 1e3, 3)
-            ),
+            "server_cpu_ms_per_write": None if of_server is None else round(of_server / sent, 3),
+            "server_cpu_ms_per_pod": None if of_server is None else round(of_server / pods, 3),
         }
 
     async def _connect(self, session: aiohttp.ClientSession) -> None:

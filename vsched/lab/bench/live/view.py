@@ -67,6 +67,8 @@ def _compared(result: Result) -> Iterator[tuple[str, str]]:
     yield "ratio: daemon's time a pod / loop's time a binding", _figure(result["ratio"])
     for name, times in (result["times_volcano"] or {}).items():
         yield f"pods/s of waiting / {LOOPS[name]}", f"{times:.2f}"
+    for name, times in (result["server_times_volcano"] or {}).items():
+        yield f"{LOOPS[name]} / waiting, time of the server", f"{times:.2f}"
 
 
 def _against(result: Result) -> Table:
