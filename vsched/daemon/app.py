@@ -17,6 +17,7 @@ from vsched.controllers.flows.controller import MakerSettings
 from vsched.controllers.provisioning.shown import AutoscalingShown
 from vsched.daemon.arbitrate.parts import ArbitrationService
 from vsched.daemon.lead.election import led
+from vsched.daemon.lead.shards import shards_held
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding
 from vsched.daemon.loop.heartbeat import Heartbeat
@@ -96,6 +97,7 @@ class Daemon:
             self.housekeeping.standing_back,
             self.housekeeping.flows,
             self.housekeeping.shard,
+            partial(shards_held, base.election),
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
@@ -103,7 +105,7 @@ class Daemon:
         self.caller = Caller()
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
         parts = SessionParts(
-            mirror=self.cache,
+            mirror=writes.shards or self.cache,
             decide=decide,
             policy=base.policy_of_sessions,
             evictor=self.evictor,
@@ -121,7 +123,7 @@ class Daemon:
         self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)
         self.history = history_keeper(base, writes, watches)
         settled = None if self.history is None else self.history.settled
-        told = (self.housekeeping.listed, on_listed)
+        told = (self.housekeeping.listed, base.election.prepare, on_listed)
         self._sessions = Sessions(base, watches, self.health, self.loop, told, settled, self.geometries.settled)
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()
@@ -167,7 +169,7 @@ class Daemon:
     # -- steps
 
     def _begin(self, task: LongLived) -> Callable[[], Coroutine[Any, Any, Any]]:
-        return led(self.election, task.run) if task.acts else task.run
+        return led(self.election, task.run, first=task.once) if task.acts or task.once else task.run
 
     async def _listen(self, stack: contextlib.AsyncExitStack) -> None:
         options, arbitration = self._base.options, self.arbitration

@@ -10,13 +10,13 @@ from typing import Literal
 import msgspec
 
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.controllers.sharding.nodeshards import ShardingMode
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
-from vsched.kube.lease.record import LeaseSettings
+from vsched.kube.lease.record import LeaseSettings, lease_name
 from vsched.kube.paths import is_name, namespace_and_name
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.model.jobs.job import USER
+from vsched.model.nodes.groups import GROUP
 from vsched.settings.workloads import load_table
 
 LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -26,6 +26,13 @@ EvictionMode = Literal["eviction", "delete"]
 
 The victims are the same: budgets limit the choice of victims in both modes.
 """
+
+
+ShardingMode = Literal["none", "soft", "hard"]
+"""Whether the nodes of the own NodeShard do not matter, come first, or are the only ones."""
+ShardBy = Literal["queue", "node-pool"]
+"""Whether the queue of a job says which shard it belongs to, or the pool of nodes that it asks for."""
+SHARDS_MAX = 32
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +69,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What the nodes of the own NodeShard mean: nothing, they come first, or they are the only ones."""
     sharding_name: str = "volcano"
     """The name of the own NodeShard."""
+    shards: int = 1
+    """Into how many shards the work is divided; with more than one, each has a Lease, and several daemons act."""
+    shard_by: ShardBy = "queue"
+    """What of a job says which shard it belongs to."""
+    node_pool_label: str = GROUP
+    """The label of nodes that names their pool."""
     rules: ArbitrationRules = ArbitrationRules()
     """How to arbitrate."""
     policy_file: Path | None = None
@@ -131,6 +144,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         return self.schedule and self.history and self.history_period_seconds > 0
 
     @property
+    def lease_names(self) -> tuple[str, ...]:
+        """The names of the Leases; none without an election."""
+        if not self.leader_elect:
+            return ()
+        name = self.lease.name
+        return (name,) if self.shards == 1 else tuple(lease_name(name, shard) for shard in range(self.shards))
+
+    @property
     def masks_nodes(self) -> bool:
         """Whether NodeShards say which nodes are ours."""
         return self.schedule and self.sharding_mode != "none"
@@ -173,6 +194,7 @@ def check(options: Options) -> None:
             "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
         )
     check_access(options.access, options.listen_address, tls=options.tls_cert_file is not None)
+    _check_shards(options)
     if not is_name(options.sharding_name):
         raise BadInput(f"--scheduler-sharding-name: {options.sharding_name!r} is not the name of a NodeShard")
     if options.leader_endpoints:
@@ -184,6 +206,17 @@ def check(options: Options) -> None:
         if not LABEL_VALUE.fullmatch(options.lease.name):
             name = options.lease.name
             raise BadInput(f"--leader-elect-resource-name: {name!r} (expected a label's value, with --leader-pod)")
+
+
+def _check_shards(options: Options) -> None:
+    if not 1 <= options.shards <= SHARDS_MAX:
+        raise BadInput(f"--shards: {options.shards} (expected 1 to {SHARDS_MAX})")
+    if options.shards > 1 and not options.leader_elect:
+        raise BadInput("--shards: each shard has a Lease (expected --leader-elect with it)")
+    if options.shards > 1 and options.arbitrate:
+        raise BadInput("--shards: one daemon divides the cluster among namespaces (expected no --arbitrate with it)")
+    if not LABEL_KEY.fullmatch(options.node_pool_label):
+        raise BadInput(f"--node-pool-label: {options.node_pool_label!r} (expected the key of a label)")
 
 
 def leader_service_of(options: Options) -> tuple[str, str]:

@@ -250,7 +250,7 @@ _LOCKS: tuple[RequestKind, ...] = (
 )
 """What is asked where the policy locks nodes."""
 
-_LEASE = tuple(f"kube.lease.candidate.Elector.{method}" for method in ("_look", "_create", "_replace"))
+_LEASE = tuple(f"kube.lease.candidate.Elector.{method}" for method in ("_look", "_create", "_replace", "ask"))
 _USAGE = (
     "collectors.cluster_api.ClusterApi._get",
     "collectors.secrets.Keeper._from_cluster",
@@ -298,8 +298,8 @@ def needed(options: Options, settings: Settings | None = None, namespace: str = 
     if _runs_jobs(options) and options.volcano_namespace:
         # In any namespace, as there cannot be a Role in one that does not exist.
         rights |= {Right("get", LEASES.group, LEASES.plural, "", VOLCANO_LEASE)}
-    if options.leader_elect:
-        rights |= {*_of_lease(options.lease.namespace or namespace, options.lease.name)}
+    for name in options.lease_names:
+        rights |= {*_of_lease(options.lease.namespace or namespace, name)}
     if options.keeps_history:
         at_home = place_of(options, namespace)
         rights |= {Right(verb, CONFIG_MAPS.group, CONFIG_MAPS.plural, *at_home) for verb in ("get", "patch")}

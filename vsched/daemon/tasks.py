@@ -14,3 +14,5 @@ class LongLived(NamedTuple):
     says: str
     acts: bool = False
     """Whether it runs only while this daemon leads."""
+    once: bool = False
+    """Whether, of several daemons that each lead a shard, only that of the first shard runs it."""

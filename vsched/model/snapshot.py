@@ -145,6 +145,8 @@ class Snapshot:
     """NUMA zones of nodes."""
     device_shares: DeviceShareCatalogue = NO_SHARED_DEVICES
     """Devices of nodes that pods use whole or in parts."""
+    elsewhere: Sequence[str] = ()
+    """Keys of jobs that changed since the last snapshot and belong to other shards: these are not decided on here."""
     masks: Sequence[NodeMask] = ()
     """Which nodes are ours, where several schedulers share the cluster; every mask counts."""
     state: object | None = None

@@ -83,6 +83,8 @@ class Findings:
                 self.jobs.pop(key, None)
                 self.placed_at.pop(key, None)
                 self.retries.pop(key, None)
+        for key in snapshot.elsewhere:
+            self.jobs.pop(key, None)
         self.pods.update(report.unschedulable)
         for bind in report.binds:
             self.pods.pop(f"{bind.namespace}/{bind.name}", None)

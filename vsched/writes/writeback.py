@@ -7,7 +7,7 @@ outcome of each status to the mirror. Bindings and evictions have modules of the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
@@ -70,7 +70,10 @@ class Writeback:
         on_written: OnStatusWritten,
         mirror: WritebackMirror,
         on_nominated: OnNominated,
+        first: Callable[[], bool] = lambda: True,
     ) -> None:
+        """``first``: whether this daemon writes what is said once for the whole cluster."""
+        self._first = first
         served = ServedResources(client)
         self.events = EventRecorder(writer, settings.events, clock)
         self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written)
@@ -115,8 +118,9 @@ class Writeback:
         self.jobs.forget(gone)
         self.domains.forget(gone)
         self.native.submit(snapshot, report)
-        self.queues.submit(snapshot, report)
-        self.hypernodes.submit(snapshot)
+        if self._first():
+            self.queues.submit(snapshot, report)
+            self.hypernodes.submit(snapshot)
         self.pods.submit(snapshot, report)
         self.nominations.submit(report)
 

@@ -196,6 +196,54 @@ async def test_a_released_lease_is_taken_at_the_next_look(world: World) -> None:
     assert world.spec["holderIdentity"] == "standby"
 
 
+async def test_a_lease_that_is_given_back_is_kept_for_whoever_asked_for_it(world: World) -> None:
+    holder, other, asker = (world.candidate(name) for name in ("holder", "other", "asker"))
+    await world.until_it_leads(holder)
+    await other.turn(world.client)
+    await asker.ask(world.client)
+    await other.ask(world.client)  # too late: somebody has asked
+    assert holder.preferred == ""
+    world.pass_time(2)
+    await holder.turn(world.client)  # a renewal that finds another version is tried again
+    assert (holder.preferred, holder.holds()) == ("asker", True)
+    await holder.release(world.client)
+    await other.turn(world.client)
+    assert not other.leading.is_set()
+    await world.until_it_leads(asker)
+    assert "annotations" not in world.lease()["metadata"] or not world.lease()["metadata"]["annotations"]
+    assert world.holders == ["holder", "asker"]
+
+
+async def test_a_free_lease_is_kept_for_nobody_for_ever(world: World) -> None:
+    holder, other, asker = (world.candidate(name) for name in ("holder", "other", "asker"))
+    await world.until_it_leads(holder)
+    await asker.ask(world.client)
+    world.pass_time(2)
+    await holder.turn(world.client)
+    await holder.release(world.client)
+    await other.turn(world.client)
+    world.pass_time(SETTINGS.duration_seconds - 1)
+    await other.turn(world.client)
+    assert not other.leading.is_set()
+    world.pass_time(2)
+    await other.turn(world.client)
+    assert other.holds()
+
+
+async def test_whoever_asked_in_vain_for_a_whole_term_has_to_ask_again(world: World) -> None:
+    holder, asker = world.candidate("holder"), world.candidate("asker")
+    await world.until_it_leads(holder)
+    holder.notes["example.com/note"] = "kept"
+    await asker.ask(world.client)
+    for _ in range(9):
+        world.pass_time(2)
+        await holder.turn(world.client)
+    assert holder.preferred == ""
+    assert world.lease()["metadata"]["annotations"] == {"example.com/note": "kept"}
+    await holder.ask(world.client)
+    assert holder.preferred == "", "nobody asks itself"
+
+
 async def test_a_lease_that_was_not_renewed_in_time_is_not_released(world: World) -> None:
     leader, standby = world.candidate("leader"), world.candidate("standby")
     await leader.turn(world.client)

@@ -91,6 +91,7 @@ def rich() -> Snapshot:
     return replace(
         snapshot,
         changed=("x/old", "gone/job"),
+        elsewhere=("x/train",),
         reserving=("x/train",),
         asked=("x/old",),
         arbitration=found.arbitration(),

@@ -14,7 +14,7 @@ from vsched.cli.flags.fields import flags_of
 from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.periods import PERIOD, Period
 from vsched.cli.run.access import access_flags, access_of
-from vsched.daemon.options import Options
+from vsched.daemon.options import SHARDS_MAX, Options
 from vsched.log import LEVELS, LogFormat, configure
 from vsched.together import run_fast
 
@@ -163,7 +163,7 @@ flag = flags_of(Options)
 @click.option(
     "--leader-elect/--no-leader-elect",
     default=None,
-    help="act only while holding the Lease; on with --arbitrate, else off, unless it is said here",
+    help="act only while holding the Lease; on with --arbitrate and --shards, else off, unless it is said here",
 )
 @click.option("--leader-elect-resource-namespace", default="", help="where the Lease is  [default: that of the pod]")
 @click.option("--leader-elect-resource-name", default=_DEFAULTS.lease.name, help="which Lease it is")
@@ -186,6 +186,13 @@ flag = flags_of(Options)
     "--leader-pod",
     "this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
 )
+@flag(
+    "--shards",
+    "divide the work into so many shards, each with a Lease of its own: several daemons act, each for some of them",
+    type=click.IntRange(1, SHARDS_MAX),
+)
+@flag("--shard-by", "what of a job says which shard it belongs to: its queue, or the pool of nodes that it selects")
+@flag("--node-pool-label", "with --shard-by node-pool: the label of nodes that names their pool")
 @flag("--event-qps", "Events a second", type=click.FloatRange(0.1, 10_000))
 @click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
 @click.option(
@@ -214,7 +221,7 @@ def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: f
 def options_of(flags: dict[str, Any], window_ms: float) -> Options:
     """The options for parsed flags, without those for the connection and the log."""
     if flags["leader_elect"] is None:
-        flags["leader_elect"] = flags["arbitrate"]
+        flags["leader_elect"] = flags["arbitrate"] or flags["shards"] > 1
     lease = {
         "namespace": flags.pop("leader_elect_resource_namespace"),
         "name": flags.pop("leader_elect_resource_name"),

@@ -144,9 +144,15 @@ class ProvisioningController:
                 wanted.setdefault(verdict.job, []).append(snapshot.jobs[verdict.job].tasks[verdict.uid])
         gangs = {key: self._gang(snapshot, key, tasks) for key, tasks in wanted.items()}
         self._gangs = gangs
-        for key in {*wanted, *self._needs, *self._by_gang}:
+        for key in {*wanted, *self._needs, *self._by_gang} - self._elsewhere(snapshot):
             self._see(key, snapshot.jobs.get(key), gangs[key][-1] if key in gangs else None)
         self._tell()
+
+    def _elsewhere(self, snapshot: Snapshot) -> set[str]:
+        """The gangs with requests that another shard looks after: they wait, and not here."""
+        jobs = ((key, snapshot.jobs.get(key)) for key in self._by_gang)
+        waiting = {key for key, job in jobs if job is not None and job.pending}
+        return waiting.difference(snapshot.active) if waiting else waiting
 
     def _gang(self, snapshot: Snapshot, key: str, tasks: list[Task]) -> tuple[Job, list[Task], Gang]:
         job, known = snapshot.jobs[key], self._gangs.get(key)

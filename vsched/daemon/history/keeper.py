@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from vsched.clock import Clock
@@ -71,8 +72,11 @@ class HistoryKeeper:
         clock: Clock,
         period_seconds: float,
         past: Past | None = None,
+        writes: Callable[[], bool] = lambda: True,
     ) -> None:
-        """``past`` reads the history from elsewhere where the object has none."""
+        """``past`` reads the history from elsewhere where the object has none; ``writes`` says whether this daemon is
+        the one that writes it."""
+        self._writes_it = writes
         self.settled = asyncio.Event()
         """Set once the history was read, or was waited for long enough."""
         self.book = book
@@ -119,6 +123,8 @@ class HistoryKeeper:
 
     async def write(self, attempts: Attempts = ATTEMPTS) -> bool:
         """Write it if something has changed; whether nothing is left to write."""
+        if not self._writes_it():
+            return True
         async with self._turn:
             for _ in range(MOST_CONFLICTS):
                 history = frozen_history(self.book.publish())

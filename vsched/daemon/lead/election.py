@@ -34,6 +34,8 @@ class Election(Protocol):
 
     leading: asyncio.Event
     """Set when this daemon becomes the leader; sessions wait for it."""
+    first: asyncio.Event
+    """Set when it is the one that does what is done once for the whole cluster: with shards, one of several leaders."""
 
     @property
     def role(self) -> str:
@@ -42,6 +44,10 @@ class Election(Protocol):
 
     def holds(self) -> bool:
         """Whether this daemon may write now."""
+        ...
+
+    def prepare(self) -> None:
+        """The mirror is complete: this daemon could act at once."""
         ...
 
     async def run(self) -> None:
@@ -74,6 +80,7 @@ class NoElection:
     def __init__(self) -> None:
         self.leading = asyncio.Event()
         self.leading.set()
+        self.first = self.leading
 
     @property
     def role(self) -> str:
@@ -81,6 +88,9 @@ class NoElection:
 
     def holds(self) -> bool:
         return True
+
+    def prepare(self) -> None:
+        """It acts anyway."""
 
     async def run(self) -> None:
         await asyncio.Event().wait()
@@ -116,7 +126,7 @@ class LeaseElection:
         self._before = CandidateState()
         self._lost: LeaseLost | None = None
         self._elector = Elector(settings, clock=clock, told=self._on_state, watched=self._on_watch)
-        self.leading = self._elector.leading
+        self.leading = self.first = self._elector.leading
 
     @property
     def identity(self) -> str:
@@ -129,6 +139,9 @@ class LeaseElection:
 
     def holds(self) -> bool:
         return self._elector.holds()
+
+    def prepare(self) -> None:
+        """It takes the Lease in any case."""
 
     async def run(self) -> None:
         self._reporter.note("seeking the lease", lease=str(self._elector.settings), identity=self.identity)
@@ -187,11 +200,13 @@ def home_of(connection: Connection) -> str:
     return connection.namespace if connection.source == IN_CLUSTER else EVERYBODYS_NAMESPACE
 
 
-def led(election: Election, run: Callable[[], Coroutine[Any, Any, Any]]) -> Callable[[], Coroutine[Any, Any, Any]]:
-    """The task, but begun only once this daemon leads."""
-    return partial(_led, election, run)
+def led(
+    election: Election, run: Callable[[], Coroutine[Any, Any, Any]], *, first: bool = False
+) -> Callable[[], Coroutine[Any, Any, Any]]:
+    """The task, but begun only once this daemon leads; with ``first``, once it is the first of several that do."""
+    return partial(_led, election.first if first else election.leading, run)
 
 
-async def _led(election: Election, run: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-    await election.leading.wait()
+async def _led(event: asyncio.Event, run: Callable[[], Coroutine[Any, Any, Any]]) -> None:
+    await event.wait()
     await run()

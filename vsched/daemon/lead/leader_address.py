@@ -58,7 +58,7 @@ def leader_signs(options: Options, client: ApiClient, writer: Writer, worry: Wor
     if options.leader_endpoints:
         signs.append(LeaderSlice(options, writer))
     return tuple(
-        LongLived(sign.name, _again_and_again(sign, worry), "says where the leader is", acts=True) for sign in signs
+        LongLived(sign.name, _again_and_again(sign, worry), "says where the leader is", once=True) for sign in signs
     )
 
 

@@ -113,15 +113,15 @@ class Housekeeping:
         """What runs for long."""
         tasks = []
         if self.queues is not None:
-            tasks.append(LongLived("queues", self.queues.run, "opens and closes queues as asked", acts=True))
+            tasks.append(LongLived("queues", self.queues.run, "opens and closes queues as asked", once=True))
         if self.podgroups is not None:
             what = "makes PodGroups for pods that name none"
-            tasks.append(LongLived("podgroups", self.podgroups.run, what, acts=True))
+            tasks.append(LongLived("podgroups", self.podgroups.run, what, once=True))
         if self.jobs is not None:
-            tasks.append(LongLived("vcjobs", self.jobs.run, "runs Volcano's Jobs", acts=True))
+            tasks.append(LongLived("vcjobs", self.jobs.run, "runs Volcano's Jobs", once=True))
         if self.makers is not None:
             what = "makes vcjobs for CronJobs and JobFlows"
-            tasks.append(LongLived("flows", self.makers.run, what, acts=True))
+            tasks.append(LongLived("flows", self.makers.run, what, once=True))
         if self.gates is not None:
             tasks.append(LongLived("gates", self.gates.run, "lets pods in that sessions found room for", acts=True))
         if self.provisioning is not None:
@@ -129,5 +129,5 @@ class Housekeeping:
             tasks.append(LongLived("provisioning", self.provisioning.run, what, acts=True))
         if self.node_shards is not None:
             what = "says on our NodeShard which nodes are in use"
-            tasks.append(LongLived("node shard", self.node_shards.run, what, acts=True))
+            tasks.append(LongLived("node shard", self.node_shards.run, what, once=True))
         return tuple(tasks)

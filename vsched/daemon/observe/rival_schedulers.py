@@ -42,17 +42,25 @@ class RivalSchedulers:
         self._telemetry = telemetry
         self._elected = elected
         self._led_since: float | None = None
+        self.ours: Callable[[Task], bool] = lambda task: True
+        """Whether a pod is one that this daemon decides on; those of other shards are bound by other daemons."""
         self.bindings = 0
         """So far."""
         self._last = 0.0
         self._said = -AGAIN_SECONDS
         self._latest = ""
 
+    def took_over(self) -> None:
+        """Jobs of another daemon are ours from now on: its last bindings may still come."""
+        self._led_since = None
+
     def bound(self, task: Task) -> None:
         """The watch shows one of our pods on a node that we did not choose."""
         now = self._clock.monotonic()
         if not self._leads():
             self._led_since = None
+            return
+        if not self.ours(task):
             return
         if self._led_since is None:
             self._led_since = now

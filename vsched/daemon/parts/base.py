@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from vsched.clock import Clock
 from vsched.daemon.lead.election import Election, LeaseElection, NoElection
+from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, workloads_of
@@ -89,6 +90,8 @@ def make_base(
     client.on_answer = telemetry.answered
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
+    if isinstance(election, ShardElection):
+        election.on_shards = trigger.pull
     return Base(options, client, registry, clock, policy, trigger, cache, telemetry, election, observing, stopping)
 
 
@@ -96,6 +99,9 @@ def make_election(options: Options, client: ApiClient, telemetry: Telemetry, sto
     """The election that the options ask for; a daemon that loses its Lease is to end."""
     if not options.leader_elect:
         return NoElection()
+    if options.shards > 1:
+        lost, told = stopping.set, telemetry.answered
+        return ShardElection(options.lease, options.shards, client.connection, telemetry, lost, on_answer=told)
     return LeaseElection(
         options.lease, client.connection, telemetry, on_lost=stopping.set, on_answer=telemetry.answered
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from vsched.daemon.history.keeper import HistoryKeeper, Past
 from vsched.daemon.history.past import PastOfPrometheus
 from vsched.daemon.history.stored import history_object
@@ -19,8 +21,21 @@ def history_keeper(base: Base, writes: WritePath, watches: Watches) -> HistoryKe
     stored = history_object(options, base.client, writes.writer, new_identity())
     past = _past(base, watches) if options.history_from_prometheus else None
     return HistoryKeeper(
-        base.cache.history, stored, writes.events, base.telemetry, base.clock, options.history_period_seconds, past
+        base.cache.history,
+        stored,
+        writes.events,
+        base.telemetry,
+        base.clock,
+        options.history_period_seconds,
+        past,
+        _writes(base),
     )
+
+
+def _writes(base: Base) -> Callable[[], bool]:
+    """Says whether this daemon is the one that writes: of several that each lead a shard, the first."""
+    election = base.election
+    return lambda: election.first.is_set() or not election.leading.is_set()
 
 
 def _past(base: Base, watches: Watches) -> Past:

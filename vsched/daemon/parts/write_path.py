@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from vsched.daemon.lead.leader_address import leader_signs
+from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
+from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.framework.claims.rules import rules_of
 from vsched.mirror.handlers import Handlers
+from vsched.mirror.sharding import Division
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
 from vsched.writes.claims.claim_writes import ClaimWrites
@@ -35,7 +38,9 @@ class WritePath:
         self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
         settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(cache)
-        self.writeback = Writeback(client, writer, settings, clock, statuses.status, cache, statuses.nomination)
+        self.writeback = Writeback(
+            client, writer, settings, clock, statuses.status, cache, statuses.nomination, base.election.first.is_set
+        )
         self.events = self.writeback.events
         self.bind_backoff = BindBackoff(cache.forget)
         self.eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
@@ -63,6 +68,12 @@ class WritePath:
         self.evictor = Evictor(writer, outcomes.eviction, evictions, clock, outcomes.withdrawal)
         elected, leads = options.leader_elect, base.election.holds
         self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
+        self.shards: ShardMirror | None = None
+        """None where this daemon decides for the whole cluster."""
+        if isinstance(base.election, ShardElection):
+            division = Division(options.shards, options.shard_by, options.node_pool_label)
+            self.shards = ShardMirror(cache, base.election, division, self.rivals.took_over)
+            self.rivals.ours = self.shards.owns
         cache.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
         """None where the policy is not that of a ConfigMap."""
@@ -84,5 +95,5 @@ class WritePath:
         ]
         if self.policy_status is not None:
             says = "says on the ConfigMap what became of the policy in it"
-            tasks.append(LongLived("policy status", self.policy_status.run, says, acts=True))
+            tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
         return (*tasks, *self._signs)

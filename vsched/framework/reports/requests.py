@@ -42,7 +42,8 @@ def answers_to_requests(session: Session) -> Answers:
         return Answers()
     needs = Needs(session)
     evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskResponders](), inf
-    for job, asked in asked_jobs(snapshot):
+    for job, found in asked_jobs(snapshot):
+        asked = [task for task in found if task.asked is None or not _is_elsewhere(session, task.asked.beneficiary)]
         for task, request, needed in _judged(job, asked, needs):
             about = task.uid, task.namespace, task.name, task.node, job.key, request.action, request.beneficiary
             if not needed or (is_due(request, snapshot.now) and task.spared):
@@ -55,6 +56,13 @@ def answers_to_requests(session: Session) -> Answers:
                 if task.responds:
                     asks.append(AskResponders(task.uid, task.namespace, task.name))
     return Answers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
+
+
+def _is_elsewhere(session: Session, beneficiary: str) -> bool:
+    """Whether the job that needs the room belongs to another shard, which decides about the request."""
+    job = session.snapshot.jobs.get(beneficiary)
+    known = beneficiary in session.jobs or beneficiary in session.stranded
+    return job is not None and bool(job.pending) and not known
 
 
 def is_due(request: EvictionRequest, now: float) -> bool:

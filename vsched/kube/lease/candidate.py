@@ -12,7 +12,7 @@ import random
 import socket
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import StrEnum
 from typing import NoReturn
@@ -23,7 +23,18 @@ from vsched.clock import Clock, SystemClock
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient, Json
 from vsched.kube.errors import Conflict, NotFound
-from vsched.kube.lease.record import LEASES, LeaseRecord, LeaseSettings, Spec, held_spec, read_record, released_spec
+from vsched.kube.lease.record import (
+    LEASES,
+    PREFERRED,
+    LeaseRecord,
+    LeaseSettings,
+    Spec,
+    annotated,
+    annotations_of,
+    held_spec,
+    read_record,
+    released_spec,
+)
 from vsched.kube.lease.watch import LeaseWatch
 from vsched.kube.watch.deltas import Statistics
 
@@ -98,6 +109,10 @@ class Elector:
         self._seen: LeaseRecord | None = None
         self._changed_at = 0.0
         """When we first saw the record as it is now."""
+        self._preferred_at = 0.0
+        """When we first saw that the one who asks for it does."""
+        self.notes: dict[str, str | None] = {}
+        """Annotations that the Lease gets with the next write that keeps it ours; None takes one off."""
         self._renewed_at = 0.0
         """When we sent the last successful write that made or kept us leader."""
         self.identity = identity or new_identity()
@@ -115,6 +130,28 @@ class Elector:
     def holds(self) -> bool:
         """Whether no other candidate can be leader now. This is exact even while a renewal hangs."""
         return self.leading.is_set() and self._clock.monotonic() < self.valid_until
+
+    @property
+    def preferred(self) -> str:
+        """The identity of the candidate that asks the holder for the lease; empty for none."""
+        return "" if self._seen is None else self._seen.preferred
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """The annotations of the Lease, as it was seen last."""
+        return {} if self._seen is None else annotations_of(self._seen.lease)
+
+    def adopt(self, before: Elector) -> None:
+        """Go on from what another candidate of this process has seen of the Lease."""
+        self._seen, self._changed_at = before._seen, before._changed_at
+        self._preferred_at = before._preferred_at
+
+    async def ask(self, client: ApiClient) -> None:
+        """Ask the holder for the lease, unless somebody else does; raises where the request fails."""
+        async with asyncio.timeout(self._attempt_seconds):
+            found = await self._look(client)
+            if found is not None and found.holder not in ("", self.identity) and not found.preferred:
+                self._observe(await client.replace(self._path, annotated(found.lease, {PREFERRED: self.identity})))
 
     async def run(self, client: ApiClient) -> NoReturn:
         """Acquire the lease and renew it, until cancelled; raises LeaseLost when a lease that was ours is lost."""
@@ -178,7 +215,7 @@ class Elector:
         found = await self._look(client)
         # A deleted Lease stays in force until it expires: its holder may not know yet that it was deleted.
         last = found or self._seen
-        if last is not None and self._is_in_force(last):
+        if last is not None and (self._is_in_force(last) or self._is_promised(last)):
             self._tell(Role.STANDBY)
         else:
             await self._take(client, found)
@@ -187,6 +224,11 @@ class Elector:
         """Whether another candidate may still rely on this record."""
         expires = self._changed_at + record.duration_seconds
         return record.holder not in ("", self.identity) and self._clock.monotonic() < expires
+
+    def _is_promised(self, record: LeaseRecord) -> bool:
+        """Whether this free lease is kept for another candidate, which asked for it."""
+        free = not record.holder and record.preferred not in ("", self.identity)
+        return free and self._clock.monotonic() < self._changed_at + self.settings.duration_seconds
 
     # -- as leader
 
@@ -247,6 +289,8 @@ class Elector:
         if self._seen is None or found.spec != self._seen.spec:
             # Taken after the answer: the writer took its own time before it wrote, so its lease ends before our count.
             self._changed_at = self._clock.monotonic()
+        if self._seen is None or found.preferred != self._seen.preferred:
+            self._preferred_at = self._clock.monotonic()
         self._seen = found
         return found
 
@@ -271,7 +315,17 @@ class Elector:
 
     async def _replace(self, client: ApiClient, record: LeaseRecord, spec: Spec) -> None:
         """Replace the version that was read; Conflict if there was another write in between."""
-        self._observe(await client.replace(self._path, {**record.lease, "spec": spec}))
+        kept = record.lease
+        if spec["holderIdentity"]:
+            # Whoever asked has it now, or has not got it for a whole term and may be gone.
+            served = record.holder != self.identity or self._is_old(record)
+            notes = self.notes | ({PREFERRED: None} if served and record.preferred else {})
+            kept = annotated(kept, notes) if notes else kept
+        self._observe(await client.replace(self._path, {**kept, "spec": spec}))
+
+    def _is_old(self, record: LeaseRecord) -> bool:
+        """Whether somebody has asked in vain for a whole term."""
+        return self._clock.monotonic() >= self._preferred_at + self.settings.duration_seconds
 
     # -- the state, and the time of the next attempt
 

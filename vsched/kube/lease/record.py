@@ -6,6 +6,7 @@ Pure functions; the election itself is in ``candidate``.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +15,8 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.kube.paths import ApiResource
 
+PREFERRED = "vsched.io/preferred-holder"
+"""The annotation by which a candidate asks the holder for a Lease; a free Lease is kept for it for a time."""
 LEASES = ApiResource("coordination.k8s.io", "v1", "leases")
 LONGEST_SECONDS = 3600
 RETRY_ROOM = 1.2
@@ -79,6 +82,8 @@ class LeaseRecord(msgspec.Struct, frozen=True):
     """Empty if it has no holder."""
     duration_seconds: float
     transitions: int
+    preferred: str = ""
+    """Who asks for it; empty for nobody."""
 
 
 def read_record(lease: dict[str, Any], duration_seconds: float) -> LeaseRecord:
@@ -87,9 +92,33 @@ def read_record(lease: dict[str, Any], duration_seconds: float) -> LeaseRecord:
     spec: Spec = found if isinstance(found, dict) else {}
     holder = spec.get("holderIdentity")
     duration, transitions = _whole(spec.get("leaseDurationSeconds")), _whole(spec.get("leaseTransitions"))
+    preferred = annotations_of(lease).get(PREFERRED)
     return LeaseRecord(
-        lease, spec, holder if isinstance(holder, str) else "", duration or duration_seconds, transitions
+        lease,
+        spec,
+        holder if isinstance(holder, str) else "",
+        duration or duration_seconds,
+        transitions,
+        preferred if isinstance(preferred, str) else "",
     )
+
+
+def annotations_of(lease: dict[str, Any]) -> dict[str, Any]:
+    """The annotations of a Lease."""
+    metadata = lease.get("metadata")
+    found = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def annotated(lease: dict[str, Any], notes: Mapping[str, str | None]) -> dict[str, Any]:
+    """The Lease with other annotations; None takes one off."""
+    kept = {key: value for key, value in {**annotations_of(lease), **notes}.items() if value is not None}
+    return {**lease, "metadata": {**(lease.get("metadata") or {}), "annotations": kept}}
+
+
+def lease_name(name: str, shard: int) -> str:
+    """The name of the Lease of a shard."""
+    return f"{name}-{shard}"
 
 
 def _whole(value: object) -> int:

@@ -26,6 +26,8 @@ IMPLIED = "podgroup-"
 MADE_BY, OURS = "app.kubernetes.io/managed-by", "vsched"
 """Label of the PodGroups among them that vsched made, and its value."""
 
+SHARD = "vsched.io/shard"
+"""The annotation of a queue that says which shard of the cluster it and those below it belong to."""
 OWN_ANNOTATIONS = frozenset(
     (
         EXPECTED_DURATION,
@@ -38,6 +40,7 @@ OWN_ANNOTATIONS = frozenset(
         MAX_RUNNING_JOBS_PER_USER,
         MAX_WALL_TIME,
         WALL_TIME,
+        SHARD,
         "sla-waiting-time",
     )
 )

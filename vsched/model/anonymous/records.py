@@ -39,6 +39,7 @@ from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.native import ChildGroup, NativeGroup
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.task_topology import TaskTopology
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.plan import (
     AskResponders,
@@ -103,6 +104,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "native": parts,
         "gang": sentence,
     },
+    NodeMask: {"nodes": each(node), "name": name},
     Provisioning: {"request": name, "class_name": word, "state": word, "message": sentence},
     NativeGroup: {"version": word, "invalid": sentence, "children": parts},
     ChildGroup: {

@@ -14,7 +14,6 @@ from vsched.model.history.records import Holder, UsageHistory
 from vsched.model.jobs.job import Job, Judgement
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import runs_of
-from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeStatics, NodeTable
 from vsched.model.pods.placed import NodeCounts, PlacedPods
 from vsched.model.pods.selections import Selections
@@ -22,7 +21,7 @@ from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
-KEYS = ("active", "changed", "nominated", "admitted", "reserving", "asked")
+KEYS = ("active", "changed", "nominated", "admitted", "reserving", "asked", "elsewhere")
 """Fields with keys of jobs."""
 BY_NAME = ("queues", "namespaces", "budgets", "quotas", "priority_classes", "ceilings", "pools")
 """Fields that map names to a record or to several records."""
@@ -101,13 +100,9 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
         "topology": renamed_topology(renaming, snapshot.topology),
         "zones": renamed_zones(renaming, snapshot.zones),
         "device_shares": renamed_devices(renaming, snapshot.device_shares),
-        "masks": tuple(_mask(renaming, mask) for mask in snapshot.masks),
+        "masks": tuple(map(renaming.record, snapshot.masks)),
     }
     return replace(snapshot, **made)
-
-
-def _mask(renaming: Renaming, mask: NodeMask) -> NodeMask:
-    return NodeMask(tuple(sorted(node(renaming, one) for one in mask.nodes)), mask.hard, name(renaming, mask.name))
 
 
 def _provisioning(renaming: Renaming, snapshot: Snapshot) -> dict[str, Provisioning] | None:

@@ -277,7 +277,7 @@ def _history(record: HistoryRecord, jobs: Iterable[Job]) -> UsageHistory:
 
 def _check(snapshot: Snapshot) -> None:
     """Raise BadInput where parts do not match, because cycles rely on that."""
-    for name in ("active", "nominated", "admitted", "reserving", "asked"):
+    for name in ("active", "nominated", "admitted", "reserving", "asked", "elsewhere"):
         known = {**snapshot.jobs, **snapshot.strays} if name == "asked" else snapshot.jobs
         strangers = [key for key in getattr(snapshot, name) if key not in known]
         if strangers:

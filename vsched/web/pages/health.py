@@ -29,6 +29,7 @@ class Health:
         vcjobs: Callable[[], Mapping[str, object]] = dict,
         flows: Callable[[], Mapping[str, object]] = dict,
         shard: Callable[[], Mapping[str, object]] = dict,
+        shards: Callable[[], Mapping[str, object]] = dict,
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -38,7 +39,7 @@ class Health:
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
         self._role = role
-        self._more = {"rivals": rivals, "vcjobs": vcjobs, "flows": flows, "nodeShard": shard}
+        self._more = {"rivals": rivals, "vcjobs": vcjobs, "flows": flows, "nodeShard": shard, "shards": shards}
 
     def turned(self) -> None:
         """The loop has turned: it waits for the next session or has just finished one."""
@@ -56,7 +57,7 @@ class Health:
         cannot be listed, with the reason. ``usage`` has the state of its source, if usage is collected. ``rivals`` is
         there while another scheduler binds pods of ours, and ``vcjobs`` while they are left to Volcano's controllers.
         ``flows`` has counts of Volcano's CronJobs and JobFlows, if there are any. ``nodeShard`` says how many nodes are
-        ours, where a NodeShard says so.
+        ours, where a NodeShard says so, ``shards`` which shards of the work, where it is divided.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())

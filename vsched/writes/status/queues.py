@@ -157,6 +157,10 @@ class QueueStatuses:
         for key, job in report.jobs.items():
             if not job.implicit:
                 self._counts.put(key, job.queue, job.phase)
+        for key in snapshot.elsewhere:
+            spec = snapshot.jobs[key].spec
+            if not spec.implicit:
+                self._counts.put(key, spec.queue, spec.phase)
         for key in snapshot.changed:
             if key not in snapshot.jobs:
                 self._counts.drop(key)

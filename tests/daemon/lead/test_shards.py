@@ -1,0 +1,144 @@
+"""Daemons that share a cluster: each decides for its shards, and those of one that ends go to the others."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.support.builders import merged
+from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, overfull, replica
+from tests.support.running import gang, node, nodes_of, queue_status, status_of
+from tests.support.waiting import until
+from vsched.daemon.lead.shards import ShardElection, shards_held
+from vsched.daemon.options import Options, check
+from vsched.errors import BadInput
+from vsched.sim.cluster import Cluster
+
+Obj = dict[str, Any]
+QUEUES = "scheduling.volcano.sh/queues"
+NODES = [node(f"n{number}", cpu="8") for number in range(6)]
+
+
+def queue(name: str, shard: int) -> Obj:
+    return {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": name, "annotations": {"vsched.io/shard": str(shard)}},
+        "spec": {"weight": 1},
+    }
+
+
+def of_queue(name: str, objects: list[Obj]) -> list[Obj]:
+    group, *pods = objects
+    return [merged(group, {"spec": {"queue": name}}), *pods]
+
+
+def held(found: Replica) -> list[int]:
+    told: Any = shards_held(found.daemon.election)
+    return list(told["held"])
+
+
+@asynccontextmanager
+async def several(url: str, count: int, shards: int = 2, **options: Any) -> AsyncIterator[list[Replica]]:
+    """Daemons that have agreed on who decides for which shards."""
+    async with AsyncExitStack() as stack:
+        found: list[Replica] = []
+        for _ in range(count):
+            found.append(await stack.enter_async_context(replica(url, shards=shards, lease=WATCHFUL, **options)))
+            await until(found[0].daemon.election.leading.is_set)
+        fair = [*range(shards // count, -(-shards // count) + 1)]
+        await until(lambda: all(len(held(one)) in fair for one in found))
+        await until(lambda: sorted(shard for one in found for shard in held(one)) == [*range(shards)])
+        yield found
+
+
+def run_out(cluster: Cluster, shards: int) -> None:
+    """The Leases of whoever is dead have run out by now."""
+    for shard in range(shards):
+        cluster.client.patch(
+            LEASES, "kube-system", f"vsched-{shard}", lambda found: merged(found, {"spec": {"holderIdentity": ""}})
+        )
+
+
+async def test_two_daemons_decide_each_for_its_own_shard_and_none_binds_what_the_other_has() -> None:
+    async with Cluster(NODES) as cluster:
+        cluster.apply([queue("a", 0), queue("b", 1)])
+        async with several(cluster.url, 2) as (first, second):
+            await until(lambda: (held(first), held(second)) == ([0], [1]))
+            for number in range(4):
+                cluster.apply(of_queue("ab"[number % 2], gang(f"g{number}", 5)))
+            await until(lambda: len(nodes_of(cluster, "g")) == 20)
+            for one in (first, second):
+                await until(lambda one=one: one.value("vsched_pods_bound_total") == 10)  # type: ignore[misc]
+            assert bound_twice(cluster) == overfull(cluster, 8) == []
+            assert (first.daemon.rivals.bindings, second.daemon.rivals.bindings) == (0, 0)
+            await until(lambda: [status_of(cluster, f"g{number}").get("running") for number in range(4)] == [5] * 4)
+            # One of them says of queues what holds for the whole cluster.
+            await until(lambda: [queue_status(cluster, name).get("running") for name in "ab"] == [2, 2])
+            assert queue_status(cluster, "b")["allocated"]["cpu"] == "10"
+            assert first.daemon.health.ready().details["shards"] == {"held": [0], "of": 2}
+
+
+async def test_the_shards_of_a_daemon_that_is_killed_go_to_the_others_with_all_it_did_for_the_cluster() -> None:
+    async with Cluster(NODES) as cluster:
+        cluster.apply([queue("a", 0), queue("b", 1)])
+        async with several(cluster.url, 2) as (first, second):
+            await until(lambda: held(second) == [1])
+            cluster.apply(of_queue("a", gang("g", 5)))
+            await until(lambda: len(nodes_of(cluster, "g")) == 5)
+            await first.kill()
+            cluster.apply([*of_queue("a", gang("h", 5)), *of_queue("b", gang("i", 5))])
+            await until(lambda: len(nodes_of(cluster, "i")) == 5)
+            assert not nodes_of(cluster, "h")
+            run_out(cluster, 1)
+            await until(lambda: len(nodes_of(cluster, "h")) == 5)
+            assert held(second) == [0, 1]
+            await until(lambda: queue_status(cluster, "a").get("running") == 2)
+            assert bound_twice(cluster) == overfull(cluster, 8) == []
+
+
+async def test_a_daemon_that_is_told_to_stop_gives_its_shards_back_at_once() -> None:
+    async with Cluster(NODES) as cluster, several(cluster.url, 2, 3) as (first, second):
+        await first.stop()
+        await until(lambda: held(second) == [0, 1, 2])
+        cluster.apply(gang("g", 5))
+        await until(lambda: len(nodes_of(cluster, "g")) == 5)
+
+
+async def test_shards_are_shared_out_evenly_as_daemons_come() -> None:
+    async with Cluster(NODES) as cluster, several(cluster.url, 3, 6) as found:
+        await until(lambda: [len(held(one)) for one in found] == [2, 2, 2])
+        assert 0 in held(found[0]), "the first shard is never given away"
+        leases = [cluster.client.get(LEASES, "kube-system", f"vsched-{shard}") for shard in range(6)]
+        notes = [(lease or {})["metadata"].get("annotations") or {} for lease in leases]
+        assert not any("vsched.io/preferred-holder" in each for each in notes), "whoever asked has it"
+
+
+async def test_a_daemon_whose_lease_is_taken_stops_writing_for_all_its_shards() -> None:
+    async with Cluster(NODES) as cluster, replica(cluster.url, shards=2, lease=WATCHFUL) as one:
+        await until(lambda: held(one) == [0, 1])
+        taken = {"spec": {"holderIdentity": "another"}}
+        cluster.client.patch(LEASES, "kube-system", "vsched-1", lambda found: merged(found, taken))
+        election = one.daemon.election
+        assert isinstance(election, ShardElection)
+        await until(lambda: election.role == "lost")
+        assert one.daemon._base.stopping.is_set()
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"shards": 0}, "--shards: 0"),
+        ({"shards": 33}, "--shards: 33"),
+        ({"shards": 2, "leader_elect": False}, "--shards: each shard has a Lease"),
+        ({"shards": 2, "arbitrate": True}, "--shards: one daemon divides the cluster"),
+        ({"shards": 2, "node_pool_label": "a b"}, "--node-pool-label: 'a b'"),
+        ({"sharding_name": "a/b"}, "--scheduler-sharding-name"),
+    ],
+)
+def test_options_that_do_not_go_together(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(BadInput, match=problem):
+        check(Options(**{"leader_elect": True, **options}))
