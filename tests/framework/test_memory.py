@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
@@ -43,6 +43,10 @@ CHANGES = (
     "queue r weight=7",
     "queue q capability=cpu:3 priority=4",
     "queue s weight=3",
+    "queue s parent=r deserved=cpu:2",
+    "queue r parent=top guarantee=cpu:3",
+    "queue top deserved=cpu:6",
+    "queue q parent=top capability=cpu:6 deserved=cpu:2",
     "weight x 5",
     "class high 1000",
     "job y/urgent min=1 pods=1 cpu=2 class=high queue=r",
@@ -54,9 +58,18 @@ TAKING = policy_of(
     "overcommit drf predicates nodeorder binpack",
     actions="enqueue, allocate, reclaim, preempt, backfill",
 )
+TREE = policy_from(
+    """
+    actions: "enqueue, allocate, reclaim, backfill"
+    tiers:
+    - plugins: [{name: priority}, {name: gang}]
+    - plugins: [{name: predicates}, {name: capacity, enableHierarchy: true}, {name: nodeorder}]
+    """
+)
 POLICIES = {
     "default": DEFAULT_POLICY,
     "capacity": policy_of("priority gang", "predicates capacity resourcequota nodeorder"),
+    "tree": TREE,
     "taking": TAKING,
     "timed": policy_of("priority gang sla", "predicates proportion"),
 }

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
+from typing import NamedTuple
 
 import msgspec
 
@@ -46,8 +47,9 @@ from vsched.model.claims.quota import device_amount
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
-from vsched.plugins.queues.accounts import Account, flat_accounts, tree_accounts
+from vsched.plugins.queues.accounts import Account, Accounts, Sums, problems_of, sums_of
 from vsched.plugins.queues.devices import DeviceQuotas, limits_of
+from vsched.plugins.queues.frame import Terms
 from vsched.plugins.queues.giving_back import deserves_some
 from vsched.plugins.queues.reclaiming import Reclaiming
 from vsched.plugins.queues.refusals import (
@@ -64,6 +66,22 @@ QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
 
 NO_SUBTREE: Mapping[int, int] = {}
+ANSWERS = "capacity's divisions"
+"""The name under which ``Answers`` are kept."""
+
+
+class Known(NamedTuple):
+    """What was last said of a queue, and what it follows from."""
+
+    queue: Queue
+    held: Mapping[int, int]
+    """What it and all queues below it held."""
+    terms: Terms
+    division: QueueDivision
+
+
+class Answers(dict[str, Known]):
+    """What was last said of each queue."""
 
 
 class CapacityArgs(msgspec.Struct, frozen=True):
@@ -117,7 +135,12 @@ class Capacity(
         self._queues = snapshot.queues
         self._snapshot = snapshot
         self._hierarchy = context.switches.hierarchy
-        self._accounts, self._problems = (tree_accounts if self._hierarchy else flat_accounts)(snapshot)
+        sums = sums_of(snapshot, in_a_tree=self._hierarchy, before=context.recall(self.name, Sums))
+        context.keep(self.name, sums)
+        known = context.recall(ANSWERS, Answers)
+        self._answers = Answers() if known is None or len(known) > 2 * len(self._queues) else known
+        context.keep(ANSWERS, self._answers)
+        self._accounts, self._problems = Accounts(sums), problems_of(sums.frame, snapshot)
         level = self.args.normalised().ancestor_reclaim_level if self._hierarchy else 0
         self._reclaiming = Reclaiming(self._accounts, context, level)
         self._devices = self._device_quotas()
@@ -295,10 +318,26 @@ class Capacity(
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share, deserved amounts and real capability, and its problem if it has one."""
-        problem = self._problems.get(queue.name)
-        account = self._accounts.get(queue.name)
+        name, problem = queue.name, self._problems.get(queue.name)
+        held = self._accounts.held_as_found(name, self._usage) if self._devices is None else None
+        known = self._answers.get(name)
+        if (
+            known is not None
+            and known.held is held
+            and known.terms is self._accounts.terms(name)
+            and known.queue is queue
+            and known.division.problem == problem
+        ):
+            return known.division
+        account = self._accounts.get(name)
         if account is None:
             return QueueDivision(0.0, {}, overused=False, capability=NOTHING, problem=problem)
+        division = self._divided(queue, account, problem)
+        if held is not None:
+            self._answers[name] = Known(queue, held, account.terms, division)
+        return division
+
+    def _divided(self, queue: Queue, account: Account, problem: Refusal | None) -> QueueDivision:
         share, limit = account.share(self._usage), account.terms.limit
         stated = dict(queue.capability)
         finite = {
@@ -341,17 +380,16 @@ class Capacity(
         if own is not None and limit >= own:
             return Bound(limit, limit, queue.name)
         above = account.above[0] if account.above else None
-        siblings = tuple(sorted(self._guaranteed_beside(account, above, column)))
+        siblings = tuple(sorted(self._guaranteed_beside(account, column)))
         over = None if above is None else self.bound(self._queues.get(above.name, Queue(above.name)), column)
         if over is None:
             return Bound(limit, total, "", siblings)
         return over._replace(limit=limit) if not siblings else Bound(limit, over.limit, over.holder, siblings)
 
-    def _guaranteed_beside(self, account: Account, above: Account | None, column: int) -> Iterator[str]:
+    def _guaranteed_beside(self, account: Account, column: int) -> Iterator[str]:
         """The siblings of a queue that have a guarantee of this resource."""
-        for name, one in self._accounts.items():
-            beside = one is not account and name != ROOT and (one.above[0] if one.above else None) is above
-            if beside and dict(one.terms.guarantee).get(column):
+        for name, guarantee in self._accounts.guaranteed_beside(account):
+            if dict(guarantee).get(column):
                 yield name
 
 

@@ -17,7 +17,7 @@ from vsched.model.pods.status import READY
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.queues.accounts import Account
+from vsched.plugins.queues.accounts import Account, Accounts
 from vsched.plugins.queues.claims_in_use import QueueUse, claims_in_use
 
 Limits = Mapping[DeviceAmount, int]
@@ -68,7 +68,7 @@ class Book:
 class DeviceQuotas:
     """The quotas of one session. They follow placements and evictions."""
 
-    def __init__(self, snapshot: Snapshot, accounts: Mapping[str, Account], limits: Mapping[str, Limits]) -> None:
+    def __init__(self, snapshot: Snapshot, accounts: Accounts, limits: Mapping[str, Limits]) -> None:
         self._snapshot = snapshot
         self._catalogue = snapshot.claims.devices
         self._accounts = accounts
@@ -115,9 +115,9 @@ class DeviceQuotas:
     def _books(self) -> dict[str, Book]:
         """The claims of pods that have a node at the start of the session."""
         paths = {
-            name: path
-            for name, account in self._accounts.items()
-            if (path := tuple([one.name for one in (account, *account.above) if one.name in self._limits]))
+            names[0]: path
+            for names in self._accounts.paths()
+            if (path := tuple([name for name in names if name in self._limits]))
         }
         found = claims_in_use(self._catalogue, self._snapshot.jobs, paths)
         return {queue: Book(self._limits[queue], self._catalogue, use) for queue, use in found.items()}

@@ -10,7 +10,7 @@ from vsched.framework.points.victims import Votes
 from vsched.model.amounts.resources import Amounts, Vector, subtract
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT
-from vsched.plugins.queues.accounts import Account
+from vsched.plugins.queues.accounts import Account, Accounts
 from vsched.plugins.queues.giving_back import apart, columns_of, holds_more, is_deserved, keeps_guarantee
 from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
 from vsched.plugins.queues.refusals import HOLD_NO_MORE
@@ -19,7 +19,7 @@ from vsched.plugins.queues.refusals import HOLD_NO_MORE
 class Reclaiming:
     """What queues may take from each other, by their accounts."""
 
-    def __init__(self, accounts: Mapping[str, Account], context: SessionContext, level: int) -> None:
+    def __init__(self, accounts: Accounts, context: SessionContext, level: int) -> None:
         """``level`` says how many queues above a queue may claim back for it what they deserve."""
         self._accounts = accounts
         self._usage = context.usage

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from itertools import chain
 
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.model.queues.queue import Queue
-from vsched.plugins.queues.accounts import Account
+from vsched.plugins.queues.accounts import Accounts
 
 Key = tuple[float, ...]
 LAST: Key = (float("inf"),)
@@ -17,7 +17,7 @@ LAST: Key = (float("inf"),)
 class QueueStandings:
     """Sort keys and scores of queues, from their accounts. With ``admitting``, admitted amounts count as held."""
 
-    def __init__(self, usage: SessionUsage, accounts: Mapping[str, Account], *, in_a_tree: bool) -> None:
+    def __init__(self, usage: SessionUsage, accounts: Accounts, *, in_a_tree: bool) -> None:
         self._usage = usage
         self._accounts = accounts
         self._in_a_tree = in_a_tree
