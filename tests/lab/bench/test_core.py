@@ -21,9 +21,9 @@ from vsched.framework.trace import Trace
 from vsched.lab.bench import core
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.victims import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
-from vsched.lab.bench.world import MirrorFeeder, World
+from vsched.lab.bench.world import APART, NEAR, RULES, SPREAD, ZONES, MirrorFeeder, World
 from vsched.model.plan import CycleReport
-from vsched.settings import load_file, load_text
+from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.built_in import REGISTRY
 
 ROOT = Path(__file__).parents[3]
@@ -74,6 +74,32 @@ def _few_cycles() -> Iterator[None]:
 def full() -> dict[str, Any]:
     """What is measured where taking back is asked for as well."""
     return measured("--full")
+
+
+def test_gangs_with_rules_are_compared_with_the_same_gangs_without() -> None:
+    document = measured("--rules")
+    found = document["rules"]
+    assert document.keys() == {*KEYS, "rules"}
+    assert found.keys() == {"plain_cycle_ms", *RULES}
+    for rule in RULES:
+        assert found[rule]["times_plain"] == round(found[rule]["cycle_ms"] / found["plain_cycle_ms"], 2)
+        assert f"{found[rule]['times_plain']} times" in printed(document)
+
+
+@pytest.mark.parametrize(
+    ("rule", "hosts", "zones"),
+    [
+        pytest.param(APART, 6, 6, id="no two pods on a host"),
+        pytest.param(SPREAD, 6, 6, id="as many in each zone"),
+        pytest.param(NEAR, 1, 1, id="in the zone of the first"),
+    ],
+)
+def test_pods_of_a_gang_are_placed_by_its_rule(rule: str, hosts: int, zones: int) -> None:
+    crowd = MirrorFeeder(World(nodes=20, pods=6, gang=6, rule=rule))
+    crowd.fill()
+    binds = run_cycle(crowd.cache.snapshot(0.0), default_settings(REGISTRY).policy, REGISTRY).binds
+    nodes = [bind.node for bind in binds]
+    assert (len(nodes), len(set(nodes)), len({int(node[-5:]) % ZONES for node in nodes})) == (6, hosts, zones)
 
 
 def test_the_json_has_the_keys_that_others_rely_on() -> None:

@@ -23,6 +23,8 @@ from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.grow.options import GROW_EPILOG, Sizes, grow_from, one_size, out_option
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
+from vsched.lab.bench.rules import measure_rules
+from vsched.lab.bench.rules import rows as rule_rows
 from vsched.lab.bench.suite import measure_suite
 from vsched.lab.bench.tiers import measure_tiers
 from vsched.lab.bench.tiers import rows as tier_rows
@@ -45,6 +47,7 @@ Examples:
   vsched bench --nominated 1 --pods 5000 --gang 1
   vsched bench --claims devices --pods 10000
   vsched bench --tiers 4
+  vsched bench --rules --pods 10000 --gang 100
 
 \b
 --full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
@@ -69,6 +72,12 @@ config/policies/taking-back.yaml (priority, gang, conformance and proportion dec
 --tiers makes a tree of HyperNodes over the nodes. Each gang has to be in one of
 their domains (networkTopology, hard), and gets the closest with room. "tiers" in
 the JSON compares the first cycle with that of the same gangs without.
+
+\b
+--rules measures gangs with rules about their own pods: one pod a host (required
+anti-affinity), spread over zones (DoNotSchedule), and close by zone (preferred
+affinity). "rules" in the JSON compares the first cycle of each with that
+of the same gangs without.
 
 \b
 --claims measures pods with claims against the same pods without, which run in a
@@ -215,6 +224,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
 @click.option("--tiers", type=click.IntRange(0, 8), default=0, help="Tiers of HyperNodes; each gang is in one domain.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
+@click.option("--rules", is_flag=True, help="Also measure gangs with rules about their own pods (see below).")
 @click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
 @click.option(
     "--claims",
@@ -243,6 +253,7 @@ def command(
     /,
     config: str | None,
     full: bool,
+    rules: bool,
     claims: str | None,
     suites: tuple[Path, ...],
     workloads: tuple[str, ...],
@@ -280,6 +291,8 @@ def command(
             result["tree"] = measure_tree(world, policy, flat)
         if world.nominated:
             result["nominated"] = measure_nominated(world, policy)
+        if rules:
+            result["rules"] = measure_rules(world, policy)
         if world.tiers:
             result["tiers"] = measure_tiers(world, policy)
         if taking is not None:
@@ -331,7 +344,7 @@ def as_table(result: dict[str, Any]) -> Table:
         evictions = result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
         lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
-    lines += [*rows(result), *tier_rows(result)]
+    lines += [*rows(result), *tier_rows(result), *rule_rows(result)]
     if "claims" in result:
         lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():

@@ -17,6 +17,9 @@ from vsched.mirror.cache import Cache
 
 NODE_CPU, NODE_MEMORY_GIB, NODE_PODS = 64, 256, 250
 ZONES = 10
+HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+APART, SPREAD, NEAR = RULES = "apart", "spread", "near"
+"""Required anti-affinity by host, hard topology spread by zone, preferred affinity by zone."""
 
 
 class World(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,6 +39,8 @@ class World(msgspec.Struct, frozen=True, kw_only=True):
     """Pods that run already, in gangs of the same size."""
     one_a_host: bool = False
     """Pods of a gang refuse to share a host (required anti-affinity)."""
+    rule: str = ""
+    """What pods of a gang ask of each other, one of ``RULES``; empty for nothing."""
     tiers: int = 0
     """Tiers of HyperNodes over the nodes, as a tree; each gang has to be in one domain. 0: none."""
     claims: str = ""
@@ -122,7 +127,7 @@ class MirrorFeeder:
 
     def _node(self, number: int) -> dict[str, Any]:
         name = f"node-{number:05d}"
-        labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": f"zone-{number % ZONES}"}
+        labels = {HOST: name, ZONE: f"zone-{number % ZONES}"}
         return {
             "metadata": {"name": name, "uid": name, "labels": labels},
             "status": {"allocatable": {"cpu": str(NODE_CPU), "memory": f"{NODE_MEMORY_GIB}Gi", "pods": str(NODE_PODS)}},
@@ -163,13 +168,26 @@ class MirrorFeeder:
         amounts = {"cpu": f"{request['millis']}m", "memory": f"{request['mib']}Mi"}
         container = {"name": "main", "image": "registry.example/work:1", "resources": {"requests": amounts}}
         spec: dict[str, Any] = {"schedulerName": "vsched", "containers": [container]}
-        if self.world.one_a_host:
-            term = {"labelSelector": {"matchLabels": {"gang": gang}}, "topologyKey": "kubernetes.io/hostname"}
-            required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-            spec["affinity"] = {"podAntiAffinity": required}
+        spec |= rule_of(APART if self.world.one_a_host else self.world.rule, gang)
         if running:
             spec["nodeName"] = f"node-{self._random.randrange(self.world.nodes):05d}"
         return {"metadata": metadata, "spec": spec, "status": {"phase": "Running" if running else "Pending"}}
+
+
+def rule_of(rule: str, gang: str) -> dict[str, Any]:
+    """The fields of a pod's spec with one of ``RULES`` about its gang."""
+    selector = {"matchLabels": {"gang": gang}}
+    if rule == APART:
+        term = {"labelSelector": selector, "topologyKey": HOST}
+        return {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    if rule == SPREAD:
+        hard = {"whenUnsatisfiable": "DoNotSchedule", "labelSelector": selector, "topologyKey": ZONE, "maxSkew": 1}
+        return {"topologySpreadConstraints": [hard]}
+    if rule == NEAR:
+        term = {"labelSelector": selector, "topologyKey": ZONE}
+        wish = {"weight": 100, "podAffinityTerm": term}
+        return {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [wish]}}}
+    return {}
 
 
 def metadata_of(namespace: str, name: str) -> dict[str, Any]:
