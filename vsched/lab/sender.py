@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -16,6 +16,7 @@ from vsched.errors import Unavailable
 from vsched.kube.client import JSON
 from vsched.kube.errors import error_from_answer
 from vsched.kube.http.link import Link
+from vsched.together import first_error
 
 Obj = dict[str, Any]
 
@@ -33,7 +34,9 @@ class Sender:
         parts = urlsplit(server)
         self._host, self._port = parts.hostname or "", parts.port or 80
         self._tls = tls
-        self._server, self._at = server, parts.netloc
+        self._server = server
+        self._fixed = f"Host: {parts.netloc}\r\nAccept: {JSON}\r\nContent-Type: {JSON}\r\n"
+        self._connections = connections
         self._free: asyncio.Queue[Link | None] = asyncio.Queue()
         for _ in range(connections):
             self._free.put_nowait(None)
@@ -71,11 +74,28 @@ class Sender:
             raise error_from_answer(f"{self._server}: {method} {path}", *answer)
         return answer.body
 
+    async def send_all(self, method: str, wanted: Iterable[tuple[str, bytes]]) -> None:
+        """Send many requests, given as path and body, as many at once as there are connections.
+
+        Raises the first ApiError; what is on the wire then is not waited for.
+        """
+        left = iter(wanted)
+
+        async def some() -> None:
+            for path, body in left:
+                await self.send(method, path, body)
+
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(self._connections):
+                    tasks.create_task(some())
+        except BaseExceptionGroup as errors:
+            raise first_error(errors) from errors
+
     async def _connect(self) -> Link:
         _, connection = await asyncio.get_running_loop().create_connection(Link, self._host, self._port, ssl=self._tls)
         self._open.add(connection)
         return connection
 
     def _request(self, method: str, path: str, body: bytes) -> bytes:
-        head = f"{method} {path} HTTP/1.1\r\nHost: {self._at}\r\nAccept: {JSON}\r\nContent-Type: {JSON}\r\n"
-        return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        return f"{method} {path} HTTP/1.1\r\n{self._fixed}Content-Length: {len(body)}\r\n\r\n".encode() + body

@@ -131,6 +131,16 @@ async def test_a_field_selector_follows_the_unbound_pods(api: Api) -> None:
         assert await watch.take(2) == [("ADDED", "a"), ("DELETED", "a")]
 
 
+async def test_a_field_selector_follows_the_pods_on_nodes(api: Api) -> None:
+    await api.pod("a")
+    async with api.watch(f"{ALL}&fieldSelector=spec.nodeName!=") as watch:
+        await api.bind("a")
+        seen = await watch.next()
+        await api.patch(f"{PODS}/a", {"metadata": {"labels": {"b": "c"}}})
+        assert await watch.take(1) == [("MODIFIED", "a")]
+    assert (seen["type"], seen["object"]["spec"]["nodeName"]) == ("ADDED", "n1")
+
+
 async def test_a_namespace_watches_its_own(api: Api) -> None:
     await api.made("/api/v1/namespaces", {"metadata": {"name": "other"}})
     async with api.watch("/api/v1/watch/namespaces/other/pods") as watch:

@@ -30,7 +30,6 @@ from vsched.lab.suites.place import Action, Devices, LeftOut, Meter, NotPlaced, 
 from vsched.lab.suites.run import Perform
 from vsched.lab.suites.templates import Obj
 from vsched.mirror.resources import PODS
-from vsched.together import first_error
 
 PATIENCE_SECONDS = 120.0
 """Pods that got no node in so long never will."""
@@ -40,6 +39,8 @@ PLAIN = ("--no-podgroup-controller",)
 AT_ONCE = orjson.dumps({"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0})
 """How pods are deleted: no kubelet is there to end them."""
 CLAIM = "PersistentVolumeClaim"
+ON_NODES = {"fieldSelector": "spec.nodeName!="}
+"""Pods that have a node: the user looks for no others."""
 COUNT_SECONDS = 1e-5
 """The pause for each pod that waits before they are counted again, which takes the processor from what is measured."""
 
@@ -64,7 +65,8 @@ class LiveCluster(Place):
         """By kind, of what was created."""
         self._devices = Devices()
         self._tasks: dict[Action, asyncio.Task[None]] = {}
-        self.watch: Reflector[PodSeen] = Reflector(stage.client, PODS, msgspec.json.Decoder(PodSeen).decode, self)
+        decode = msgspec.json.Decoder(PodSeen).decode
+        self.watch: Reflector[PodSeen] = Reflector(stage.client, PODS, decode, self, selectors=ON_NODES)
 
     def now(self) -> float:
         return perf_counter()
@@ -76,25 +78,20 @@ class LiveCluster(Place):
 
     async def create(self, objects: Iterable[Obj]) -> None:
         for _, found in groupby(objects, _goes_with):
-            try:
-                async with asyncio.TaskGroup() as tasks:
-                    for each in found:
-                        self._devices.see(each)
-                        if each["kind"] == "Pod":
-                            self.pods.add(each)
-                        tasks.create_task(self._post(each))
-            except BaseExceptionGroup as errors:
-                raise first_error(errors) from errors
+            await self._stage.sender.send_all("POST", (self._posted(each) for each in found))
 
-    async def _post(self, found: Obj) -> None:
+    def _posted(self, found: Obj) -> tuple[str, bytes]:
+        """The path and the body that create an object."""
         kind, metadata = found["kind"], found["metadata"]
+        self._devices.see(found)
+        if kind == "Pod":
+            self.pods.add(found)
         if kind not in self._resources:
             self._resources[kind] = resource_of(kind, found["apiVersion"])
         if kind == CLAIM:
             # A claim that says so before its volume knows of it has lost its volume.
             metadata.get("annotations", {}).pop("pv.kubernetes.io/bind-completed", None)
-        path = self._resources[kind].path(metadata.get("namespace", ""))
-        await self._stage.sender.send("POST", path, orjson.dumps(found))
+        return self._resources[kind].path(metadata.get("namespace", "")), orjson.dumps(found)
 
     async def update(self, found: Obj) -> None:
         raise LeftOut("updateAny is done in the core alone")

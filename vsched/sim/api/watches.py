@@ -56,16 +56,18 @@ class WatchRequest:
     def lines(self, events: Iterable[Event]) -> Iterator[bytes]:
         """The lines for events that match the watch."""
         prefix = f"{self.namespace}/" if self.namespace else ""
-        plain = self.selector is None and not self.form.kind and self.kind.stored
+        plain = not self.form.kind and self.kind.stored
         for event in events:
             if event.revision <= self.silent_until or not event.key.startswith(prefix):
                 continue
-            if plain:
+            if plain and self.selector is None:
                 yield event.line
                 continue
             seen = self._seen(event)
-            if seen is not None:
-                yield self.line(*seen)
+            if seen is None:
+                continue
+            type_, obj = seen
+            yield event.line_as(type_) if plain and obj is event.obj else self.line(type_, obj)
 
     def _seen(self, event: Event) -> tuple[str, Obj] | None:
         """The event by the selector: an object that begins to match is ADDED, one that ceases to match is DELETED."""

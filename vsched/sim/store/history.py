@@ -66,8 +66,12 @@ class Event:
     def line(self) -> bytes:
         line = self._line
         if line is None:
-            line = self._line = b'{"type":"%b","object":%b}\n' % (self.type.encode(), self.record.raw)
+            line = self._line = self.line_as(self.type)
         return line
+
+    def line_as(self, type_: str) -> bytes:
+        """The line for a watch that shows the change as one of another type."""
+        return b'{"type":"%b","object":%b}\n' % (type_.encode(), self.record.raw)
 
 
 class Behind(Exception):

@@ -44,10 +44,13 @@ class ObjectSelector:
         return any(path == ("metadata", "name") and equal for path, equal, _ in self.fields)
 
     def matches(self, obj: Obj) -> bool:
+        for path, equal, value in self.fields:
+            if (field_value(obj, path) == value) is not equal:
+                return False
+        if not self.labels:
+            return True
         found = obj["metadata"].get("labels") or {}
-        if not all(term.matches(found) for term in self.labels):
-            return False
-        return all((field_value(obj, path) == value) is equal for path, equal, value in self.fields)
+        return all(term.matches(found) for term in self.labels)
 
 
 def selector_for(kind: Kind, label_text: str, field_text: str) -> ObjectSelector | None:
