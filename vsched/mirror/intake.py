@@ -97,7 +97,7 @@ class ObjectIntake(WatchHandler):
         self._budgets = BudgetIndex()
         self._quotas: NamespaceIndex[str, Quota, tuple[Quota, ...]] = NamespaceIndex(in_order)
         self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
-        self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs)
+        self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs, lambda: self.on_calm_change())
         self._native = NativeGroupStore(
             scheduler_names, self._set_native, self._jobs.workloads.queue, self._defaults.queue_of
         )

@@ -147,6 +147,11 @@ class JobStore:
         job = self._jobs.get(key)
         return None if job is None else list(job.tasks.values())
 
+    def has_pending(self, key: str) -> bool:
+        """Whether a job has pods that wait for a node."""
+        job = self._jobs.get(key)
+        return job is not None and bool(job.pending)
+
     def columns(self) -> set[int]:
         """Columns of what PodGroups ask for."""
         return {column for spec in self._groups.values() for column, _ in spec.min_resources or ()}

@@ -5,7 +5,7 @@ Changes are passed to the job store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -20,9 +20,11 @@ from vsched.model.plan import JobOutcome
 class PodGroupStore:
     """Every PodGroup by namespace and name, as last watched."""
 
-    def __init__(self, seen: SeenVersions, jobs: JobStore) -> None:
+    def __init__(self, seen: SeenVersions, jobs: JobStore, on_calm: Callable[[], None] = lambda: None) -> None:
+        """``on_calm`` is called for changes that are only to be told."""
         self._seen = seen
         self._jobs = jobs
+        self._on_calm = on_calm
         self._watched: dict[str, JobSpec] = {}
         self._native: dict[str, JobSpec] = {}
         """The native PodGroups that are jobs; what their objects say is read elsewhere."""
@@ -57,6 +59,9 @@ class PodGroupStore:
             del self._over[key]
         self._show(key)
         after = self._jobs.group(key)
+        if before is None and watched.made and not self._jobs.has_pending(key):
+            self._on_calm()  # it records what is decided already
+            return False
         return before is None or (before is not after and after is not None and _asks_otherwise(before, after))
 
     def put_native(self, key: str, spec: JobSpec | None) -> None:
