@@ -28,7 +28,7 @@ def run_cycle(
 
     ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``told`` keeps
     what has not changed from cycle to cycle; it saves time and changes no report. A report that is given again as a
-    whole has the spans of the cycle that it was made in.
+    whole has the same maps as before, and no spans.
     """
     trace, told = trace or Trace(), Told() if told is None else told
     memory = told.memory

@@ -10,6 +10,8 @@ from dataclasses import fields
 from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
+import msgspec
+
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.model.plan import CycleReport
@@ -76,7 +78,8 @@ class Memory:
         """The cycle has ended; ``whole``: the report tells of no job that it would not tell of again."""
         self.before = None
         if self._situation is not None:
-            self._report, self._whole = report, whole
+            again = msgspec.structs.replace(report, spans=()) if report.spans else report
+            self._report, self._whole = again, whole
 
     def _see(self, policy: Policy, registry: Registry) -> None:
         if policy is self._policy and registry is self._registry:

@@ -7,6 +7,7 @@ readers copy maps before they iterate.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -58,14 +59,20 @@ class Findings:
         """None before the first cycle."""
         self.cycles = 0
         self.jobs: dict[str, JobOutcome] = {}
+        self._unschedulable: Mapping[str, Unschedulable] = {}
+        """Of the last cycle."""
         self.pods: dict[str, Unschedulable] = {}
         """By ``namespace/name``. It may contain pods that no longer wait: use it to look up a waiting pod."""
         self.queues: dict[str, QueueOutcome] = {}
         self.namespaces: dict[str, NamespaceOutcome] = {}
         self.placed_at: dict[str, float] = {}
         """When each existing job was first seen running, seconds since the epoch."""
-        self.retries: Counter[str] = Counter()
-        """How many cycles ended without the minimum of each existing job."""
+        self._retries: Counter[str] = Counter()
+        """By existing job: how many cycles ended without its minimum, but for the last ``_again``."""
+        self._outcomes: Mapping[str, JobOutcome] = {}
+        """Of the last cycle."""
+        self._again = 0
+        """How many cycles since have had these same outcomes."""
         self.arbitrated: Arbitrated | None = None
         """The last round of arbitration; None before the first."""
         self.arbitrated_away: Counter[str] = Counter()
@@ -76,16 +83,22 @@ class Findings:
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces
-        placed = self._note_placed(snapshot, report)
-        self.jobs.update(report.jobs)
+        placed: list[str] = []
+        if report.jobs is self._outcomes:
+            self._again += 1
+        else:
+            placed = self._note_placed(snapshot, report)
+            self.jobs.update(report.jobs)
         for key in snapshot.changed:
             if key not in snapshot.jobs:
                 self.jobs.pop(key, None)
                 self.placed_at.pop(key, None)
-                self.retries.pop(key, None)
+                self._retries.pop(key, None)
         for key in snapshot.elsewhere:
             self.jobs.pop(key, None)
-        self.pods.update(report.unschedulable)
+        if report.unschedulable is not self._unschedulable:
+            self._unschedulable = report.unschedulable
+            self.pods.update(report.unschedulable)
         for bind in report.binds:
             self.pods.pop(f"{bind.namespace}/{bind.name}", None)
         if len(self.pods) > 2 * len(report.unschedulable) + _SLACK:
@@ -101,9 +114,12 @@ class Findings:
 
     def _note_placed(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
         placed: list[str] = []
+        if self._again:
+            self._retries, self._again = self.retries, 0
+        self._outcomes = report.jobs
         for key, outcome in report.jobs.items():
-            if outcome.pending and outcome.ready < outcome.min_member:
-                self.retries[key] += 1
+            if _lacks_minimum(outcome):
+                self._retries[key] += 1
             before = self.jobs.get(key)
             waited = before is not None and before.phase in (Phase.PENDING, Phase.INQUEUE)
             if waited and outcome.phase == Phase.RUNNING and key not in self.placed_at:
@@ -111,9 +127,22 @@ class Findings:
                 placed.append(key)
         return placed
 
+    @property
+    def retries(self) -> Counter[str]:
+        """How many cycles ended without the minimum of each existing job."""
+        retries, again = self._retries.copy(), self._again
+        for key, outcome in self._outcomes.items() if again else ():
+            if _lacks_minimum(outcome) and key in retries:
+                retries[key] += again
+        return retries
+
     def _waits(self, verdict: Unschedulable) -> bool:
         job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None
         return job is not None and verdict.uid in job.pending
+
+
+def _lacks_minimum(outcome: JobOutcome) -> bool:
+    return bool(outcome.pending) and outcome.ready < outcome.min_member
 
 
 def with_division(frozen: FrozenSnapshot, findings: Findings) -> FrozenSnapshot:

@@ -16,7 +16,7 @@ from vsched.clock import Clock
 from vsched.errors import why_unreadable
 from vsched.kube.client import ApiClient
 from vsched.mirror.problems import Problem
-from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
+from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Withdraw
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
@@ -90,6 +90,10 @@ class Writeback:
         )
         self.pods = PodConditions(writer, self.events, settings.pods, clock)
         self.nominations = Nominations(writer, settings.nominations, on_nominated)
+        self._submitted: Mapping[str, JobOutcome] | None = None
+        """The outcomes in the last report."""
+        self._unsettled: list[JobOutcome] = []
+        """Those of them that their objects may not show."""
         self._object_events = ObjectEvents(
             lambda: chain(mirror.broken.values(), mirror.blemished.values()), writer, served, self.events, clock
         )
@@ -110,7 +114,13 @@ class Writeback:
 
     def submit(self, report: CycleReport, snapshot: Snapshot) -> None:
         """Queue the results of a cycle; ``snapshot`` is the one it ran on."""
-        for outcome in report.jobs.values():
+        if report.jobs is not self._submitted:
+            self._submitted = report.jobs
+            self._unsettled = [one for one in report.jobs.values() if one.changed or one.domain]
+            told: Iterable[JobOutcome] = report.jobs.values()
+        else:
+            told = self._unsettled  # nothing is to be written of the others, as before
+        for outcome in told:
             self.jobs.submit(snapshot, outcome)
             if outcome.domain:
                 self.domains.submit(snapshot, outcome)

@@ -9,6 +9,7 @@ import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 
 SWITCH_SECONDS = 0.001
 """How long a session may block the event loop; the default of 5 ms delays every binding."""
@@ -16,6 +17,11 @@ GENERATIONS = (50_000, 20, 20)
 """Allocations between collections. Few are needed, because nothing in the mirror is in a reference cycle."""
 AT_FIRST = (20_000, 20, 20)
 """The same until the first lists are complete: nearly all of their objects stay, so survivors are frozen in steps."""
+
+THOROUGH_EVERY = 50
+"""So many full collections look at what has come since the one before; then one looks at everything."""
+_OLDEST = 2
+_full_collections = count(1)
 
 
 @contextmanager
@@ -40,6 +46,21 @@ def listed() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GENERATIONS)
+    gc.callbacks.append(_put_old_aside)
+
+
+def _put_old_aside(phase: str, details: dict[str, int]) -> None:
+    """Freeze what survives a full collection, so that the next one looks only at what has come since.
+
+    What is put aside is freed as soon as nothing refers to it. Only cycles would stay, so that now and then a
+    collection looks at everything.
+    """
+    if details["generation"] != _OLDEST:
+        return
+    if phase == "stop":
+        gc.freeze()
+    elif next(_full_collections) % THOROUGH_EVERY == 0:
+        gc.unfreeze()
 
 
 def _put_aside(phase: str, details: dict[str, int]) -> None:
@@ -49,5 +70,6 @@ def _put_aside(phase: str, details: dict[str, int]) -> None:
 
 
 def _stop_putting_aside() -> None:
-    if _put_aside in gc.callbacks:
-        gc.callbacks.remove(_put_aside)
+    for callback in (_put_aside, _put_old_aside):
+        if callback in gc.callbacks:
+            gc.callbacks.remove(callback)

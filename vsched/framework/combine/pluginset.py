@@ -32,6 +32,7 @@ from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     CycleEnd,
+    DivisionWeight,
     JobPipelined,
     JobReady,
     JobStarving,
@@ -96,7 +97,8 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             return stated_weights(queues) if plugins is None else plugins.weights(snapshot, queues)
 
         snapshot = context.snapshot
-        context = context._replace(budgets=self.budgets, division=division, weights=weights)
+        weigh = weights if self.taking_part(DivisionWeight) else stated_weights
+        context = context._replace(budgets=self.budgets, division=division, weights=weigh)
         self.victim_rules.open(context)
         for tier in self._tiers:
             for plugin, switches in tier:

@@ -31,6 +31,8 @@ class PodGroupStore:
         self._phases = AssumedPhases()
         self._over: dict[str, Condition] = {}
         """Conditions about wall times that were decided and that the watch does not show yet."""
+        self._assumed: Mapping[str, JobOutcome] | None = None
+        """What was assumed last; None where some of it was left out."""
         self._came: set[str] = set()
         """Those that came, or took the name of another, after the last snapshot."""
 
@@ -102,6 +104,9 @@ class PodGroupStore:
 
     def assume(self, outcomes: Mapping[str, JobOutcome]) -> None:
         """Assume the phases that a cycle decided on the last snapshot, and that wall times are over."""
+        if outcomes is self._assumed:
+            return  # a change since would have made other ones
+        self._assumed = None if self._came else outcomes
         for key, outcome in outcomes.items():
             group = self._jobs.group(key)
             if group is None or key in self._came or not (key in self._watched or key in self._native):

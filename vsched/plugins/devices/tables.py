@@ -157,6 +157,8 @@ def _counted(before: DeviceTables, catalogue: DeviceShareCatalogue, kind: str) -
     """The tables with the pods of the catalogue: only nodes whose pods have changed are counted again."""
     pods = [*map(catalogue.pods.get, before.found_on)]
     changed = [place for place, same in enumerate(map(is_, pods, before.pods)) if not same]
+    if not changed:
+        return before._replace(catalogue=catalogue)
     now, held, leaving = before.now.copy(), dict(before.held), set(before.leaving)
     for place in changed:
         for pod in before.pods[place] or ():

@@ -7,7 +7,7 @@ mirror does not show them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -183,15 +183,19 @@ class NativeStatuses:
         self._clock = clock
         self._written: LRUCache[tuple[str, str], Written] = LRUCache(settings.remembered)
         self._failures: Failures[tuple[str, str]] = Failures(settings.retry_ceiling_seconds)
+        self._submitted: Mapping[str, JobOutcome] | None = None
+        """The outcomes in the last report."""
         self.workqueue: Workqueue[tuple[str, str], GroupCondition] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Take note of what the conditions of native PodGroups should be."""
-        for key, outcome in report.jobs.items():
-            job = snapshot.jobs.get(key)
-            if job is not None and job.spec.native is not None:
-                for due, before in (*conditions_of(job, outcome), *ended_of(job, outcome)):
-                    self._submit(due, before)
+        if report.jobs is not self._submitted:  # else all of it is known
+            self._submitted = report.jobs
+            for key, outcome in report.jobs.items():
+                job = snapshot.jobs.get(key)
+                if job is not None and job.spec.native is not None:
+                    for due, before in (*conditions_of(job, outcome), *ended_of(job, outcome)):
+                        self._submit(due, before)
         for eviction in report.evictions:
             job = snapshot.jobs.get(eviction.job)
             native = None if job is None else job.spec.native
@@ -213,6 +217,7 @@ class NativeStatuses:
 
     def session_failed(self, snapshot: Snapshot, error: str) -> None:
         """Take note that the session which was to place these groups ended in an error."""
+        self._submitted = None
         for key in snapshot.active:
             job = snapshot.jobs[key]
             if job.spec.native is not None and job.pending:

@@ -5,6 +5,7 @@ A pod that is placed within the grace period costs no write. A reason in which o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -70,12 +71,17 @@ class PodConditions:
         self._settings = settings
         self._clock = clock
         self._written: LRUCache[str, WrittenCondition] = LRUCache(settings.remembered)
+        self._submitted: Mapping[str, Unschedulable] | None = None
+        """The reasons in the last report; None where one of them is to be taken for new."""
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the reasons in the last report. Bounded by the pods that wait."""
         self.workqueue: Workqueue[str, DueCondition] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Queue the reasons why pods wait, and drop those of pods that no longer wait."""
+        if report.unschedulable is self._submitted:
+            return
+        self._submitted = report.unschedulable
         waiting: dict[str, dict[str, Unschedulable]] = {}
         for verdict in report.unschedulable.values():
             waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
@@ -133,6 +139,7 @@ class PodConditions:
         if answer.code in RETRIED:
             # Forgotten, so that the next report counts as new and is written.
             self._waiting.get(what.job, {}).pop(what.uid, None)
+            self._submitted = None
 
 
 def cause_of(what: Unschedulable) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from operator import is_
 from typing import NamedTuple
 
 import msgspec
@@ -15,7 +16,7 @@ from vsched.clock import Clock
 from vsched.errors import UNREADABLE
 from vsched.kube.times import time_stamp
 from vsched.mirror.resources import QUEUES
-from vsched.model.plan import CycleReport
+from vsched.model.plan import CycleReport, JobOutcome, QueueOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
@@ -94,6 +95,14 @@ class PhaseCounts:
         return tuple(counts[phase] for phase in COUNTED) if counts else (0,) * len(COUNTED)
 
 
+class Submitted(NamedTuple):
+    """What statuses follow from; nothing is new where all are the same objects."""
+
+    jobs: Mapping[str, JobOutcome]
+    outcomes: Mapping[str, QueueOutcome]
+    queues: Mapping[str, Queue]
+
+
 class QueueStatuses:
     """Coalesces and writes the statuses of Queues."""
 
@@ -113,6 +122,8 @@ class QueueStatuses:
         self._settings = settings
         self._clock = clock
         self._counts = PhaseCounts()
+        self._submitted: Submitted | None = None
+        """What was submitted last; None where some of it is to be looked at again."""
         self._asked: dict[str, QueueContent] = {}
         """What was last put in the workqueue for each queue; bounded by the number of queues."""
         self._shown: dict[str, set[str]] = {}
@@ -127,6 +138,10 @@ class QueueStatuses:
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Queue the statuses that changed."""
+        submitted = Submitted(report.jobs, report.queues, snapshot.queues)
+        if self._submitted is not None and all(map(is_, submitted, self._submitted)):
+            return
+        self._submitted = submitted
         self._count(snapshot, report)
         allocated = self._allocated_by(
             {name: found.allocated for name, found in report.queues.items()}, snapshot.queues
@@ -194,6 +209,7 @@ class QueueStatuses:
             self._shown[name] = held
         else:
             self._asked.pop(name, None)
+            self._submitted = None
         self._statuses.answered(name, answer)
 
     async def _send(self, name: str, content: QueueContent) -> WriteResult:
