@@ -288,18 +288,22 @@ async def test_an_answer_that_fails_ends_its_connection(client: Client, server: 
     await until(lambda: not server.connections)
 
 
-async def test_a_connection_that_rests_for_long_is_ended_and_one_in_use_is_not(answers: Answers) -> None:
-    server = HttpServer(answers, MOST, idle_seconds=0.02)
-    await server.start("127.0.0.1", 0)
+async def test_a_connection_that_rests_for_long_is_ended_and_one_in_use_is_not(
+    server: HttpServer, answers: Answers
+) -> None:
     async with connected(server) as resting, connected(server) as waiting:
         waiting.send(b"GET /later HTTP/1.1\r\n\r\n")
-        await until(lambda: answers.asked)
         resting.send(KEPT)
         await resting.answer()
+        await until(lambda: len(answers.asked) == 2)
+        server.end_idle()
+        assert len(server.connections) == 2
+
+        server.idle_seconds = 0.0
+        server.end_idle()
         assert await resting.rest() == b""
         answers.released.set()
         assert (await waiting.answer())[2] == b"later"
-    await server.close()
 
 
 async def test_the_end_of_the_server_ends_what_is_under_way(answers: Answers) -> None:

@@ -1,31 +1,23 @@
-"""Reads requests out of bytes, however they are split. Pure.
-
-Clients send the same headers with nearly every request, so what a block of headers says is kept by its bytes.
-"""
+"""Reads requests out of bytes, however they are split: llhttp, the parser of Node.js, does the work (httptools)."""
 
 from __future__ import annotations
 
-import re
-from enum import Enum, auto
+from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
 
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from multidict import CIMultiDict, CIMultiDictProxy
 
 HEAD_BYTES = 64 << 10
-"""The longest head of a request, and the longest trailers."""
-CHUNK_LINE_BYTES = 1 << 10
-"""The longest line before a chunk, extensions included."""
+"""The longest head of a request, and the longest trailers, besides what comes in one read."""
+_REQUEST_BYTES = 64
+"""What a request that waits takes besides its bytes, at least."""
 _KEPT_BYTES = 2 << 10
-"""Longer blocks of headers are read anew each time."""
-
-_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([^\x00-\x20\x7f]+) HTTP/([0-9])\.([0-9])")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_UNPRINTABLE = re.compile(r"[\x00\r\n]")
-_LENGTH = re.compile(r"[0-9]{1,18}")
-_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
+"""Longer headers are read anew each time."""
 
 Headers = CIMultiDictProxy[str]
+Fields = tuple[tuple[bytes, bytes], ...]
 
 
 class NotHttp(Exception):
@@ -46,15 +38,9 @@ class Head(NamedTuple):
 
     headers: Headers
     length: int
-    """Of the body, in bytes."""
-    chunked: bool
-    """The body comes in chunks, and its length is not known before."""
+    """Of the body, in bytes; 0 where it comes in chunks."""
     expects: bool
     """The client sends the body once it is told to continue."""
-    closes: bool
-    """The client wants no further request on this connection."""
-    keeps: bool
-    """The client asks for that, as those of HTTP/1.0 have to."""
 
 
 class Request(NamedTuple):
@@ -72,189 +58,155 @@ class Request(NamedTuple):
     too_large: bool = False
 
 
-class _Stage(Enum):
-    """What comes next."""
-
-    HEAD = auto()
-    BODY = auto()
-    CHUNK_LINE = auto()
-    CHUNK = auto()
-    TRAILERS = auto()
-
-
 class RequestReader:
     """Reads the requests of one connection: feed it, and take requests until there is none."""
-
-    __slots__ = ("_at", "_data", "_head", "_left", "_line", "_most", "_parts", "_size", "_stage", "expected")
 
     def __init__(self, most_bytes: int) -> None:
         """``most_bytes`` is the longest body."""
         self._most = most_bytes
-        self._stage = _Stage.HEAD
-        self._data = b""
-        self._at = 0
-        """Where in ``_data`` begins what has not been read."""
-        self._line: tuple[str, str, bool, bool] = ("", "", False, False)
-        """Method, target, whether the connection is kept, and whether the request is in HTTP/1.1."""
-        self._head: Head = _EMPTY
+        self._parser = HttpRequestParser(self)
+        self._whole: deque[tuple[int, Request]] = deque()
+        """Requests that nobody has taken yet, with the bytes that each is counted as."""
+        self._waiting = 0
+        """The sum of these bytes."""
+        self._refusal: NotHttp | None = None
+        self._over = False
+        """Nothing that comes is read any more."""
+        self._begun = False
+        """A request has begun to come."""
+        self._in_head = False
+        self._moved = False
+        """The present read had the end of a head, or a part of a body."""
+        self._loose = 0
+        """How many bytes came without that."""
+        self._target = b""
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._head_bytes = 0
+        self._head = _EMPTY
         self._parts: list[bytes] = []
         self._size = 0
         """The length of the body so far."""
-        self._left = 0
-        """How much of the body, or of the chunk, is still to come."""
         self.expected = False
         """A body is waited for whose client has to be told to continue first; whoever tells it sets this to False."""
 
     @property
     def buffered(self) -> int:
-        """How many bytes came and have not been read."""
-        return len(self._data) - self._at
+        """How many bytes the requests take that have not been taken."""
+        return self._waiting
 
     @property
     def resting(self) -> bool:
         """Whether no request has begun to come."""
-        return self._stage is _Stage.HEAD and self._at == len(self._data)
+        return not self._begun and not self._whole
 
     def feed(self, data: bytes) -> None:
         """Take more bytes."""
-        self._data = self._data[self._at :] + data if self._at < len(self._data) else data
-        self._at = 0
+        while data and not self._over:
+            self._moved = False
+            try:
+                self._parser.feed_data(data)
+                rest = b""
+            except HttpParserUpgrade as upgrade:
+                # Nobody is obliged to change the protocol: the request is answered as if nothing had been said.
+                rest = data[upgrade.args[0] :]
+                self._parser = HttpRequestParser(self)
+            except HttpParserError as error:
+                self._refuse(f"what came is no request of HTTP/1.1: {error}")
+                return
+            self._loose = 0 if self._moved else self._loose + len(data)
+            if self._loose > HEAD_BYTES:
+                self._refuse(f"the head of the request is longer than {HEAD_BYTES} bytes", 431)
+            data = rest
 
     def next(self) -> Request | None:
         """The next whole request; None where it has not come yet. Raises NotHttp."""
-        if self._stage is not _Stage.HEAD:
-            return self._go_on()
-        if self._at == len(self._data) or not self._read_head():
+        if not self._whole:
+            if self._refusal is not None:
+                raise self._refusal
             return None
-        head, begin = self._head, self._at
-        end = begin + head.length
-        if head.chunked or end > len(self._data) or head.length > self._most:
-            return self._begin_body()
-        # Nearly always a request comes in one piece.
-        self._at = end
-        method, target, keeps, newest = self._line
-        return Request(method, target, head.headers, self._data[begin:end], keeps, newest)
+        size, request = self._whole.popleft()
+        self._waiting -= size
+        return request
 
-    def _go_on(self) -> Request | None:
-        while self._stage is not _Stage.HEAD:
-            if not self._advance():
-                return None
-            if self._size > self._most:
-                return self._too_large()
-        method, target, keeps, newest = self._line
-        parts, self._parts = self._parts, []
-        return Request(method, target, self._head.headers, b"".join(parts), keeps, newest)
+    # -- what the parser calls
 
-    def _too_large(self) -> Request:
-        method, target, _, newest = self._line
-        self._parts = []
-        return Request(method, target, self._head.headers, b"", False, newest, too_large=True)
+    def on_message_begin(self) -> None:
+        self._begun = self._in_head = True
+        self._target, self._head_bytes, self._size = b"", 0, 0
+        self._fields, self._parts = [], []
 
-    # -- the head
+    def on_url(self, part: bytes) -> None:
+        self._target += part
+        self._count(len(part))
 
-    def _read_head(self) -> bool:
-        data, begin = self._data, self._at
-        while data.startswith(b"\r\n", begin):  # left over from a request before, by some old clients
-            self._at = begin = begin + 2
-        end = data.find(b"\r\n\r\n", begin, begin + HEAD_BYTES)
-        if end < 0:
-            if len(data) - begin >= HEAD_BYTES:
-                raise NotHttp(f"the head of the request is longer than {HEAD_BYTES} bytes", 431)
-            return False
-        line_end = data.find(b"\r\n", begin)
-        found = _LINE.fullmatch(data, begin, line_end)
-        if found is None:
-            raise NotHttp("what came is no request of HTTP")
-        if found[3] != b"1":
-            raise NotHttp("only HTTP/1.1 is spoken here", 505)
-        block = data[line_end + 2 : end + 2]
-        head = self._head = _kept_head(block) if len(block) <= _KEPT_BYTES else _read(block)
-        newest = found[4] != b"0"
-        keeps = not head.closes and (newest or head.keeps)
-        self._line = (found[1].decode(), _target(found[2]), keeps, newest)
-        self._at = end + 4
-        return True
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._count(len(name) + len(value))
+        if self._in_head:  # or else it is a trailer
+            self._fields.append((name, value))
 
-    # -- the body
+    def on_headers_complete(self) -> None:
+        self._in_head, self._moved = False, True
+        if not self._parser.get_http_version().startswith("1."):
+            self._refuse("only HTTP/1.1 is spoken here", 505)
+            return
+        fields = tuple(self._fields)
+        self._head = _kept_head(fields) if self._head_bytes <= _KEPT_BYTES else _head_of(fields)
+        if self._head.length > self._most:
+            self._complete(too_large=True)
+        self.expected = self._head.expects and not self._over
 
-    def _begin_body(self) -> Request | None:
-        head = self._head
-        if head.length > self._most:
-            return self._too_large()
-        self._size, self._left = 0, head.length
-        self._stage = _Stage.CHUNK_LINE if head.chunked else _Stage.BODY
-        self.expected = head.expects and not self.buffered
-        return self._go_on()
+    def on_chunk_header(self) -> None:
+        self._moved = True
 
-    def _advance(self) -> bool:
-        """Read the next piece; False where it has not come yet."""
-        match self._stage:
-            case _Stage.BODY:
-                return self._read_part(_Stage.HEAD)
-            case _Stage.CHUNK_LINE:
-                return self._read_chunk_line()
-            case _Stage.CHUNK:
-                return self._read_chunk()
-            case _:
-                return self._read_trailers()
-
-    def _read_part(self, then: _Stage) -> bool:
-        part = self._data[self._at : self._at + self._left]
-        self._at += len(part)
-        self._left -= len(part)
+    def on_body(self, part: bytes) -> None:
+        self._moved, self.expected = True, False
         self._size += len(part)
-        if part:
+        if self._size <= self._most:
             self._parts.append(part)
-        if self._left:
-            return False
-        self._stage = then
-        return True
+        else:
+            self._complete(too_large=True)
 
-    def _read_chunk_line(self) -> bool:
-        line = self._take_line(CHUNK_LINE_BYTES)
-        if line is None:
-            return False
-        found = _CHUNK.fullmatch(line)
-        if found is None:
-            raise NotHttp(f"the body has a chunk of the length {line[:20]!a}")
-        self._left = int(found[1], 16)
-        self._stage = _Stage.CHUNK if self._left else _Stage.TRAILERS
-        if self._size + self._left > self._most:
-            self._size += self._left  # it need not come for us to know
-        return True
+    def on_message_complete(self) -> None:
+        self._moved, self.expected = True, False
+        self._complete()
 
-    def _read_chunk(self) -> bool:
-        if self._left and not self._read_part(_Stage.CHUNK):
-            return False
-        if self.buffered < 2:
-            return False
-        if not self._data.startswith(b"\r\n", self._at):
-            raise NotHttp("a chunk of the body is longer than it says")
-        self._at += 2
-        self._stage = _Stage.CHUNK_LINE
-        return True
+    # -- what comes of it
 
-    def _read_trailers(self) -> bool:
-        line = self._take_line(HEAD_BYTES)
-        if line is None:
-            return False
-        if not line:
-            self._stage = _Stage.HEAD
-        return True
+    def _count(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > HEAD_BYTES:
+            self._refuse(f"the head of the request is longer than {HEAD_BYTES} bytes", 431)
 
-    def _take_line(self, most: int) -> bytes | None:
-        """The next line without its end; None where it has not come yet."""
-        begin = self._at
-        end = self._data.find(b"\r\n", begin, begin + most)
-        if end < 0:
-            if self.buffered >= most:
-                raise NotHttp(f"a line of the body is longer than {most} bytes")
-            return None
-        self._at = end + 2
-        return self._data[begin:end]
+    def _complete(self, *, too_large: bool = False) -> None:
+        if self._over:
+            return
+        self._begun, self._over = False, too_large
+        try:
+            target = _path_of(self._target)
+        except NotHttp as refusal:
+            self._refusal, self._over = refusal, True
+            return
+        parser, parts = self._parser, self._parts
+        request = Request(
+            parser.get_method().decode(),
+            target,
+            self._head.headers,
+            b"" if too_large else parts[0] if len(parts) == 1 else b"".join(parts),
+            keeps=not too_large and parser.should_keep_alive(),
+            newest=parser.get_http_version() != "1.0",
+            too_large=too_large,
+        )
+        size = _REQUEST_BYTES + self._head_bytes + len(request.body)
+        self._whole.append((size, request))
+        self._waiting += size
+
+    def _refuse(self, why: str, code: int = 400) -> None:
+        """What came before is still answered."""
+        if not self._over:
+            self._refusal, self._over = NotHttp(why, code), True
 
 
-def _target(raw: bytes) -> str:
+def _path_of(raw: bytes) -> str:
     """The path with its query; proxies put the server before it."""
     target = raw.decode("utf-8", "surrogateescape")
     if target.startswith("/") or target == "*":
@@ -265,33 +217,19 @@ def _target(raw: bytes) -> str:
     return "/" + rest.partition("/")[2]
 
 
-def _read(block: bytes) -> Head:
-    """What a block of headers says, each of which ends with a line break."""
-    lines = block.decode("utf-8", "surrogateescape").split("\r\n")[:-1]
-    headers = CIMultiDict(_header(line) for line in lines)
-    options = {option.strip() for option in ",".join(headers.getall("Connection", ())).lower().split(",")}
-    lengths = set(headers.getall("Content-Length", ()))
-    encoding = headers.get("Transfer-Encoding", "")
-    if encoding and (lengths or encoding.lower() != "chunked"):
-        raise NotHttp("nobody can say how long the body is", 400 if lengths else 501)
-    if len(lengths) > 1 or any(_LENGTH.fullmatch(each) is None for each in lengths):
-        raise NotHttp("nobody can say how long the body is")
+def _head_of(fields: Fields) -> Head:
+    headers = CIMultiDict((_text(name), _text(value).rstrip(" \t")) for name, value in fields)
     return Head(
         headers=CIMultiDictProxy(headers),
-        length=int(lengths.pop()) if lengths else 0,
-        chunked=bool(encoding),
+        length=int(headers.get("Content-Length", "0")),  # the parser has seen that it is a number
         expects=headers.get("Expect", "").lower() == "100-continue",
-        closes="close" in options,
-        keeps="keep-alive" in options,
     )
 
 
-_kept_head = lru_cache(maxsize=512)(_read)
-_EMPTY = _read(b"")
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
 
 
-def _header(line: str) -> tuple[str, str]:
-    name, colon, value = line.partition(":")
-    if not colon or _TOKEN.fullmatch(name) is None or _UNPRINTABLE.search(value) is not None:
-        raise NotHttp("a header cannot be read")
-    return name, value.strip(" \t")
+_kept_head = lru_cache(maxsize=512)(_head_of)
+"""Clients send the same headers with nearly every request."""
+_EMPTY = _head_of(())

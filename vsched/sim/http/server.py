@@ -18,11 +18,11 @@ _END_SECONDS = 0.5
 class HttpServer:
     """Answers requests from ``start`` to ``close``."""
 
-    def __init__(self, answer: Answerer, most_bytes: int, *, idle_seconds: float = IDLE_SECONDS) -> None:
+    def __init__(self, answer: Answerer, most_bytes: int) -> None:
         """``most_bytes`` is the longest body of a request."""
         self._answer = answer
         self._most_bytes = most_bytes
-        self._idle_seconds = idle_seconds
+        self.idle_seconds = IDLE_SECONDS
         self.connections: set[Connection] = set()
         """Those that are open."""
         self.address: tuple[str, int] | None = None
@@ -57,9 +57,13 @@ class HttpServer:
     def _connected(self) -> Connection:
         return Connection(self._answer, self.connections, self._most_bytes)
 
-    def _look(self) -> None:
-        loop = asyncio.get_running_loop()
+    def end_idle(self) -> None:
+        """End connections that have rested for too long."""
+        since = asyncio.get_running_loop().time() - self.idle_seconds
         for found in list(self.connections):
-            if found.resting and found.used < loop.time() - self._idle_seconds:
+            if found.resting and found.used <= since:
                 found.close(flush=True)
-        self._timer = loop.call_later(self._idle_seconds / _LOOKS, self._look)
+
+    def _look(self) -> None:
+        self.end_idle()
+        self._timer = asyncio.get_running_loop().call_later(self.idle_seconds / _LOOKS, self._look)
