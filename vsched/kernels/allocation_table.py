@@ -59,10 +59,8 @@ class AllocationTable:
         """Whether all nodes have ``_size``."""
         self._rest: Floats = np.empty((2, nodes))
         """What is left, a hundredfold, less whole parts of what the node has. Kept where nodes are alike."""
-        self._whole: Ints = np.empty((2, nodes), dtype=np.int64)
-        """These whole parts; -1 stands for all that is negative."""
         self._wholes: Scores = np.empty(nodes, dtype=np.uint8)
-        """The sum of the whole parts of cpu and memory."""
+        """The sum of these whole parts of cpu and memory; -1 stands for all that is negative."""
         self._fewest = [0, 0]
         """No whole part is less."""
         self._per_unit = (HALF_SCORE / self._capacity.amounts).astype(np.float32)
@@ -72,7 +70,7 @@ class AllocationTable:
         """``EVEN`` less the balance without the pod."""
         self._least = [0, 0]
         """No node has less that is not held."""
-        self._views = self._rest.data, self._whole.data, self._wholes.data, self._before.data
+        self._rests, self._wholes_at, self._before_at = self._rest.data, self._wholes.data, self._before.data
         self._singles = np.empty((2, nodes), dtype=np.float32)
         self._scores: tuple[Scores, ...] = tuple(np.empty((4, nodes), dtype=np.uint8))
         self._flags: tuple[Mask, ...] = tuple(np.empty((2, nodes), dtype=np.bool_))
@@ -125,9 +123,8 @@ class AllocationTable:
             np.copyto(certain, found, casting="unsafe")
             np.add(found, ABOVE, out=found)
             np.copyto(possible, found, casting="unsafe")
-            doubtful = np.not_equal(certain, possible, out=self._flags[0])
-            if doubtful.any():
-                self._settle(certain, np.flatnonzero(doubtful), asked)
+            if certain.tobytes() != possible.tobytes():  # a third of the time that numpy takes to compare them
+                self._settle(certain, np.flatnonzero(certain != possible), asked)
             scores = certain
         np.add(scores, self._before, out=scores)
         return np.right_shift(scores, np.uint8(1), out=scores)
@@ -172,10 +169,10 @@ class AllocationTable:
         if self._alike:
             # What a node lacks beyond its own size makes no difference.
             whole, rest = np.divmod((has - np.minimum(self._scoring, 2 * has)) * 100, has)
-            np.maximum(whole, -1, out=self._whole)
+            np.maximum(whole, -1, out=whole)
             np.copyto(self._rest, rest)
-            np.copyto(self._wholes, self._whole.sum(axis=0), casting="unsafe")
-            self._fewest = self._whole.min(axis=1).tolist()
+            np.copyto(self._wholes, whole.sum(axis=0), casting="unsafe")
+            self._fewest = whole.min(axis=1).tolist()
         held = self._held / sizes * HALF_SCORE
         np.copyto(self._lean, held[0] - held[1], casting="unsafe")
         np.copyto(self._before, EVEN - balance(self._held, self._capacity), casting="unsafe")
@@ -183,18 +180,25 @@ class AllocationTable:
 
     def _read_row(self, row: int) -> None:
         scoring, held, has = self._scoring_at, self._held_at, self._has_at
-        rests, whole, wholes, before = self._views
-        sizes, holds = (has[0, row], has[1, row]), (held[0, row], held[1, row])
-        for at, size in enumerate(sizes):
-            if self._alike:
-                part, rests[at, row] = divmod((size - scoring[at, row]) * 100, size)
-                whole[at, row] = part = max(part, -1)
-                self._fewest[at] = min(self._fewest[at], part)
-            self._least[at] = min(self._least[at], size - holds[at])
+        fewest, least = self._fewest, self._least
+        cpu, memory = has[0, row], has[1, row]
+        cpu_held, memory_held = held[0, row], held[1, row]
         if self._alike:
-            wholes[row] = (whole[0, row] + whole[1, row]) & 255
-        self._lean[row] = holds[0] / sizes[0] * HALF_SCORE - holds[1] / sizes[1] * HALF_SCORE
-        before[row] = EVEN - int(balance_row(holds, sizes))
+            rests, wholes = self._rests, self._wholes_at
+            cpu_part, rests[0, row] = divmod((cpu - scoring[0, row]) * 100, cpu)
+            memory_part, rests[1, row] = divmod((memory - scoring[1, row]) * 100, memory)
+            cpu_part, memory_part = max(cpu_part, -1), max(memory_part, -1)
+            wholes[row] = (cpu_part + memory_part) & 255
+            if cpu_part < fewest[0]:
+                fewest[0] = cpu_part
+            if memory_part < fewest[1]:
+                fewest[1] = memory_part
+        if cpu - cpu_held < least[0]:
+            least[0] = cpu - cpu_held
+        if memory - memory_held < least[1]:
+            least[1] = memory - memory_held
+        self._lean[row] = cpu_held / cpu * HALF_SCORE - memory_held / memory * HALF_SCORE
+        self._before_at[row] = EVEN - int(balance_row((cpu_held, memory_held), (cpu, memory)))
 
 
 def _column(asked: tuple[int, int]) -> Floats:

@@ -22,7 +22,10 @@ def dominant_share(held: Mapping[int, int], total: Sequence[int] | Mapping[int, 
     share = 0.0
     for column, value in held.items():
         if value:
-            share = max(share, ratio(value, total[column]))
+            whole = total[column]
+            part = value / whole if whole else 1.0
+            if part > share:
+                share = part
     return share
 
 

@@ -41,7 +41,10 @@ class LowestIdle:
 
     def _catch_up(self) -> None:
         at, known = self._at, self._known
-        for column, least in known.items():
-            known[column] = min(least, *[at[column, row] for row in self._moved])
+        for column in known:
+            for row in self._moved:
+                amount = at[column, row]
+                if amount < known[column]:
+                    known[column] = amount
         self._moves += len(self._moved)
         self._moved.clear()

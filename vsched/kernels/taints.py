@@ -129,9 +129,14 @@ def cordoned(statics: NodeStatics) -> Mask:
     )
 
 
+def discourages(statics: NodeStatics) -> bool:
+    """Whether any node has a PreferNoSchedule taint."""
+    return len(taint_lists(statics, DISCOURAGING).lists) > 1
+
+
 def discouraged(statics: NodeStatics, tolerations: tuple[Toleration, ...]) -> Floats | None:
     """float64[nodes]: the number of untolerated PreferNoSchedule taints; None where it is the same on all nodes."""
-    if len(taint_lists(statics, DISCOURAGING).lists) == 1:
+    if not discourages(statics):
         return None
     counts = statics.remember(("discouraged", tolerations), lambda: _discouraged(statics, tolerations))
     return counts if counts.size and counts.max() > counts.min() else None

@@ -69,6 +69,7 @@ class Asked(msgspec.Struct, frozen=True):
     balanced: tuple[tuple[int, int], ...]
     """(column, amount) of the resources to balance; empty where the pod requests none of them."""
     images: Floats | None
+    """None where no node has any of them."""
 
 
 class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
@@ -142,7 +143,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             found.append(_times(table.least(asked.scoring), args.least_requested))
         if asked.images is not None:
             found.append(_times(asked.images, args.image_locality))
-        return reduce(np.add, found).astype(np.float64) if found else np.zeros(len(self._capacity.counted))
+        if not found:
+            return np.zeros(len(self._capacity.counted))
+        return (found[0] + found[1] if len(found) == 2 else reduce(np.add, found)).astype(np.float64)
 
     def _balanced(self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None) -> Floats:
         requested: Floats | Ints

@@ -123,7 +123,12 @@ class Proportion(
         """The largest ratio of held to deserved over all resources; ``books`` replaces the session's usage."""
         held = (books or self._usage).queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
-        return max((ratio(held.get(column, 0), amount) for column, amount in deserved.items()), default=0.0)
+        share = None
+        for column, amount in deserved.items():  # asked for every queue in turn: quicker than max of a generator
+            part = ratio(held.get(column, 0), amount)
+            if share is None or part > share:
+                share = part
+        return 0.0 if share is None else share
 
     def queue_key(self, queue: Queue) -> tuple[float, float]:
         """Higher priority first, then the smaller share."""
@@ -145,7 +150,10 @@ class Proportion(
         """Whether the queue holds all it deserves of every resource."""
         held = self._usage.queue(queue.name)
         deserved = self._deserved.get(queue.name, {})
-        return all(amount < held.get(column, 0) + EPSILON for column, amount in deserved.items())
+        for column, amount in deserved.items():  # noqa: SIM110 - a generator would take twice as long
+            if amount >= held.get(column, 0) + EPSILON:
+                return False
+        return True
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
         """None if the queue is open and the request stays within what the queue deserves."""

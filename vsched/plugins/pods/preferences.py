@@ -20,7 +20,7 @@ from vsched.kernels.podaffinity import (
     term_matches,
 )
 from vsched.kernels.selectors import preference
-from vsched.kernels.taints import discouraged
+from vsched.kernels.taints import discouraged, discourages
 from vsched.model.nodes.table import Floats, Mask, NodeStatics
 from vsched.model.pods.shape import PodLabels, PodTerm, Shape
 from vsched.model.pods.task import Task
@@ -45,6 +45,8 @@ class Preferences:
     def __init__(self, snapshot: Snapshot, statics: NodeStatics, weights: PreferenceWeights) -> None:
         self._statics = statics
         self._weights = weights
+        self._tainted: bool | None = None
+        """Whether any node has a taint that counts; None until somebody asks."""
         self._namespaces = snapshot.namespaces
         self._pods = PodsOnNodes(snapshot.placed, statics)
         self._carried = CarriedTerms(snapshot.placed.preferring, preferences, snapshot.namespaces)
@@ -65,8 +67,13 @@ class Preferences:
             or (weights.pod_affinity and self._carried)
             or (weights.pod_affinity and affinity is not None and (affinity.preferred or affinity.anti_preferred))
             or (weights.spread and self._spread.concerns(shape, labels))
-            or (weights.taints and discouraged(self._statics, shape.rules.tolerations) is not None)
+            or (weights.taints and self._discourages(shape))
         )
+
+    def _discourages(self, shape: Shape) -> bool:
+        if self._tainted is None:
+            self._tainted = discourages(self._statics)
+        return self._tainted and discouraged(self._statics, shape.rules.tolerations) is not None
 
     def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
         """float64[nodes]: the weighted sum; None where no preference gives candidates different scores."""
