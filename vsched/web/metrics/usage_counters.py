@@ -7,6 +7,7 @@ since the one before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -22,10 +23,33 @@ MOST_QUEUES = 500
 """How many queues have series of their own, in the order in which they came."""
 SHARES = ("held", "deserved", "waiting")
 
+Rows = np.ndarray[tuple[int, ...], np.dtype[np.intp]]
 Sums = Mapping[str, Floats]
 """By name: amounts by resource."""
 Shares = Mapping[str, Sequence[float | None]]
 """By queue, in the order of ``SHARES``."""
+
+
+class Groups(NamedTuple):
+    """Which holders are counted together."""
+
+    holders: Sequence[Holder]
+    """By row of the history."""
+    names: Sequence[str]
+    """By group."""
+    rows: Rows
+    """intp[holder]: the rows of holders that count, in order."""
+    group_of: Rows
+    """intp[holder]: the group of each of these rows."""
+
+    def sums(self, amounts: Floats) -> Floats:
+        """float64[group, resource], from float64[row, resource]."""
+        found = np.zeros((len(self.names), amounts.shape[1]))
+        np.add.at(found, self.group_of, amounts[self.rows])
+        return found
+
+
+NOBODY = Groups((), (), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 
 
 class GroupedUse:
@@ -34,41 +58,58 @@ class GroupedUse:
     def __init__(self, name_of: Callable[[Holder], str], most: int) -> None:
         self._name_of = name_of
         self._most = most
-        self._present: Sums = {}
-        """What the last reading found in the present hour."""
+        self._groups = NOBODY
+        self._present: Floats = np.zeros((0, 0))
+        """float64[group, resource]: what the last reading found in the present hour."""
+        self._sums: Floats = np.zeros((0, 0))
+        """float64[group, resource]: the totals."""
         self.totals: Sums = {}
-        """The totals; another map after each reading."""
+        """The totals by name; another map after each reading."""
 
     def read(self, history: UsageHistory, ended: Floats | None, *, anew: bool) -> None:
         """Add what was counted since the last reading; ``ended`` are the sums of hours that have ended since."""
-        present = self._grouped(history, history.present)
-        done = {} if ended is None else self._grouped(history, ended)
-        width = len(history.resources)
-        totals: dict[str, Floats] = {}
-        for name in present:
-            totals[name] = total = _wide(self.totals.get(name), width)
-            if not anew:
-                before = _wide(self._present.get(name), width)
-                # A holder that is no longer counted one by one takes its sums elsewhere: counters never shrink.
-                total += np.maximum(present[name] + _wide(done.get(name), width) - before, 0.0)
-        self._present, self.totals = present, totals
+        before, groups = self._groups, self._grouped(history.holders)
+        present = groups.sums(history.present)
+        sums, known = (
+            _carried(amounts, before.names, groups.names, present) for amounts in (self._sums, self._present)
+        )
+        if not anew:
+            done = 0.0 if ended is None else groups.sums(ended)
+            # A holder that is no longer counted one by one takes its sums elsewhere: counters never shrink.
+            sums += np.maximum(present + done - known, 0.0)
+        self._groups, self._present, self._sums = groups, present, sums
+        self.totals = dict(zip(groups.names, sums, strict=True))
 
-    def _grouped(self, history: UsageHistory, sums: Floats) -> dict[str, Floats]:
-        found: dict[str, Floats] = {}
-        for row, holder in enumerate(history.holders):
-            if holder != CLUSTER:
-                name = self._name_of(holder) or OTHER
-                if name not in found and name not in self.totals and len(found) >= self._most:
-                    name = OTHER
-                found[name] = found[name] + sums[row] if name in found else sums[row].copy()
+    def _grouped(self, holders: Sequence[Holder]) -> Groups:
+        """The groups of these holders: names that have one keep it, others get one while there is room."""
+        known = self._groups
+        if known.holders == tuple(holders):
+            return known
+        places: dict[str, int] = {}
+        rows, group_of = list[int](), list[int]()
+        for row, holder in enumerate(holders):
+            if holder == CLUSTER:
+                continue
+            name = self._name_of(holder) or OTHER
+            if name not in places and name not in self.totals and len(places) >= self._most:
+                name = OTHER
+            rows.append(row)
+            group_of.append(places.setdefault(name, len(places)))
+        return Groups(tuple(holders), tuple(places), np.array(rows, dtype=np.intp), np.array(group_of, dtype=np.intp))
+
+
+def _carried(amounts: Floats, before: Sequence[str], names: Sequence[str], like: Floats) -> Floats:
+    """The amounts of the same names in an array of this shape, 0 for new names and resources: none of these goes."""
+    found = np.zeros_like(like)
+    width = min(amounts.shape[1], like.shape[1])
+    if before is names:
+        found[:, :width] = amounts[:, :width]
         return found
-
-
-def _wide(sums: Floats | None, width: int) -> Floats:
-    """A copy with as many columns as there are now: resources come, and none goes."""
-    found = np.zeros(width)
-    if sums is not None:
-        found[: len(sums)] = sums
+    places = {name: place for place, name in enumerate(before)}
+    pairs = [(at, places[name]) for at, name in enumerate(names) if name in places]
+    if pairs:
+        to, source = zip(*pairs, strict=True)
+        found[np.array(to, dtype=np.intp), :width] = amounts[np.array(source, dtype=np.intp), :width]
     return found
 
 
