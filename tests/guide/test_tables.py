@@ -34,9 +34,11 @@ NOT_YET = {
     "vsched_usage_age_seconds",
     "vsched_usage_nodes",
     "vsched_leader_transitions_total",
+    "vsched_shards",
+    "vsched_shard_loans",
     "vsched_usage_history_last_write_timestamp_seconds",
 }
-"""Metrics of a daemon with a source of usage, of one with a Lease, and of one that has written its history."""
+"""Metrics of a daemon with a source of usage, of one with a Lease, of one with shards, and of one that has written its history."""
 
 
 def pattern_of(name: str) -> str:

@@ -112,10 +112,10 @@ def test_every_job_is_decided_on_once_and_all_divide_the_cluster_alike(
         assert part.books is whole.books
         assert part.holders is whole.holders
     statics = whole.nodes.statics
-    nodes = [name for shard in range(count) for name in territory(statics, division, frozenset({shard})).nodes]
+    nodes = [name for shard in range(count) for name in territory(statics, division, frozenset({shard}))]
     assert sorted(nodes) == sorted(statics.names)
     everything = territory(statics, division, frozenset(range(count)))
-    assert sorted(everything.nodes) == sorted(statics.names)
+    assert sorted(everything) == sorted(statics.names)
 
     policy = policy_of("gang", "drf proportion predicates nodeorder")
     divided = run_cycle(whole, policy, REGISTRY).queues
@@ -152,4 +152,4 @@ def test_the_territory_is_made_once() -> None:
     statics = snapshot_of(NODES).nodes.statics
     of = partial(territory, statics, Division(3))
     assert of(frozenset({0, 1})) is of(frozenset({0, 1}))
-    assert of(frozenset({0})).nodes != of(frozenset({1})).nodes
+    assert of(frozenset({0})) != of(frozenset({1}))

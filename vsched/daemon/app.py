@@ -19,7 +19,7 @@ from vsched.daemon.arbitrate.parts import ArbitrationService
 from vsched.daemon.lead.election import led
 from vsched.daemon.lead.shards import shards_held
 from vsched.daemon.loop.callouts import Caller
-from vsched.daemon.loop.decision import decide_nothing, deciding
+from vsched.daemon.loop.decision import decide_nothing, deciding, deciding_alone
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
 from vsched.daemon.loop.loop import Loop, SessionParts
@@ -104,6 +104,8 @@ class Daemon:
         self.inspection = Inspection(base, self._standing)
         self.caller = Caller()
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
+        if writes.shards is not None and options.schedule:
+            decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
         parts = SessionParts(
             mirror=writes.shards or self.cache,
             decide=decide,
@@ -241,6 +243,7 @@ class Daemon:
             **of_writes(self.cache, self.dispatcher, self.evictor, self.writeback, written),
             **self._writes.claims.numbers(),
             **self.election.numbers(),
+            **(self._writes.shards.numbers() if self._writes.shards is not None else {}),
             **(self.history.numbers() if self.history is not None else {}),
             **self.usage.numbers(),
             **self.listeners.numbers(),

@@ -275,6 +275,7 @@ CALLERS = frozenset(
         *(request.where for request in (*REQUESTS, *_NODES, *_LOCKS)),
         *(*_LEASE, *_USAGE, *_MIRROR, *_ANYBODY, *_PASSED_ON),
         "controllers.vcjobs.rivals.VolcanoControllers._read_lease",
+        "daemon.parts.shard_mirror.ShardMirror._has_all_pods",
         "daemon.lead.leader_address.LeaderLabel.former",
         "daemon.lead.leader_address.label_write",
         "daemon.lead.leader_address.slice_write",

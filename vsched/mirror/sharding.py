@@ -125,11 +125,11 @@ def narrowed(snapshot: Snapshot, division: Division, held: frozenset[int], mask:
     )
 
 
-def territory(statics: NodeStatics, division: Division, held: frozenset[int]) -> NodeMask:
-    """The nodes of these shards: pods go there first. The same object while neither nodes nor shards change."""
+def territory(statics: NodeStatics, division: Division, held: frozenset[int]) -> tuple[str, ...]:
+    """The names of the nodes of these shards, sorted; the same object while neither nodes nor shards change."""
 
-    def compute() -> NodeMask:
+    def compute() -> tuple[str, ...]:
         rows = np.flatnonzero(np.isin(division.slices(statics), sorted(held))).tolist()
-        return NodeMask(tuple(sorted(statics.names[row] for row in rows)), False, "shards")
+        return tuple(sorted(statics.names[row] for row in rows))
 
-    return statics.remember(("territory", division.count, held), compute)
+    return statics.remember(("territory", division.count, division.by, held), compute)

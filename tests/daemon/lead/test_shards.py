@@ -6,15 +6,18 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support.builders import merged
 from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, overfull, replica
 from tests.support.running import gang, node, nodes_of, queue_status, status_of
 from tests.support.waiting import until
+from vsched.daemon.lead.lending import LENT
 from vsched.daemon.lead.shards import ShardElection, shards_held
 from vsched.daemon.options import Options, check
 from vsched.errors import BadInput
+from vsched.mirror.sharding import shard_of
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -115,6 +118,28 @@ async def test_shards_are_shared_out_evenly_as_daemons_come() -> None:
         leases = [cluster.client.get(LEASES, "kube-system", f"vsched-{shard}") for shard in range(6)]
         notes = [(lease or {})["metadata"].get("annotations") or {} for lease in leases]
         assert not any("vsched.io/preferred-holder" in each for each in notes), "whoever asked has it"
+
+
+async def test_a_gang_that_is_too_large_for_the_nodes_of_its_shard_borrows_others() -> None:
+    async with Cluster(NODES) as cluster:
+        cluster.apply([queue("a", 0), queue("b", 1)])
+        async with several(cluster.url, 2) as (first, second):
+            cluster.apply(of_queue("b", gang("b", 3)))
+            await until(lambda: len(nodes_of(cluster, "b")) == 3)
+            assert {shard_of(name, 2) for name in nodes_of(cluster, "b").values()} == {1}
+            cluster.apply(of_queue("a", gang("g", 40)))  # all nodes but what the other shard has taken
+            await until(lambda: len(nodes_of(cluster, "g")) == 40)
+            assert bound_twice(cluster) == overfull(cluster, 8) == []
+            borrowed = {name for name in nodes_of(cluster, "g").values() if shard_of(name, 2) == 1}
+            lease = cluster.client.get(LEASES, "kube-system", "vsched-1")
+            assert borrowed == set(orjson.loads((lease or {})["metadata"]["annotations"][LENT]))
+            # Whoever takes over a shard goes on from what its Lease says.
+            await second.kill()
+            cluster.apply(of_queue("b", gang("c", 2)))
+            run_out(cluster, 2)
+            await until(lambda: held(first) == [0, 1])
+            await until(lambda: len(nodes_of(cluster, "c")) == 2)
+            assert bound_twice(cluster) == overfull(cluster, 8) == []
 
 
 async def test_a_daemon_whose_lease_is_taken_stops_writing_for_all_its_shards() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
 import msgspec
@@ -100,6 +100,15 @@ class ShardElection:
     def holder_of(self, shard: int) -> str:
         """The identity of the daemon that decides for a shard, as far as is known; empty for none."""
         return self._electors[shard].standing.holder
+
+    def annotations(self, shard: int) -> Mapping[str, str]:
+        """The annotations of the Lease of a shard, as they were seen last."""
+        return self._electors[shard].annotations
+
+    def say(self, shard: int, annotations: Mapping[str, str | None]) -> None:
+        """Give the Lease of a shard of ours other annotations, soon; None takes one off."""
+        self._electors[shard].notes.update(annotations)
+        self._electors[shard].hurry()
 
     def numbers(self) -> Numbers:
         names = [one.settings.name for one in self._electors]

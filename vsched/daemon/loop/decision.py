@@ -37,3 +37,12 @@ def deciding(registry: Registry, caller: Caller, hear: Callable[[tuple[Call, ...
             hear(tuple(answers.calls), answers.unrecorded)
 
     return decide
+
+
+def deciding_alone(registry: Registry, caller: Caller) -> Decide:
+    """Cycles whose decisions are not carried out: nothing of them is kept or recorded."""
+
+    def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+        return run_cycle(snapshot, policy, registry, trace, Noting(caller.cycle()))
+
+    return decide

@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+import msgspec
+
+from vsched.clock import Clock
+from vsched.daemon.lead.lending import NO_NOTES, Lending, Notes, Sight, annotations_of, notes_of
 from vsched.daemon.lead.shards import ShardElection
+from vsched.daemon.observe.numbers import Numbers
+from vsched.daemon.tasks import LongLived
+from vsched.errors import VschedError
+from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
+from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
+from vsched.mirror.resources import PODS
 from vsched.mirror.sharding import Division, narrowed, territory
+from vsched.model.nodes.masks import NodeMask
+from vsched.model.nodes.table import NodeStatics
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -16,39 +31,114 @@ from vsched.model.snapshot import Snapshot
 
 SETTLE_SECONDS = 5.0
 """How long the decisions for a shard may take to be carried out before it is given away."""
+LOOK_SECONDS = 0.25
+"""How often to look at what other shards ask for and lend."""
+TRY_SECONDS = 1.0
+"""How often, while jobs wait, to find out whether nodes of other shards would help."""
+ENDED = ("Succeeded", "Failed")
+Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 
 
 class ShardMirror:
-    """Narrows snapshots to the shards that this daemon holds at the time."""
+    """Narrows snapshots to the shards that this daemon holds at the time, and to the nodes that these may use."""
 
-    def __init__(self, cache: Cache, election: ShardElection, division: Division, moved: Callable[[], None]) -> None:
-        """``moved`` is called when the shards are others than in the session before."""
+    def __init__(
+        self,
+        cache: Cache,
+        election: ShardElection,
+        division: Division,
+        client: ApiClient,
+        names: Iterable[str],
+        clock: Clock,
+        moved: Callable[[], None],
+        changed: Callable[[], None],
+    ) -> None:
+        """``moved`` is called when the shards are others than in the session before, ``changed`` when other nodes may
+        be used. ``names`` are those of the schedulers whose pods are ours."""
         self._cache = cache
         self._election = election
         self.division = division
+        self._client = client
+        self._names = frozenset(names)
+        self._clock = clock
         self._moved = moved
+        self._changed = changed
         self._held: frozenset[int] = frozenset()
         self._latest: Snapshot | None = None
         self._seen = asyncio.Event()
         """Set by every snapshot."""
+        self._lending = Lending(self._slice_of)
+        self._seen_version = 0
+        self._wanted: frozenset[str] = frozenset()
+        self._tried: tuple[float, frozenset[str]] = (0.0, frozenset())
+        """When it was found out last which nodes of others would help, and which."""
+        self._mask: tuple[NodeStatics, frozenset[int], int, NodeMask] | None = None
+        """The mask of the latest snapshot, with what it was made from."""
         election.settle = self.settle
+
+    @property
+    def tasks(self) -> tuple[LongLived, ...]:
+        """What runs for long."""
+        return (LongLived("loans of nodes", self.run, "lends nodes to other shards, and borrows theirs", acts=True),)
+
+    def numbers(self) -> Numbers:
+        """Figures for metrics."""
+        return {
+            "vsched_shards": {"held": float(len(self._held)), "all": float(self.division.count)},
+            "vsched_shard_loans": {
+                "borrowed": float(len(self._lending.borrowed())),
+                "lent": float(len(self._lending.barred())),
+            },
+        }
+
+    # -- what sessions call
 
     def snapshot(self, now: float) -> Snapshot:
         """The cluster now, with the jobs of our shards as those that are decided on."""
         held = self._election.shards
         if held != self._held:
+            for shard in held - self._held:
+                self._lending.adopt(shard, notes_of(self._election.annotations(shard)))
+            for shard in self._held - held:
+                self._lending.leave(shard)
             # Daemons before may not have written the statuses of jobs that are ours from now on.
             self._held = held
             self._cache.review()
             self._moved()
         whole = self._latest = self._cache.snapshot(now)
+        self._seen_version = self._lending.version
         self._seen.set()
-        mask = None if len(held) == self.division.count else territory(whole.nodes.statics, self.division, held)
+        mask = None if len(held) == self.division.count else self._territory(whole)
         return narrowed(whole, self.division, held, mask)
 
     def assume(self, report: CycleReport) -> None:
         """Assume the decisions of a cycle."""
         self._cache.assume(report)
+
+    def deciding(self, decide: Decide, alone: Decide) -> Decide:
+        """Cycles that also find out, now and then, which nodes of other shards would help the jobs that still wait.
+
+        ``alone`` decides without keeping anything; what it decides is not carried out.
+        """
+
+        def both(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
+            report = decide(snapshot, policy, trace)
+            when, nodes = self._tried
+            if not report.unschedulable or not snapshot.masks:
+                nodes = frozenset()
+            elif time.monotonic() - when >= TRY_SECONDS:
+                masks = tuple(
+                    msgspec.structs.replace(mask, hard=mask.hard and mask.name != SHARDS) for mask in snapshot.masks
+                )
+                nodes = _nodes_in(alone(replace(snapshot, masks=masks), policy, Trace()))
+                when = time.monotonic()
+            self._tried = when, nodes
+            self._wanted = nodes | _nodes_in(report)
+            return report
+
+        return both
+
+    # -- what others ask
 
     def owns(self, task: Task) -> bool:
         """Whether a pod belongs to a job that is decided on here."""
@@ -65,13 +155,92 @@ class ShardMirror:
                     self._seen.clear()
                     await self._seen.wait()
 
+    # -- loans
+
+    async def run(self) -> None:
+        """Lend and borrow nodes until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            if not self._held or self._latest is None:
+                continue
+            version = self._lending.version
+            self._look()
+            for node, number in self._lending.unchecked().items():
+                if await self._has_all_pods(node):
+                    self._lending.check(node, number)
+            if self._lending.version != version:
+                self._changed()
+
+    def _look(self) -> None:
+        others = {shard: self._notes(shard) for shard in range(self.division.count) if shard not in self._held}
+        sight = Sight(
+            time.monotonic(),
+            int(self._clock.now() * 1000),
+            others,
+            {shard: self._notes(shard) for shard in self._held},
+            self._wanted,
+            self._binding,
+            self._seen_version,
+        )
+        for shard in self._lending.look(sight):
+            self._election.say(shard, annotations_of(self._lending.notes(shard)))
+
+    def _notes(self, shard: int) -> Notes:
+        found = self._election.annotations(shard)
+        return notes_of(found) if found else NO_NOTES
+
+    async def _has_all_pods(self, node: str) -> bool:
+        """Whether the mirror has every pod of ours that the API server has on a node."""
+        try:
+            found = await self._client.get(PODS.path(), {"fieldSelector": f"spec.nodeName={node}"})
+        except VschedError:
+            return False
+        for pod in found.get("items") or ():
+            ours = pod["spec"].get("schedulerName") in self._names
+            if ours and (pod.get("status") or {}).get("phase") not in ENDED:
+                task = self._cache.task(pod["metadata"]["uid"])
+                if task is None or task.node != node:
+                    return False
+        return True
+
+    def _territory(self, whole: Snapshot) -> NodeMask:
+        statics = whole.nodes.statics
+        held, version = self._held, self._lending.version
+        if self._mask is None or self._mask[0] is not statics or self._mask[1:3] != (held, version):
+            own = territory(statics, self.division, held)
+            nodes = set(own) - self._lending.barred() | self._lending.borrowed()
+            self._mask = statics, held, version, NodeMask(tuple(sorted(nodes)), True, SHARDS)
+        return self._mask[3]
+
+    def _slice_of(self, node: str) -> int | None:
+        if self._latest is None:
+            return None
+        statics = self._latest.nodes.statics
+        row = statics.row.get(node)
+        return None if row is None else int(self.division.slices(statics)[row])
+
+    def _binding(self) -> set[str]:
+        return {task.node for task in self._on_their_way()}
+
     def _binds(self, shard: int) -> bool:
         latest = self._latest
         if latest is None:
             return False
-        return any(
-            task.status is Status.BINDING
-            for job in latest.jobs.values()
-            if job.holding and self.division.shard_of_job(job, latest.queues) == shard
-            for task in job.tasks.values()
-        )
+        shards = (self.division.shard_of_job(latest.jobs[task.job], latest.queues) for task in self._on_their_way())
+        return any(found == shard for found in shards)
+
+    def _on_their_way(self) -> Iterable[Task]:
+        """The pods whose bindings the watch has not shown as of the latest snapshot."""
+        for job in () if self._latest is None else self._latest.jobs.values():
+            if job.holding:
+                yield from (task for task in job.tasks.values() if task.status is Status.BINDING)
+
+
+SHARDS = "shards"
+"""The name of the mask."""
+
+
+def _nodes_in(report: CycleReport) -> frozenset[str]:
+    """The nodes that a cycle decided about."""
+    nodes = {one.node for one in report.binds} | {one.node for one in report.evictions}
+    return frozenset(nodes | {one.node for one in report.nominations if one.node})

@@ -72,7 +72,16 @@ class WritePath:
         """None where this daemon decides for the whole cluster."""
         if isinstance(base.election, ShardElection):
             division = Division(options.shards, options.shard_by, options.node_pool_label)
-            self.shards = ShardMirror(cache, base.election, division, self.rivals.took_over)
+            self.shards = ShardMirror(
+                cache,
+                base.election,
+                division,
+                client,
+                options.scheduler_names,
+                clock,
+                self.rivals.took_over,
+                base.trigger.pull,
+            )
             self.rivals.ours = self.shards.owns
         cache.on_foreign.add(self.rivals.bound)
         self.policy_status: PolicyStatus | None = None
@@ -96,4 +105,5 @@ class WritePath:
         if self.policy_status is not None:
             says = "says on the ConfigMap what became of the policy in it"
             tasks.append(LongLived("policy status", self.policy_status.run, says, once=True))
-        return (*tasks, *self._signs)
+        shards = () if self.shards is None else self.shards.tasks
+        return (*tasks, *shards, *self._signs)

@@ -111,6 +111,7 @@ class Elector:
         """When we first saw the record as it is now."""
         self._preferred_at = 0.0
         """When we first saw that the one who asks for it does."""
+        self._hurried = asyncio.Event()
         self.notes: dict[str, str | None] = {}
         """Annotations that the Lease gets with the next write that keeps it ours; None takes one off."""
         self._renewed_at = 0.0
@@ -141,6 +142,10 @@ class Elector:
         """The annotations of the Lease, as it was seen last."""
         return {} if self._seen is None else annotations_of(self._seen.lease)
 
+    def hurry(self) -> None:
+        """Renew the lease now, because its annotations are to change."""
+        self._hurried.set()
+
     def adopt(self, before: Elector) -> None:
         """Go on from what another candidate of this process has seen of the Lease."""
         self._seen, self._changed_at = before._seen, before._changed_at
@@ -157,7 +162,10 @@ class Elector:
         """Acquire the lease and renew it, until cancelled; raises LeaseLost when a lease that was ours is lost."""
         wait_seconds = await self._stand_by(client)
         while True:
-            await asyncio.sleep(wait_seconds)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_seconds):
+                    await self._hurried.wait()
+            self._hurried.clear()
             wait_seconds = await self.turn(client)
 
     async def _stand_by(self, client: ApiClient) -> float:

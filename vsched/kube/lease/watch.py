@@ -20,8 +20,17 @@ class _Spec(msgspec.Struct, rename="camel"):
     holder_identity: str | None = None
 
 
+class _Metadata(msgspec.Struct):
+    annotations: dict[str, str] | None = None
+
+
 class _Lease(msgspec.Struct):
     spec: _Spec | None = None
+    metadata: _Metadata | None = None
+
+    @property
+    def notes(self) -> dict[str, str]:
+        return (self.metadata.annotations if self.metadata is not None else None) or {}
 
     @property
     def free(self) -> bool:
@@ -38,7 +47,8 @@ class LeaseWatch:
         on_state: Callable[[Statistics], None] = lambda statistics: None,
     ) -> None:
         self.freed = asyncio.Event()
-        """Set when the Lease has no holder or is deleted; the reader clears it."""
+        """Set when the Lease has no holder or is deleted, or has other annotations; the reader clears it."""
+        self._notes: dict[str, str] = {}
         self._reflector = Reflector(
             client,
             LEASES,
@@ -55,13 +65,15 @@ class LeaseWatch:
 
     def replace(self, items: list[_Lease], resource_version: str) -> None:
         """The listed Lease; if it does not exist, nothing is set, and the next regular attempt creates it."""
-        if any(lease.free for lease in items):
+        if any(lease.free or lease.notes != self._notes for lease in items):
             self.freed.set()
+        self._notes = next((lease.notes for lease in items), {})
 
     def apply(self, delta: Delta, item: _Lease) -> None:
         """The Lease was changed or deleted."""
-        if delta is Delta.DELETED or item.free:
+        if delta is Delta.DELETED or item.free or item.notes != self._notes:
             self.freed.set()
+        self._notes = item.notes
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """A Lease that cannot be decoded is ignored: the next regular attempt reads it."""

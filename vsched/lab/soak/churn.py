@@ -10,6 +10,7 @@ from vsched.lab.claiming import with_claims
 from vsched.lab.gangs import Submitter, as_gang, create, single_pod
 from vsched.lab.outcomes import PodOutcomes, SubmittedGang
 from vsched.lab.sender import Obj, Sender
+from vsched.mirror.ingest.metadata import SHARD
 from vsched.sim.fleet.sample_gangs import DEFAULT_GANG_SIZES, SHAPES, gang
 
 TURN_SECONDS = 0.05
@@ -43,9 +44,12 @@ class Rate:
 class Churn(Submitter):
     """Users who create work at a steady rate, delete some of it early, and delete what is done."""
 
-    def __init__(self, sender: Sender, outcomes: PodOutcomes, rate: Rate, *, claims: bool = False) -> None:
-        """With ``claims``, every pod has a volume and a device."""
+    def __init__(
+        self, sender: Sender, outcomes: PodOutcomes, rate: Rate, *, claims: bool = False, shards: int = 1
+    ) -> None:
+        """With ``claims``, every pod has a volume and a device; the queues are dealt out to the shards."""
         super().__init__(sender, outcomes)
+        self._shards = shards
         self._claims = claims
         self._rate = rate
         self._draw = random.Random(rate.seed)
@@ -55,7 +59,10 @@ class Churn(Submitter):
     async def settle_in(self) -> None:
         """Create the queues and namespaces."""
         for weight, name in enumerate(QUEUES, 1):
-            queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": name}}
+            metadata: Obj = {"name": name}
+            if self._shards > 1:
+                metadata["annotations"] = {SHARD: str((weight - 1) % self._shards)}
+            queue = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": metadata}
             await create(self._sender, {**queue, "spec": {"weight": weight}})
         for name in NAMESPACES:
             await create(self._sender, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})

@@ -27,6 +27,7 @@ Examples:
   vsched soak --minutes 10 --faults config/faults.yaml
   vsched soak --kill-every 6s --kills 100 --lease-seconds 3
   vsched soak --kill-every 10s --kills 20 --signal term
+  vsched soak --minutes 10 --shards 2 --faults config/faults.yaml --kill-every 20s --lease-seconds 3
   vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
 
 Exit code 1 where a promise was broken: a pod bound twice, a node over its size, a pod that was never bound or a gang
@@ -63,9 +64,15 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     "--kills", type=click.IntRange(1, 1_000_000), help="It is over after so many kills, however long they take."
 )
 @click.option("--signal", "signal_name", type=click.Choice(["kill", "term"]), default="kill", help="What kills it.")
-@click.option("--daemons", type=click.IntRange(1, 5), show_default="2 with --kill-every, else 1")
+@click.option("--daemons", type=click.IntRange(1, 5), show_default="2 with --kill-every or --shards, else 1")
 @click.option(
     "--lease-seconds", type=click.IntRange(1, 3600), default=15, help="How long several daemons' Lease holds."
+)
+@click.option(
+    "--shards",
+    type=click.IntRange(1, 5),
+    default=1,
+    help="Divide the work into shards: several daemons act at a time, and are killed in turn.",
 )
 @click.option("--claims", is_flag=True, help="Every pod has a volume and a device, which are reserved with its gang.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep logs in this folder.")
@@ -81,11 +88,14 @@ def command(
     signal_name: str,
     daemons: int | None,
     lease_seconds: int,
+    shards: int,
     claims: bool,
     keep: Path | None,
     as_json: bool,
 ) -> None:
     """Work comes and goes while requests fail and daemons are killed: is every promise kept?"""
+    if shards > 1 and daemons == 1:
+        raise BadInput("--shards: one daemon decides for all of them anyway (expected --daemons 2 or more)")
     if kills is not None and kill_every is None:
         raise BadInput("--kills: nothing is killed (expected --kill-every with it)")
     used, room = cpus_used(pods_per_minute), FULLEST * nodes * NODE_CPUS
@@ -105,11 +115,12 @@ def command(
         minutes=minutes,
         nodes=nodes,
         rate=Rate(pods_per_minute, seed),
-        daemons=daemons or (1 if kill_every is None else 2),
+        daemons=daemons or (1 if kill_every is None and shards == 1 else 2),
         faults=faults,
         killing=killing,
         lease_seconds=lease_seconds,
         claims=claims,
+        shards=shards,
     )
     with _folder(keep) as folder:
         result = run_fast(soak(settings, folder, quiet=as_json))

@@ -7,7 +7,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -107,12 +107,21 @@ class SoakDaemon:
 
     async def role(self) -> str:
         """``leader``, ``standby`` or the like; empty where it does not answer."""
+        return str((await self._says()).get("role", ""))
+
+    async def shards(self) -> Sequence[int]:
+        """The shards that it decides for; none where the work is not divided, or it does not answer."""
+        found: Sequence[int] = (await self._says()).get("shards", {}).get("held", ())
+        return found
+
+    async def _says(self) -> Mapping[str, Any]:
         try:
             async with ApiClient(self.health) as client:
                 answer = await client.request("GET", "/readyz", attempts=1, timeout_seconds=2.0)
-            return str(orjson.loads(answer.body).get("role", ""))
+            found: Mapping[str, Any] = orjson.loads(answer.body)
         except (VschedError, orjson.JSONDecodeError):
-            return ""
+            return {}
+        return found
 
     async def figures(self) -> Mapping[str, float]:
         """Its memory, open files, tasks and series; empty where it does not answer."""
@@ -163,9 +172,14 @@ def _records(log: Path) -> Iterator[Mapping[str, Any]]:
 
 
 async def leader_of(daemons: list[SoakDaemon]) -> SoakDaemon | None:
-    """The daemon that leads, by what the daemons say."""
+    """The first daemon that leads, by what the daemons say."""
+    return next(iter(await leaders_of(daemons)), None)
+
+
+async def leaders_of(daemons: list[SoakDaemon]) -> list[SoakDaemon]:
+    """The daemons that lead."""
     roles = await together(*(daemon.role() for daemon in daemons))
-    return next((daemon for daemon, role in zip(daemons, roles, strict=True) if role == "leader"), None)
+    return [daemon for daemon, role in zip(daemons, roles, strict=True) if role == "leader"]
 
 
 async def until(true: Callable[[], bool], seconds: float) -> bool:

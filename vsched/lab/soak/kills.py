@@ -5,21 +5,22 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LEASES
-from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leader_of, until
+from vsched.lab.soak.daemons import POLL_SECONDS, SoakDaemon, leaders_of, until
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
 
 FOLLOWED_SECONDS = 90.0
 """The longest time until another daemon leads, and then until it binds."""
 AFTERGLOW_SECONDS = 0.05
 """Requests that a daemon without a Lease has sent are carried out within this time of its end."""
-LEASE = LEASES.path("kube-system", "vsched")
+NAMESPACE = "kube-system"
+"""Where the Leases are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,19 @@ class Kills:
 
 
 class Killer:
-    """Kills the leader of several daemons, or the only one."""
+    """Kills the leader of several daemons, or the only one; of several that lead shards, one after the other."""
 
     def __init__(
-        self, settings: Killing, client: ApiClient, outcomes: SoakOutcomes, violations: Violations, over: asyncio.Event
+        self,
+        settings: Killing,
+        client: ApiClient,
+        outcomes: SoakOutcomes,
+        violations: Violations,
+        over: asyncio.Event,
+        leases: Sequence[str] = ("vsched",),
     ) -> None:
+        """``leases`` are the names of the Leases."""
+        self._leases = leases
         self._settings = settings
         self._client = client
         self._outcomes = outcomes
@@ -65,14 +74,14 @@ class Killer:
                 async with asyncio.timeout(self._settings.every_seconds):
                     await self._over.wait()
                 return
-            leader = await leader_of(daemons)
-            if leader is not None:
-                await self._kill(leader, elected=len(daemons) > 1)
+            leaders = await leaders_of(daemons)
+            if leaders:
+                await self._kill(leaders[self.kills.count % len(leaders)], elected=len(daemons) > 1)
             if self._settings.most is not None and self.kills.count >= self._settings.most:
                 self._over.set()
 
     async def _kill(self, leader: SoakDaemon, *, elected: bool) -> None:
-        before, sent = await self._holder(), time.perf_counter()
+        before, sent = await self._holders(await leader.shards() or (0,)), time.perf_counter()
         self.kills.count += 1
         ended = asyncio.ensure_future(leader.end(self._settings.number))
         if elected:
@@ -95,19 +104,23 @@ class Killer:
             self.kills.to_bind.append(found - led)
         self.kills.gap.append(found - sent)
 
-    async def _led_by_another(self, before: str) -> float | None:
-        """When the Lease first named another daemon; None where it does not in time."""
+    async def _led_by_another(self, before: Mapping[int, str]) -> float | None:
+        """When the Leases first all named other daemons; None where they do not in time."""
         deadline = time.perf_counter() + FOLLOWED_SECONDS
         while time.perf_counter() < deadline:
-            if await self._holder() not in ("", before):
+            now = await self._holders(before)
+            if all(now[shard] not in ("", holder) for shard, holder in before.items()):
                 return time.perf_counter()
             await asyncio.sleep(POLL_SECONDS / 5)
         return None
 
-    async def _holder(self) -> str:
-        """The holder of the Lease; empty for none."""
+    async def _holders(self, shards: Iterable[int]) -> dict[int, str]:
+        """The holders of the Leases of these shards; empty for none."""
+        return {shard: await self._holder(self._leases[shard]) for shard in shards}
+
+    async def _holder(self, name: str) -> str:
         try:
-            lease = await self._client.get(LEASE)
+            lease = await self._client.get(LEASES.path(NAMESPACE, name))
         except VschedError:
             return ""
         return str(lease.get("spec", {}).get("holderIdentity") or "")

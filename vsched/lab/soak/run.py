@@ -19,6 +19,7 @@ from typing import Any
 import click
 import orjson
 
+from vsched.daemon.options import Options
 from vsched.errors import Unavailable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import FixedHeaders
@@ -65,6 +66,8 @@ class SoakSettings:
     sample_seconds: float = 5.0
     claims: bool = False
     """Every pod has a volume and a device."""
+    shards: int = 1
+    """Into how many shards the work is divided: with more than one, several daemons act at a time."""
 
 
 Samples = deque[tuple[float, Mapping[str, float]]]
@@ -78,7 +81,7 @@ class Soak:
         self._settings = settings
         self.violations = Violations()
         self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
-        self.churn = Churn(sender, self.outcomes, settings.rate, claims=settings.claims)
+        self.churn = Churn(sender, self.outcomes, settings.rate, claims=settings.claims, shards=settings.shards)
         self._sender = sender
         self._client = client
         self.warnings: Counter[str] = Counter()
@@ -88,7 +91,8 @@ class Soak:
         self._over = asyncio.Event()
         self._killer: Killer | None = None
         if settings.killing is not None:
-            self._killer = Killer(settings.killing, client, self.outcomes, self.violations, self._over)
+            leases = lease_names(settings.shards)
+            self._killer = Killer(settings.killing, client, self.outcomes, self.violations, self._over, leases)
         self._began = self._ended = 0.0
 
     async def run(self, cluster: ClusterChild, folder: Path, quiet: bool) -> None:
@@ -216,6 +220,7 @@ class Soak:
             "pods_per_minute": settings.rate.pods_per_minute,
             "seed": settings.rate.seed,
             "daemons": settings.daemons,
+            "shards": settings.shards,
             "created": outcomes.created,
             "bound": outcomes.bound,
             "finished": outcomes.finished,
@@ -249,10 +254,16 @@ def _arguments(kubeconfig: Path, settings: SoakSettings) -> tuple[str, ...]:
     return (
         *common,
         "--leader-elect",
+        *("--shards", str(settings.shards)),
         *("--leader-elect-lease-duration", f"{lease.duration_seconds}"),
         *("--leader-elect-renew-deadline", f"{lease.renew_deadline_seconds}"),
         *("--leader-elect-retry-period", f"{lease.retry_seconds}"),
     )
+
+
+def lease_names(shards: int) -> tuple[str, ...]:
+    """The names of the Leases of the daemons."""
+    return Options(shards=shards, leader_elect=True).lease_names
 
 
 def lease_of(seconds: float) -> LeaseSettings:

@@ -16,6 +16,8 @@ MEANINGS: dict[str, str] = {
     "vsched_claim_releases_total": "Claims that waiting pods held in vain, by what became of them.",
     "vsched_events_dropped_total": "Events that were not written, by reason.",
     "vsched_leader": "Whether this daemon acts, by the name of the Lease; that name is empty without an election.",
+    "vsched_shards": "Shards of the work that this daemon decides for, and that there are.",
+    "vsched_shard_loans": "Nodes that the shards of this daemon have borrowed from others, and lent to others.",
     "vsched_leader_transitions_total": "How often the Lease has passed from one to another, as it says itself.",
     "vsched_leader_failures_total": "Attempts to get or renew the Lease that failed.",
     "vsched_usage_rounds_total": "Rounds of asking for the usage of nodes, by result.",

@@ -1,0 +1,194 @@
+"""Loans of nodes between shards: no node is ever used by two, and nodes go where they are wanted, and back."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
+from vsched.daemon.lead.lending import (
+    ASKS,
+    ASKS_MAX,
+    BACK,
+    KEPT_SECONDS,
+    LENT,
+    NO_NOTES,
+    Lending,
+    Loan,
+    Notes,
+    Sight,
+    annotations_of,
+    notes_of,
+)
+
+NODES = {f"n{number}": number % 3 for number in range(9)}
+"""The shards that nodes belong to."""
+
+
+class Daemon:
+    """The daemon of one shard: what it sees of the others is late, and so is what it writes."""
+
+    def __init__(self, world: World, shard: int) -> None:
+        self.world = world
+        self.shard = shard
+        self.wanted: set[str] = set()
+        self.begin()
+
+    def begin(self) -> None:
+        """A new process takes over the Lease, and knows nothing but what is written there."""
+        self.lending = Lending(NODES.get)
+        self.lending.adopt(self.shard, self.world.leases[self.shard][-1])
+        self.seen_of = {shard: len(self.world.leases[shard]) - 1 for shard in self.world.leases}
+        self.seen_version = -1
+        self.uses: set[str] = set()
+        self.binding: set[str] = set()
+        self.unsaid = False
+
+    def usable(self) -> set[str]:
+        own = {node for node, shard in NODES.items() if shard == self.shard}
+        return own - self.lending.barred() | self.lending.borrowed()
+
+    def session(self, draw: Random) -> None:
+        """Decide on the nodes that may be used now; some of the bindings are on their way for long."""
+        self.uses, self.seen_version = self.usable(), self.lending.version
+        self.binding |= {node for node in self.uses & self.wanted if draw.random() < 0.5}
+
+    def look(self) -> None:
+        leases = self.world.leases
+        others = {shard: leases[shard][at] for shard, at in self.seen_of.items() if shard != self.shard}
+        sight = Sight(
+            self.world.now,
+            int(self.world.now * 1000),
+            others,
+            {self.shard: leases[self.shard][-1]},
+            self.wanted,
+            lambda: self.binding,
+            self.seen_version,
+        )
+        self.unsaid |= bool(self.lending.look(sight))
+        for node, number in self.lending.unchecked().items():
+            if all(node not in other.binding for other in self.world.daemons if other is not self):
+                self.lending.check(node, number)
+
+    def say(self) -> None:
+        if self.unsaid:
+            self.unsaid = False
+            said = notes_of({k: v for k, v in annotations_of(self.lending.notes(self.shard)).items() if v is not None})
+            self.world.leases[self.shard].append(said)
+
+
+class World:
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.leases: dict[int, list[Notes]] = {shard: [NO_NOTES] for shard in range(3)}
+        self.daemons = [Daemon(self, shard) for shard in range(3)]
+
+    def check(self) -> None:
+        for one in self.daemons:
+            for other in self.daemons[one.shard + 1 :]:
+                assert not (one.uses | one.binding) & (other.uses | other.binding)
+
+    def settle(self, rounds: int = 12) -> None:
+        """Everybody gets to know everything."""
+        for _ in range(rounds):
+            self.now += 1.0
+            for one in self.daemons:
+                one.say()
+            for one in self.daemons:
+                one.seen_of = {shard: len(found) - 1 for shard, found in self.leases.items()}
+                one.binding.clear()
+                one.look()
+                one.session(Random(0))
+                one.binding.clear()
+            self.check()
+
+
+STEPS = ("look", "session", "say", "see", "bound", "want", "restart", "wait")
+
+
+@settings(max_examples=examples(150), deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(20, 120))
+def test_whatever_is_late_no_node_is_used_by_two_and_in_the_end_all_have_what_they_want(
+    draw: Random, steps: int
+) -> None:
+    world = World()
+    for _ in range(steps):
+        one, step = draw.choice(world.daemons), draw.choices(STEPS, (6, 6, 4, 6, 4, 3, 1, 2))[0]
+        if step == "session":
+            one.session(draw)
+        elif step == "see":
+            shard = draw.randrange(3)
+            one.seen_of[shard] = draw.randint(one.seen_of[shard], len(world.leases[shard]) - 1)
+        elif step == "bound":
+            one.binding = {node for node in one.binding if draw.random() < 0.5}
+        elif step == "want":
+            one.wanted = {node for node in NODES if draw.random() < 0.2}
+        elif step == "restart":
+            one.begin()
+        elif step == "wait":
+            world.now += draw.choice((0.1, 1.0, KEPT_SECONDS))
+        elif step == "look":
+            one.look()
+        else:
+            one.say()
+        world.check()
+    for one in world.daemons:
+        one.wanted.clear()
+    world.settle(40)
+    assert [one.usable() for one in world.daemons] == [{n for n, s in NODES.items() if s == k} for k in range(3)]
+    world.daemons[0].wanted = {"n1", "n2", "n0"}
+    world.settle()
+    assert world.daemons[0].usable() == {"n0", "n1", "n2", "n3", "n6"}
+
+
+def test_what_the_owner_wants_itself_stays_until_it_does_not() -> None:
+    world = World()
+    borrower, owner = world.daemons[0], world.daemons[1]
+    borrower.wanted, owner.wanted = {"n1", "n4"}, {"n1"}
+    world.settle()
+    assert borrower.usable() == {"n0", "n3", "n6", "n4"}
+    owner.wanted = set()
+    world.settle()
+    assert borrower.usable() == {"n0", "n3", "n6", "n1", "n4"}
+
+
+def test_loans_end_where_both_shards_are_one_daemons() -> None:
+    world = World()
+    borrower, owner = world.daemons[0], world.daemons[1]
+    borrower.wanted = {"n1"}
+    world.settle()
+    assert "n1" in borrower.usable()
+    owner.lending.adopt(0, world.leases[0][-1])
+    assert "n1" not in owner.lending.barred()
+    owner.lending.leave(0)
+    assert "n1" in owner.lending.barred()
+
+
+def test_a_daemon_borrows_only_so_many() -> None:
+    nodes = {f"n{number:04}": 1 for number in range(ASKS_MAX + 10)}
+    lending = Lending(nodes.get)
+    lending.adopt(0, NO_NOTES)
+    lending.look(Sight(0.0, 5, {1: NO_NOTES}, {}, nodes, set, 0))
+    asks = lending.notes(0).asks
+    assert len(asks) == ASKS_MAX
+    assert len(set(asks.values())) == ASKS_MAX, "every ask has a number of its own"
+    assert min(asks.values()) == 5
+
+
+@pytest.mark.parametrize(
+    ("annotations", "notes"),
+    [
+        ({}, NO_NOTES),
+        ({ASKS: '{"n1":7}', LENT: '{"n2":[1,8]}'}, Notes({"n1": 7}, {"n2": Loan(1, 8)})),
+        ({ASKS: "{", LENT: '{"n2":[1]}'}, NO_NOTES),
+        ({ASKS: "[]", LENT: "null"}, NO_NOTES),
+    ],
+)
+def test_notes_are_read_from_annotations(annotations: dict[str, str], notes: Notes) -> None:
+    assert notes_of(annotations) == notes
+    written = {key: value for key, value in annotations_of(notes).items() if value is not None}
+    assert notes_of(written) == notes
+    assert BACK < 0
