@@ -38,7 +38,8 @@ NOT_YET = {
     "vsched_shard_loans",
     "vsched_usage_history_last_write_timestamp_seconds",
 }
-"""Metrics of a daemon with a source of usage, of one with a Lease, of one with shards, and of one that has written its history."""
+"""Metrics of a daemon with a source of usage, of one with a Lease, of one with shards, of one that has written its
+history."""
 
 
 def pattern_of(name: str) -> str:

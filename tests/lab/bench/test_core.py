@@ -129,6 +129,15 @@ def test_gangs_in_domains_are_measured_against_the_same_gangs_without() -> None:
     assert tiers["times_plain"] == round(tiers["cycle_ms"] / tiers["plain_cycle_ms"], 2)
 
 
+def test_several_daemons_are_measured_against_one_that_decides_for_all() -> None:
+    document = measured("--shards", "2")
+
+    assert (document["one_placed"], document["placed"]) == (12, 12)
+    assert document["times"] == pytest.approx(document["one_seconds"] / document["seconds"], abs=0.01)
+    assert document["times_cpu"] == pytest.approx(document["one_cpu_seconds"] / document["cpu_seconds"], abs=0.01)
+    assert document["others_seconds"] > 0
+
+
 def test_the_gangs_of_the_bench_are_in_one_domain_each() -> None:
     crowd = MirrorFeeder(World(nodes=9, pods=12, gang=3, tiers=2))
     crowd.fill()

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import numpy as np
+import orjson
 from click.core import ParameterSource
 from rich.table import Table
 
@@ -25,6 +26,8 @@ from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.rules import measure_rules
 from vsched.lab.bench.rules import rows as rule_rows
+from vsched.lab.bench.shards import measure_part, measure_shards
+from vsched.lab.bench.shards import rows as shard_rows
 from vsched.lab.bench.suite import measure_suite
 from vsched.lab.bench.tiers import measure_tiers
 from vsched.lab.bench.tiers import rows as tier_rows
@@ -48,6 +51,7 @@ Examples:
   vsched bench --claims devices --pods 10000
   vsched bench --tiers 4
   vsched bench --rules --pods 10000 --gang 100
+  vsched bench --shards 2
 
 \b
 --full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
@@ -78,6 +82,14 @@ the JSON compares the first cycle with that of the same gangs without.
 anti-affinity), spread over zones (DoNotSchedule), and close by zone (preferred
 affinity). "rules" in the JSON compares the first cycle of each with that
 of the same gangs without.
+
+\b
+--shards compares one daemon with several at a time, each a process that decides for
+its part of the queues on its part of the nodes:
+  times       how many times as fast, by the clock: for a quiet machine with as
+              many cores
+  times_cpu   the same by processor time; times_cpu_with_others with what it
+              takes to read the bindings of the other daemons
 
 \b
 --claims measures pods with claims against the same pods without, which run in a
@@ -244,6 +256,10 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--label", "labels", metavar="LABEL", multiple=True, help="With --suite: workloads with this label only.")
 @click.option("--live", is_flag=True, help="With --suite: over HTTP, with an embedded cluster and a daemon.")
 @click.option("--grow", is_flag=True, help="Measure how time and memory grow with --nodes and running --pods (below).")
+@click.option(
+    "--shards", type=click.IntRange(0, 8), default=0, help="Compare one daemon with one for each shard (below)."
+)
+@click.option("--part", type=click.IntRange(0, 7), hidden=True)
 @out_option
 @seed_option
 @json_option
@@ -260,6 +276,8 @@ def command(
     labels: tuple[str, ...],
     live: bool,
     grow: bool,
+    shards: int,
+    part: int | None,
     out: Path | None,
     as_json: bool,
     **numbers: Any,
@@ -281,6 +299,14 @@ def command(
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
     policy = flat = (load_file(config, registry()) if config else default_settings(registry())).policy
+    if part is not None:
+        with tuned():
+            click.echo(orjson.dumps(measure_part(world, policy, part, shards)))
+        return
+    if shards:
+        found = measure_shards(_arguments(config, numbers), shards)
+        print_result(found, as_json, lambda result: [figures_table(shard_rows(result))])
+        return
     taking = _taking_policy(config, policy) if full else None
     if world.queue_levels > 1 and not config:
         policy, flat = (capacity_policy(in_a_tree=in_a_tree) for in_a_tree in (True, False))

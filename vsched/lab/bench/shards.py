@@ -1,0 +1,145 @@
+"""``vsched bench --shards``: one daemon that decides for all queues, and several at the same time, each for its shard.
+
+Each daemon is a process with a mirror of the whole cluster. The queues are dealt out evenly, and every node belongs to
+one shard. ``seconds`` has the snapshots, cycles and taken decisions of the slowest process, ``cpu_seconds`` their
+processor time, ``others_seconds`` that of reading what the other daemons have bound, as their watches would show it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter, process_time
+from typing import Any
+
+import orjson
+
+from vsched.daemon.system.tuning import listed
+from vsched.errors import Unavailable
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.reports.verdicts import Told
+from vsched.lab.bench.world import MirrorFeeder, World
+from vsched.mirror import wire
+from vsched.mirror.sharding import Division, narrowed, territory
+from vsched.model.nodes.masks import NodeMask
+from vsched.model.queues.queue import Queue
+from vsched.settings.built_in import REGISTRY
+
+READY, GO = "ready", b"go\n"
+
+
+class Dealt(Division):
+    """The queues ``queue-0``, ``queue-1`` and so on, dealt out to the shards."""
+
+    def shard_of_queue(self, name: str, queues: Mapping[str, Queue]) -> int:
+        number = name.rpartition("-")[2]
+        return int(number) % self.count if number.isdecimal() else 0
+
+
+class Recorder(MirrorFeeder):
+    """Keeps the pods that wait."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self.waiting: dict[str, dict[str, Any]] = {}
+        """By uid."""
+
+    def _feed(self, kind: str, objects: Any) -> None:
+        found = list(objects)
+        super()._feed(kind, found)
+        if kind == "Pod":
+            self.waiting |= {pod["metadata"]["uid"]: pod for pod in found if "nodeName" not in pod["spec"]}
+
+
+def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[str, Any]:
+    """Decide for one shard until nothing more can be placed; waits for a line on the standard input before."""
+    crowd, division, held = Recorder(world), Dealt(count), frozenset({shard})
+    crowd.fill()
+    queues = crowd.cache.snapshot(0.0).queues
+    listed()
+    print(READY, flush=True)
+    sys.stdin.readline()
+    began, cpu, placed, told = perf_counter(), process_time(), 0, Told()
+    while True:
+        whole = crowd.cache.snapshot(0.0)
+        mask = NodeMask(territory(whole.nodes.statics, division, held), True, "shards") if count > 1 else None
+        report = run_cycle(narrowed(whole, division, held, mask), policy, REGISTRY, told=told)
+        crowd.cache.assume(report)
+        if not report.binds:
+            break
+        placed += len(report.binds)
+    decided, spent = perf_counter() - began, process_time() - cpu
+    others = [
+        orjson.dumps({**pod, "spec": {**pod["spec"], "nodeName": "node-00000"}})
+        for uid, pod in crowd.waiting.items()
+        if (task := crowd.cache.task(uid)) is not None
+        and not task.node
+        and division.shard_of_job(whole.jobs[task.job], queues) != shard
+    ]
+    cpu = process_time()
+    for line in others:
+        crowd.cache.apply("Pod", "MODIFIED", wire.decode("Pod", line))
+    return {
+        "placed": placed,
+        "seconds": round(decided, 4),
+        "cpu_seconds": round(spent, 4),
+        "others_seconds": round(process_time() - cpu, 4),
+    }
+
+
+def measure_shards(arguments: Sequence[str], count: int) -> dict[str, Any]:
+    """The same work decided by one process, and by as many at a time as there are shards."""
+    (one,), parts = _together(arguments, 1), _together(arguments, count)
+    slowest, busiest = max(part["seconds"] for part in parts), max(part["cpu_seconds"] for part in parts)
+    with_others = max(part["cpu_seconds"] + part["others_seconds"] for part in parts)
+    return {
+        "placed": sum(part["placed"] for part in parts),
+        "seconds": slowest,
+        "cpu_seconds": busiest,
+        "others_seconds": max(part["others_seconds"] for part in parts),
+        "one_placed": one["placed"],
+        "one_seconds": one["seconds"],
+        "one_cpu_seconds": one["cpu_seconds"],
+        "times": round(one["seconds"] / max(slowest, 1e-9), 2),
+        "times_cpu": round(one["cpu_seconds"] / max(busiest, 1e-9), 2),
+        "times_cpu_with_others": round(one["cpu_seconds"] / max(with_others, 1e-9), 2),
+    }
+
+
+def _together(arguments: Sequence[str], count: int) -> list[dict[str, Any]]:
+    """The results of one process for each shard, which begin at the same time."""
+    command = [sys.executable, "-m", "vsched", "bench", *arguments, "--shards", str(count)]
+    running = [
+        subprocess.Popen([*command, "--part", str(shard)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for shard in range(count)
+    ]
+    try:
+        for child in running:
+            assert child.stdout is not None
+            if child.stdout.readline().decode().strip() != READY:
+                raise Unavailable("a part of the bench failed: it says why above")
+        for child in running:
+            assert child.stdin is not None
+            child.stdin.write(GO)
+            child.stdin.flush()
+        return [orjson.loads(child.communicate()[0]) for child in running]
+    finally:
+        for child in running:
+            child.kill()
+            child.wait()
+
+
+def rows(result: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The rows of the result's table."""
+    yield "pods placed by one daemon, by all shards", f"{result['one_placed']:,}, {result['placed']:,}"
+    yield "seconds by one daemon, by the slowest of all", f"{result['one_seconds']:,}, {result['seconds']:,}"
+    cpu = f"{result['one_cpu_seconds']:,}, {result['cpu_seconds']:,}"
+    yield "processor time of one daemon, of the busiest of all (s)", cpu
+    yield "reading what the others have bound (s)", f"{result['others_seconds']:,}"
+    yield "times as fast by the clock", f"{result['times']}"
+    yield (
+        "times as fast by processor time; with what the others have bound",
+        (f"{result['times_cpu']}; {result['times_cpu_with_others']}"),
+    )
