@@ -101,7 +101,8 @@ class Daemon:
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
-        self.inspection = Inspection(base, self._standing)
+        sharded = () if writes.shards is None else (writes.shards.decided_by,)
+        self.inspection = Inspection(base, self._standing, *sharded)
         self.caller = Caller()
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
         if writes.shards is not None and options.schedule:

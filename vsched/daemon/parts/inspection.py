@@ -17,7 +17,7 @@ from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.devices import device_route
 from vsched.web.pages.dumps import dump_routes
-from vsched.web.pages.explanations import explanation_routes
+from vsched.web.pages.explanations import Elsewhere, explanation_routes
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.recording import Whose
@@ -30,8 +30,8 @@ from vsched.web.snapshots import FrozenSnapshot
 class Inspection:
     """Serves what people ask for. Sessions do not wait for it."""
 
-    def __init__(self, base: Base, role: Callable[[], str]) -> None:
-        """``role`` is the role of this process, as overviews show it."""
+    def __init__(self, base: Base, role: Callable[[], str], elsewhere: Elsewhere = lambda namespace, name: "") -> None:
+        """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about."""
         options, registry, clock, telemetry, cache = (
             base.options,
             base.registry,
@@ -49,7 +49,8 @@ class Inspection:
         )
         self._dumps = dump_routes(self.snapshots.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
-        self._explanations = explanation_routes(self._look, registry, cache.unused, self.snapshots.at_rest.wait)
+        at_rest = self.snapshots.at_rest.wait
+        self._explanations = explanation_routes(self._look, registry, cache.unused, at_rest, elsewhere=elsewhere)
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._devices = device_route(lambda: self._findings.snapshot)

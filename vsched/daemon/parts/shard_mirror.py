@@ -146,6 +146,26 @@ class ShardMirror:
         job = None if latest is None else latest.jobs.get(task.job)
         return job is None or latest is None or self.division.shard_of_job(job, latest.queues) in self._held
 
+    def decided_by(self, namespace: str, name: str) -> str:
+        """Which other daemon decides about a PodGroup or a pod; empty where this one does, or nobody knows it."""
+        latest = self._latest
+        if latest is None:
+            return ""
+        job = latest.jobs.get(f"{namespace}/{name}") or next(
+            (
+                job
+                for job in latest.jobs.values()
+                if job.spec.namespace == namespace and any(task.name == name for task in job.tasks.values())
+            ),
+            None,
+        )
+        shard = -1 if job is None else self.division.shard_of_job(job, latest.queues)
+        if job is None or shard in self._held:
+            return ""
+        who = self._election.holder_of(shard) or "nobody at present"
+        ours = ", ".join(map(str, sorted(self._held))) or "none"
+        return f"{job.key} belongs to shard {shard}, and {who} decides about it (this daemon has {ours})"
+
     async def settle(self, shard: int) -> None:
         """Wait until no binding of a shard is on its way that sessions decide on no more; not for ever."""
         # What is later finds its pod bound, or binds it: the API server takes one binding a pod.

@@ -35,6 +35,9 @@ Make = Callable[[FrozenSnapshot, Asked], Explanation | None]
 Unused = Callable[[], Iterable[Problem]]
 """Objects that are not scheduled, and why."""
 
+Elsewhere = Callable[[str, str], str]
+"""Says of a pod or PodGroup, by namespace and name, which other daemon decides about it; empty for this one."""
+
 EXPLAINING = ThreadPoolExecutor(2, "explain")
 """Threads for explanations: searches take longer than pages, and pages must not wait for them."""
 MOST_AT_ONCE = 16
@@ -69,8 +72,10 @@ class Explainer:
         unused: Unused,
         at_rest: Callable[[float], object],
         longest_seconds: float,
+        elsewhere: Elsewhere,
     ) -> None:
         self._look = look
+        self._elsewhere = elsewhere
         self._longest_seconds = longest_seconds
         self._registry = registry
         self._unused = unused
@@ -80,6 +85,8 @@ class Explainer:
 
     async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
         """The explanation of a pod or PodGroup, else why there is none; raises Unavailable."""
+        if who := self._elsewhere(namespace, name):
+            return who
 
         def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
             simulations = SIMULATIONS_MAX if search else 0
@@ -173,9 +180,10 @@ def explanation_routes(
     unused: Unused,
     at_rest: Callable[[float], object],
     longest_seconds: float = LONGEST_SECONDS,
+    elsewhere: Elsewhere = lambda namespace, name: "",
 ) -> Sequence[Route]:
     """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
-    explainer = Explainer(look, registry, unused, at_rest, longest_seconds)
+    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere)
     return [
         Route(
             "/explain/{namespace}/{name}",
