@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 
 from tests.support.recording_server import recording, writer_to
@@ -40,8 +40,12 @@ class SmallMirror:
         self.snapshots += 1
         return self.shown
 
-    def assume(self, report: CycleReport) -> None:
+    def preparing(self) -> Iterator[None]:
+        return iter(())
+
+    def assuming(self, report: CycleReport) -> Iterator[None]:
         self.assumed.append(report)
+        yield
 
 
 class Running:

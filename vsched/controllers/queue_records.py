@@ -95,9 +95,10 @@ class ObjectFeed(Generic[V]):
             self._set(key, self._cut(item))
 
     def finish(self, resource_version: str) -> Iterator[None]:
-        """The list is complete: remove the objects that are gone, one per step."""
+        """The list is complete: remove the objects that are gone, at most one per step."""
         for key in self._under_way.finish(self.found):
-            self._set(key, None)
+            if key is not None:
+                self._set(key, None)
             yield
         self.listed = True
         self._note_listed()

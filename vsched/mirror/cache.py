@@ -36,6 +36,9 @@ from vsched.model.snapshot import Snapshot
 
 T = TypeVar("T")
 
+SETTLING = frozenset({"Queue", "PriorityClass", "Namespace"})
+"""Kinds from which the priorities of pods and jobs follow, and their default queues."""
+
 
 class Cache(ObjectIntake):
     """The mirror of the cluster that cycles are decided on."""
@@ -49,7 +52,14 @@ class Cache(ObjectIntake):
 
     def assume(self, report: CycleReport) -> None:
         """Assume the decisions of a cycle until the watch shows them or a failure is reported."""
-        for task in self._pods.assume(report):
+        for _ in self.assuming(report):
+            pass
+
+    def assuming(self, report: CycleReport) -> Iterator[None]:
+        """The same in steps, one for each pod; events may be taken in between."""
+        leaving: list[Task] = []
+        yield from self._pods.assume(report, leaving)
+        for task in leaving:
             self._budgets.promise(task, self._previous)
         self._groups.assume(report.jobs)
         for release in report.released:
@@ -119,6 +129,12 @@ class Cache(ObjectIntake):
             self._pods.list_begins()
         elif kind == "PodGroup":
             self._groups.list_begins()
+
+    def finish(self, kind: str) -> Iterator[None]:
+        """The list is complete. What follows for pods and jobs from short lists is worked out while there are few."""
+        yield from super().finish(kind)
+        if kind in SETTLING:
+            self._settle_defaults()
 
     def include(self, kind: str, found: wire.Object) -> None:
         """An object of the list under way. A pod in it without a node was not bound, whatever the answer was."""
@@ -207,6 +223,15 @@ class Cache(ObjectIntake):
         self._jobs.review()
 
     # Views
+
+    def preparing(self) -> Iterator[None]:
+        """Most of the work of the next snapshot in steps, where much has changed, as after the first lists.
+
+        Events may be taken in between. The last snapshot is not valid any more from the first step on.
+        """
+        self._settle_defaults()
+        yield from self._jobs.prepare()
+        yield from self._nodes.prepare()
 
     def snapshot(self, now: float) -> Snapshot:
         """The cluster now. The snapshot is valid until the next one is taken."""

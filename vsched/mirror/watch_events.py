@@ -96,9 +96,9 @@ class WatchHandler(ABC):
             self.on_change()
 
     def finish(self, kind: str) -> Iterator[None]:
-        """The list is complete: objects that neither it nor an event showed are deleted, one at each step."""
+        """The list is complete: objects that neither it nor an event showed are deleted, at most one at each step."""
         for key in self._seen[kind].finish() if kind in self._seen else ():
-            if self._delete(kind, key):
+            if key is not None and self._delete(kind, key):
                 self.on_change()
             yield
 

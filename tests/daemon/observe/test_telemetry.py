@@ -121,7 +121,7 @@ def test_evictions_that_fail_are_told_with_their_reason_and_those_that_do_not_on
 def test_the_way_of_a_pod_is_measured_from_its_creation() -> None:
     clock = FakeClock(now=1000.0)
     telemetry = Telemetry(clock)
-    telemetry.tell(small(created=998.0).snapshot(), placed(), TIMING)
+    assert len(list(telemetry.assumed(small(created=998.0).snapshot(), placed()))) == 1
     clock.advance(1.0)
     telemetry.outcome(Outcome(placed().binds[0], BindOutcome.BOUND, 201, seconds=1.0))
     value = telemetry.registry.get_sample_value

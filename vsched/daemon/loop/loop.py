@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from math import inf
@@ -20,6 +20,7 @@ from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.kube.backoff import doubled
+from vsched.kube.watch.bounds import LoopTurns
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import FrozenSnapshot
@@ -33,6 +34,8 @@ Decide = Callable[[Snapshot, Policy, Trace], CycleReport]
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
 """The wait after a session that failed; it doubles up to the longest."""
 
+SLICE_SECONDS = 0.005
+"""How long a session works on the mirror before others have their turn."""
 DUE_SLACK_SECONDS = 0.01
 """Timers may fire a little early by the clock of snapshots."""
 
@@ -43,9 +46,15 @@ PLUGINS_MEASURED_EVERY = 10
 class SessionMirror(Protocol):
     """What the loop needs of the mirror."""
 
+    def preparing(self) -> Iterator[None]:
+        """Much of the work of the next snapshot, in steps; other tasks may run between them."""
+        ...
+
     def snapshot(self, now: float) -> Snapshot: ...
 
-    def assume(self, report: CycleReport) -> None: ...
+    def assuming(self, report: CycleReport) -> Iterator[None]:
+        """Assume what was decided, in steps; other tasks may run between them."""
+        ...
 
 
 class Arbitrating(Protocol):
@@ -150,6 +159,7 @@ class Loop:
     async def _decide(self, reason: Reason, asked: list[asyncio.Future[FrozenSnapshot]]) -> float:
         parts = self._parts
         began = time.perf_counter()
+        await _in_slices(parts.mirror.preparing())
         snapshot = parts.mirror.snapshot(self._clock.now())
         frozen = time.perf_counter()
         if parts.arbiter is not None:
@@ -160,7 +170,8 @@ class Loop:
         report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
         self._due = report.due
-        parts.mirror.assume(report)
+        await _in_slices(parts.mirror.assuming(report))
+        await _in_slices(parts.telemetry.assumed(snapshot, report))
         parts.evictor.submit((*report.withdrawals, *report.evictions, *report.asks_responders))
         parts.dispatcher.submit(report.binds if parts.claims is None else parts.claims.submit(report, snapshot))
         if parts.gates is not None:
@@ -186,3 +197,11 @@ class Loop:
             if self._parts.recorder is not None:
                 await self._parts.recorder.died(snapshot, policy, error)
             raise
+
+
+async def _in_slices(steps: Iterator[None]) -> None:
+    """Take all steps, and let other tasks run once a slice is over."""
+    turns = LoopTurns(SLICE_SECONDS)
+    for _ in steps:
+        if turns.over:
+            await turns.turn()

@@ -5,7 +5,7 @@ Other modules report facts here; this one turns them into metrics, log lines and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 from cachetools import LRUCache
@@ -126,6 +126,12 @@ class Telemetry(ProcessTelemetry):
 
     # -- sessions
 
+    def assumed(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Count the pods that are to be bound, one a step; call it before their bindings are sent."""
+        for bind in report.binds:
+            self._assumed(snapshot, bind)
+            yield
+
     def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
         """Count and log a session that has ended, and keep its results."""
         self._last_failure = ""
@@ -138,8 +144,6 @@ class Telemetry(ProcessTelemetry):
             self._restore_shares(snapshot)
             self._used.read(snapshot.history, shares)
         self._measure(report, timing)
-        for bind in report.binds:
-            self._assumed(snapshot, bind)
         if report.evictions:
             self.history.evictions.decided(snapshot.now, report.evictions, snapshot.jobs)
             self._transactions.decided(self.findings.cycles, report.evictions)

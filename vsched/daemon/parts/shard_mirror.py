@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import msgspec
@@ -111,9 +111,13 @@ class ShardMirror:
         mask = None if len(held) == self.division.count else self._territory(whole)
         return narrowed(whole, self.division, held, mask)
 
-    def assume(self, report: CycleReport) -> None:
-        """Assume the decisions of a cycle."""
-        self._cache.assume(report)
+    def preparing(self) -> Iterator[None]:
+        """Much of the work of the next snapshot, in steps."""
+        return self._cache.preparing()
+
+    def assuming(self, report: CycleReport) -> Iterator[None]:
+        """Assume the decisions of a cycle, in steps."""
+        return self._cache.assuming(report)
 
     def deciding(self, decide: Decide, alone: Decide) -> Decide:
         """Cycles that also find out, now and then, which nodes of other shards would help the jobs that still wait.

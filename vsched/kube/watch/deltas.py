@@ -81,7 +81,7 @@ class PartsSink(Protocol[Item]):
         ...
 
     def finish(self, resource_version: str) -> Iterator[None]:
-        """The list is complete: objects that neither the list nor ``apply`` had are gone. One step per object."""
+        """The list is complete: objects that neither the list nor ``apply`` had are gone. Each step takes little."""
         ...
 
     def apply(self, delta: Delta, item: Item) -> None:
@@ -91,6 +91,10 @@ class PartsSink(Protocol[Item]):
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """As for a ``Sink``."""
         ...
+
+
+LOOKED_THROUGH = 1000
+"""So many known keys are looked through in one step."""
 
 
 class ListUnderWay:
@@ -128,13 +132,18 @@ class ListUnderWay:
         self._seen[key] = False
         return True
 
-    def finish(self, known: Iterable[str]) -> Iterator[str]:
-        """The list is complete: yields the known keys that are gone, except those that come back in the meantime."""
+    def finish(self, known: Iterable[str]) -> Iterator[str | None]:
+        """The list is complete: yields the known keys that are gone, except those that come back in the meantime.
+
+        Looking for them takes time as well: None is yielded now and then, so that somebody else may have a turn.
+        """
         seen = self._seen
         assert seen is not None, "a list that is complete has begun"
-        for key in [key for key in known if key not in seen]:
+        for number, key in enumerate(list(known)):
             if key not in seen:
                 yield key
+            elif number % LOOKED_THROUGH == 0:
+                yield None
         self._seen = None
 
 

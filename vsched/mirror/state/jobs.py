@@ -25,6 +25,8 @@ _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
 _FEW = 64
 """Up to this many changes, inserting into a sorted list is cheaper than sorting again."""
+_MANY = 256
+"""From so many changed jobs on, they are published in steps."""
 _REVIEWED = 500
 """How many unchanged jobs a snapshot shows as changed for a review: each costs a cycle about 30 us."""
 
@@ -91,6 +93,10 @@ class JobStore:
         self._gangs: dict[str, Gang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._dirty: dict[str, None] = {}
+        self._looked_at: dict[str, bool | None] = {}
+        """Jobs that were published since the last snapshot: whether they wait, None for those that are not shown."""
+        self._changed: set[str] = set()
+        """Those of them that the next snapshot shows as changed, or as gone."""
         self._unreviewed: dict[str, None] = {}
         """Keys of jobs that are still to be shown as changed for the review."""
 
@@ -253,49 +259,63 @@ class JobStore:
         reviewed = {self._unreviewed.popitem()[0] for _ in range(min(_REVIEWED, len(self._unreviewed)))}
         return tuple(sorted(reviewed.intersection(self.published).union(changed)))
 
+    def prepare(self) -> Iterator[None]:
+        """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed."""
+        if len(self._dirty) < _MANY:
+            return
+        for key in sorted(self._dirty):
+            if key in self._dirty:
+                del self._dirty[key]
+                self._publish_one(key)
+                yield
+
     def _publish_changed(self) -> tuple[str, ...]:
-        if not self._dirty:
+        for key in sorted(self._dirty):
+            self._publish_one(key)
+        self._dirty.clear()
+        if not self._looked_at:
             return ()
         self.version += 1
-        changed: list[str] = []
-        started: set[str] = set()
-        stopped: set[str] = set()
-        for key in sorted(self._dirty):
-            job = self._jobs.get(key)
-            was_orphan = self.strays.pop(key, None) is not None
-            if job is None or job.spec is _UNSEEN:
-                if job is not None:
-                    job.frozen = True
-                    self.strays[key] = job
-                _note(self.asked, key, 0 if job is None else job.asked)
-                if self.published.pop(key, None) is None:
-                    if was_orphan:
-                        changed.append(key)
-                    continue
-                self.sums.put(key, None)
-                self.holders.put(key, None)
-                self.runs.put(key, None)
-                self.nominated.pop(key, None)
-                self.admitted.pop(key, None)
-                self.reserving.pop(key, None)
-                stopped.add(key)
-            else:
-                job.frozen = True
-                self.published[key] = job
-                self.holders.put(key, job)
-                self.runs.put(key, job)
-                _note(self.nominated, key, job.nominated)
-                _note(self.reserving, key, 0 if job.kept_out else job.reserving)
-                _note(self.asked, key, job.asked)
-                claim = claim_of(job)
-                _note(self.admitted, key, len(claim.inqueue))
-                self.sums.put(key, claim)
-                (started if job.waits else stopped).add(key)
-            changed.append(key)
-        self._dirty.clear()
         self.sums.publish()
-        self._activate(started, stopped)
-        return tuple(changed)
+        started = {key for key, waits in self._looked_at.items() if waits}
+        self._activate(started, {key for key, waits in self._looked_at.items() if waits is False})
+        changed, self._changed, self._looked_at = tuple(sorted(self._changed)), set(), {}
+        return changed
+
+    def _publish_one(self, key: str) -> None:
+        """Show a job as it is now; what follows for all jobs together is left to ``publish``."""
+        job = self._jobs.get(key)
+        was_orphan = self.strays.pop(key, None) is not None
+        self._looked_at.setdefault(key, None)
+        if job is None or job.spec is _UNSEEN:
+            if job is not None:
+                job.frozen = True
+                self.strays[key] = job
+            _note(self.asked, key, 0 if job is None else job.asked)
+            if self.published.pop(key, None) is None:
+                if was_orphan:
+                    self._changed.add(key)
+                return
+            self.sums.put(key, None)
+            self.holders.put(key, None)
+            self.runs.put(key, None)
+            self.nominated.pop(key, None)
+            self.admitted.pop(key, None)
+            self.reserving.pop(key, None)
+            self._looked_at[key] = False
+        else:
+            job.frozen = True
+            self.published[key] = job
+            self.holders.put(key, job)
+            self.runs.put(key, job)
+            _note(self.nominated, key, job.nominated)
+            _note(self.reserving, key, 0 if job.kept_out else job.reserving)
+            _note(self.asked, key, job.asked)
+            claim = claim_of(job)
+            _note(self.admitted, key, len(claim.inqueue))
+            self.sums.put(key, claim)
+            self._looked_at[key] = job.waits
+        self._changed.add(key)
 
     def _activate(self, started: set[str], stopped: set[str]) -> None:
         if len(started) + len(stopped) > _FEW:

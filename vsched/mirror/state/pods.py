@@ -6,7 +6,7 @@ Methods that take in objects return whether that can matter to scheduling.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from math import ceil
 
 import msgspec
@@ -258,9 +258,8 @@ class PodStore:
         task = self._assumed.before(uid) or self._tasks.get(uid)
         return task is None or task.status is Status.RELEASING
 
-    def assume(self, report: CycleReport) -> list[Task]:
-        """Assume what a cycle decided about pods; returns the running ones that are to leave."""
-        leaving: list[Task] = []
+    def assume(self, report: CycleReport, leaving: list[Task]) -> Iterator[None]:
+        """Assume what a cycle decided about pods, one a step; ``leaving`` gets the running ones that are to leave."""
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
@@ -270,6 +269,7 @@ class PodStore:
                 self._store(task)
                 if bind.claims is not None:
                     self.claims.assume(task, bind.claims)
+            yield
         for eviction in report.evictions:
             task = self._tasks.get(eviction.uid)
             if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
@@ -290,7 +290,6 @@ class PodStore:
             task = self._tasks.get(opened.uid)
             if task is not None and task.awaits_queue:
                 self._store(self._assumed.ungate(task))
-        return leaving
 
     def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
         """Make the decisions of a cycle about pods true, for what-if simulations: bound pods run from ``now`` on.

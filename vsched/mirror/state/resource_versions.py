@@ -100,10 +100,11 @@ class SeenVersions:
             return True
         return before is None or not version or before != version
 
-    def finish(self) -> Iterator[str]:
-        """The list is complete: yields and forgets the keys of objects that are gone, one by one."""
+    def finish(self) -> Iterator[str | None]:
+        """The list is complete: yields and forgets the keys of objects that are gone, one by one; None in between."""
         for key in self._under_way.finish(self._versions):
-            del self._versions[key]
+            if key is not None:
+                self._versions.pop(key, None)
             yield key
         self._unread.clear()
 

@@ -14,6 +14,8 @@ from vsched.model.pods.termindex import TermIndex, TermKey
 
 NodeCounts = dict[str, int]
 Key = TypeVar("Key", bound=Hashable)
+_MANY = 256
+"""From so many changed label sets on, they are published in steps."""
 
 
 class PlacedPods:
@@ -120,11 +122,22 @@ class PlacedPods:
             return [labels for name in sorted(namespaces) for labels in self._by_namespace.get(name, ())]
         return list(self.counts)
 
+    def prepare(self, to: PlacedPods) -> Iterator[None]:
+        """Do most of what ``publish`` has to do, a label set a step; nothing where little has changed."""
+        for labels in list(self._dirty) if len(self._dirty) >= _MANY else ():
+            if labels in self._dirty:
+                del self._dirty[labels]
+                self._publish_one(labels, to)
+                yield
+
+    def _publish_one(self, labels: PodLabels, to: PlacedPods) -> None:
+        if _copy(self.counts, to.counts, labels):
+            to._index(labels, labels in to.counts)
+
     def publish(self, to: PlacedPods) -> None:
         """Update ``to`` from this index; the cost follows what changed since the last call."""
         for labels in self._dirty:
-            if _copy(self.counts, to.counts, labels):
-                to._index(labels, labels in to.counts)
+            self._publish_one(labels, to)
         for key in self._dirty_terms:
             if _copy(self.terms, to.terms, key):
                 to._index_terms(key, key in to.terms)

@@ -1,0 +1,141 @@
+"""What a session asks of the mirror can be had in steps, with events in between, and is the same in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.mirror.streams import Event, Fields, sometimes, streams
+from tests.support import builders as make
+from tests.support.examples import examples
+from tests.support.views import view
+from vsched.mirror import wire
+from vsched.mirror.cache import SETTLING, Cache
+from vsched.model.plan import Bind, CycleReport
+
+OURS = frozenset({"volcano"})
+GANGS = 560
+
+
+def full(cache: Cache, gangs: int = GANGS) -> Cache:
+    """A mirror with many jobs of one pod each, half of them on a node; their pods have labels of their own."""
+    cache.replace("Node", [make.read(make.node("n1", status={"allocatable": {"cpu": "9000", "pods": "9000"}}))])
+    cache.replace("PodGroup", [make.read(make.pod_group(f"g{number:03}")) for number in range(gangs)])
+    cache.replace("Pod", [pod(number) for number in range(gangs)])
+    return cache
+
+
+def pod(number: int, version: int = 0) -> wire.Object:
+    fields = make.pod(f"p{number}", group=f"g{number:03}", node="n1" if number % 2 else "")
+    fields["metadata"] |= {"labels": {"app": f"a{number}"}, "resourceVersion": str(version)}
+    return make.read(fields)
+
+
+def drained(steps: Iterator[None], between: Callable[[int], None] = lambda number: None) -> int:
+    """Take all steps; returns how many there were."""
+    taken = 0
+    for _ in steps:
+        between(taken)
+        taken += 1
+    return taken
+
+
+def test_many_changes_are_published_a_few_at_a_time() -> None:
+    plain, stepwise = full(Cache(OURS)), full(Cache(OURS))
+    assert drained(stepwise.preparing()) > GANGS
+    expected, found = plain.snapshot(1.0), stepwise.snapshot(1.0)
+    assert view(found) == view(expected)
+    assert found.changed == expected.changed
+    assert found.active == expected.active
+    assert drained(stepwise.preparing()) == 0
+    assert stepwise.snapshot(2.0).changed == ()
+
+
+def test_few_changes_are_left_to_the_snapshot() -> None:
+    cache = full(Cache(OURS), gangs=20)
+    assert drained(cache.preparing()) == 0
+    assert len(cache.snapshot(1.0).changed) == 20
+
+
+def test_what_happens_between_the_steps_is_in_the_snapshot() -> None:
+    cache = full(Cache(OURS))
+
+    def happens(step: int) -> None:
+        if step == 100:
+            cache.apply("Pod", "DELETED", pod(0, 10))
+            cache.apply("Pod", "DELETED", pod(299, 11))
+            cache.apply("PodGroup", "DELETED", make.read(make.pod_group("g001")))
+            cache.apply("Pod", "ADDED", pod(GANGS, 12))
+            cache.apply("PodGroup", "ADDED", make.read(make.pod_group(f"g{GANGS:03}")))
+
+    drained(cache.preparing(), happens)
+    found = cache.snapshot(1.0)
+    fresh = Cache(OURS)
+    fresh.replace("Node", [make.read(make.node("n1", status={"allocatable": {"cpu": "9000", "pods": "9000"}}))])
+    groups = (f"g{number:03}" for number in range(GANGS + 1) if number != 1)
+    fresh.replace("PodGroup", [make.read(make.pod_group(name)) for name in groups])
+    fresh.replace("Pod", [pod(number) for number in range(GANGS + 1) if number not in (0, 299)])
+    assert view(found) == view(fresh.snapshot(1.0))
+
+
+def test_a_decision_is_assumed_pod_by_pod() -> None:
+    plain, stepwise = full(Cache(OURS), 40), full(Cache(OURS), 40)
+    binds = tuple(Bind(f"uid-p{number}", "ns", f"p{number}", "n1", f"ns/g{number:03}") for number in range(0, 40, 2))
+    plain.snapshot(1.0)
+    stepwise.snapshot(1.0)
+    plain.assume(CycleReport(binds=binds))
+    gone = pod(38, 5)
+
+    def happens(step: int) -> None:
+        if step == 3:
+            stepwise.apply("Pod", "DELETED", gone)
+
+    assert drained(stepwise.assuming(CycleReport(binds=binds)), happens) == len(binds)
+    plain.apply("Pod", "DELETED", gone)
+    assert view(stepwise.snapshot(2.0)) == view(plain.snapshot(2.0))
+
+
+def test_what_a_list_lacks_is_looked_for_in_steps() -> None:
+    cache = Cache(OURS)
+    cache.replace("Pod", [make.read(make.pod(f"p{number}")) for number in range(2500)])
+    cache.restart("Pod")
+    for number in range(2499):
+        cache.include("Pod", make.read(make.pod(f"p{number}")))
+    assert drained(cache.finish("Pod")) == 4  # three looks, and the one that is gone
+    assert cache.describe()["tasks"] == 2499
+
+
+def test_what_follows_from_short_lists_is_worked_out_with_them() -> None:
+    """So that the first snapshot need not go through all jobs again."""
+    cache = full(Cache(OURS))
+    drained(cache.preparing())
+    cache.snapshot(1.0)
+    cache.replace("PriorityClass", [make.read(make.priority_class("high", 7, is_default=True))])
+    assert "PriorityClass" in SETTLING
+    assert drained(cache.preparing()) == GANGS
+    assert {job.priority for job in cache.snapshot(2.0).jobs.values()} == {7}
+
+
+@settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(streams(), st.data())
+def test_steps_with_events_in_between_end_as_one_snapshot(
+    stream: tuple[list[Event], list[Fields]], data: st.DataObject
+) -> None:
+    plain, stepwise = full(Cache(OURS)), full(Cache(OURS))
+    for cache in (plain, stepwise):
+        cache.snapshot(0.0) if data.draw(sometimes, label="seen before") else None
+    waiting = [(type_, kind, make.read(fields)) for type_, kind, fields in stream[0]]
+    for event in waiting:
+        plain.apply(event[1], event[0], event[2])
+
+    def happens(step: int) -> None:
+        if waiting and step % 20 == 0:
+            type_, kind, found = waiting.pop(0)
+            stepwise.apply(kind, type_, found)
+
+    drained(stepwise.preparing(), happens)
+    while waiting:
+        happens(0)
+    assert view(stepwise.snapshot(1.0)) == view(plain.snapshot(1.0))
