@@ -219,9 +219,7 @@ class ObjectWriter:
     @property
     def has_webhooks(self) -> bool:
         """Whether there are webhooks at all: otherwise nothing is made for them, because most clusters have none."""
-        store, (mutating_kind, validating_kind) = self.store, CONFIGURATIONS
-        resource = store.registry.resource
-        return bool(store.count(resource(mutating_kind)) or store.count(resource(validating_kind)))
+        return self.store.has_any(mutating.CONFIGURATIONS) or self.store.has_any(validating.CONFIGURATIONS)
 
     def review(self, changes: Sequence[AdmissionRequest], reviews: Reviews | None) -> None:
         """Raises ReviewWanted if webhooks have to review one of the changes first."""

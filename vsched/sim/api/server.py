@@ -12,7 +12,7 @@ import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from time import monotonic
 
 import orjson
@@ -240,14 +240,14 @@ def _read(request: Request) -> ApiRequest:
     if request.too_large:
         raise too_large(MAX_BODY_BYTES)
     path, _, query = request.target.partition("?")
-    headers = request.headers
+    head = request.head
     return ApiRequest(
         method=request.method,
         path=path,
         query=parse_query(query) if query else {},
-        accept=headers.get("Accept", ""),
-        content_type=headers.get("Content-Type", ""),
-        user_agent=headers.get("User-Agent", ""),
+        accept=head.accept,
+        content_type=head.content_type,
+        user_agent=head.user_agent,
         body=request.body,
     )
 
@@ -263,6 +263,7 @@ def _send(connection: Connection, answer: Answer, call: ApiRequest) -> None:
     connection.send(_head(answer.code, content_type, fields), body)
 
 
+@lru_cache(maxsize=256)
 def _head(code: int, content_type: str, fields: Fields = ()) -> bytes:
     return head_of(code, (("Content-Type", content_type), *_UNCACHED, *fields))
 

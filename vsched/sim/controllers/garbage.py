@@ -102,7 +102,8 @@ class GarbageCollector(Controller):
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         meta = obj["metadata"]
         references = meta.get("ownerReferences") or ()
-        if not references and not gone and not meta.get("finalizers") and old is None:
+        owned = references or (old is not None and old["metadata"].get("ownerReferences"))
+        if not owned and not gone and not meta.get("finalizers"):
             return ()
         key = f"{resource}|{meta.get('namespace', '')}/{meta['name']}"
         owners_changed = self._note(key, () if gone else tuple(each["uid"] for each in references))

@@ -1,4 +1,4 @@
-"""The beginnings of answers, which are kept: nearly all answers begin like one before."""
+"""The beginnings of answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ Fields = tuple[tuple[str, str], ...]
 """Header fields: names and values."""
 
 
-@lru_cache(maxsize=512)
 def head_of(code: int, fields: Fields) -> bytes:
     """The status line and these headers, without the end of the head. Raises ValueError for a line break in them."""
     lines = [f"HTTP/1.1 {code} {_PHRASES.get(code, 'Unknown')}"]

@@ -30,13 +30,16 @@ class NotHttp(Exception):
     @property
     def request(self) -> Request:
         """What an answer to it is an answer to."""
-        return Request("", "", _EMPTY.headers, b"", keeps=False)
+        return Request("", "", _EMPTY, b"", keeps=False)
 
 
 class Head(NamedTuple):
     """What the headers of a request say."""
 
     headers: Headers
+    accept: str
+    content_type: str
+    user_agent: str
     length: int
     """Of the body, in bytes; 0 where it comes in chunks."""
     expects: bool
@@ -49,13 +52,17 @@ class Request(NamedTuple):
     method: str
     target: str
     """The path with its query, as it was sent."""
-    headers: Headers
+    head: Head
     body: bytes
     keeps: bool
     """Whether further requests may come on this connection."""
     newest: bool = True
     """HTTP/1.1 rather than HTTP/1.0."""
     too_large: bool = False
+
+    @property
+    def headers(self) -> Headers:
+        return self.head.headers
 
 
 class RequestReader:
@@ -190,7 +197,7 @@ class RequestReader:
         request = Request(
             parser.get_method().decode(),
             target,
-            self._head.headers,
+            self._head,
             b"" if too_large else parts[0] if len(parts) == 1 else b"".join(parts),
             keeps=not too_large and parser.should_keep_alive(),
             newest=parser.get_http_version() != "1.0",
@@ -221,6 +228,9 @@ def _head_of(fields: Fields) -> Head:
     headers = CIMultiDict((_text(name), _text(value).rstrip(" \t")) for name, value in fields)
     return Head(
         headers=CIMultiDictProxy(headers),
+        accept=headers.get("Accept", ""),
+        content_type=headers.get("Content-Type", ""),
+        user_agent=headers.get("User-Agent", ""),
         length=int(headers.get("Content-Length", "0")),  # the parser has seen that it is a number
         expects=headers.get("Expect", "").lower() == "100-continue",
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 import orjson
@@ -55,8 +55,7 @@ class Form:
     yaml: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """The parts of a resource path."""
 
     group: str
@@ -104,6 +103,10 @@ class ApiRequest:
         return self.query.get("fieldManager") or self.user_agent.partition("/")[0] or "unknown"
 
     def write_options(self) -> WriteOptions:
+        if not self.query:
+            return WriteOptions(
+                field_manager=self.manager, permits=self.permits, reviews=self.reviews, warnings=self.warnings
+            )
         validation = self.query.get("fieldValidation") or "Warn"
         causes = dry_run_causes([self.query["dryRun"]] if self.query.get("dryRun") else [])
         if validation not in _VALIDATIONS:
@@ -149,7 +152,9 @@ def parse_query(text: str) -> dict[str, str]:
 
 def parse_path(path: str) -> Path | None:
     """A path below /api or /apis; None for anything else."""
-    parts = [unquote(part) if "%" in part else part for part in path.split("/")[1:]]
+    parts = path.split("/")[1:]
+    if "%" in path:
+        parts = [unquote(part) for part in parts]
     if parts and parts[-1] == "":
         parts.pop()
     if len(parts) >= 2 and parts[0] == "api":

@@ -109,7 +109,8 @@ class Store:
         return shelf
 
     def get(self, kind: Kind, namespace: str, name: str) -> StoredObject | None:
-        return self.shelf(kind).records.get(storage_key(namespace, name))
+        shelf = self._shelves.get(kind.storage)
+        return None if shelf is None else shelf.records.get(f"{namespace}/{name}" if namespace else name)
 
     def items(self, kind: Kind, namespace: str = "") -> list[StoredObject]:
         """The objects of a kind, ordered by "namespace/name"."""
@@ -123,8 +124,14 @@ class Store:
 
     def objects(self, resource: str, namespace: str = "") -> list[Obj]:
         """The objects of a resource, which is named as for ``find``."""
-        kind = self.registry.resource(resource)
-        return [record.obj for record in self.items(kind, namespace)] if self.count(kind) else []
+        if not self.has_any(resource):
+            return []
+        return [record.obj for record in self.items(self.registry.resource(resource), namespace)]
+
+    def has_any(self, resource: str) -> bool:
+        """Whether there is an object of a resource, which is named as for ``find``; of most kinds there is none."""
+        shelf = self._shelves.get(self.registry.resource(resource).storage)
+        return shelf is not None and bool(shelf.records)
 
     def eldest(self, kind: Kind, count: int) -> list[StoredObject]:
         """The objects that were created first."""
