@@ -119,9 +119,12 @@ class ObjectWriter:
             obj = {field: value for field, value in obj.items() if field != "status"}
         shown = given.get("name") or given.get("generateName") or ""
         obj = admission.admit_create(kind, obj, self.store, name=shown)
-        obj = self._mutated("CREATE", kind, given.get("name") or "", obj, None, options)
+        reviewed = options.reviews is not None and self.has_webhooks
+        if reviewed:
+            obj = self._mutated("CREATE", kind, given.get("name") or "", obj, None, options)
         self._refuse(kind, obj, self._create_causes(kind, obj))
-        self._review("CREATE", kind, given.get("name") or "", obj, None, options)
+        if reviewed:
+            self._review("CREATE", kind, given.get("name") or "", obj, None, options)
         charged = admission.charge_quotas(kind, obj, self.store)
         stored = self._stored_kind(kind)
         converted = conversion.to_stored(kind, stored, obj)

@@ -122,16 +122,16 @@ class LiveCluster(Place):
 
     async def until_placed(self, keys: Sequence[str], at_least: int) -> None:
         allowed = len(keys) - at_least
-        waiting = self.pods.waiting(keys)
-        while waiting > allowed:
+        left = self.pods.unbound(keys)
+        while len(left) > allowed:
             self._moved.clear()
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await self._moved.wait()
             except TimeoutError:
-                raise NotPlaced(f"{waiting - allowed:,} of {len(keys):,} pods were not placed") from None
-            await asyncio.sleep(COUNT_SECONDS * waiting)
-            waiting = self.pods.waiting(keys)
+                raise NotPlaced(f"{len(left) - allowed:,} of {len(keys):,} pods were not placed") from None
+            await asyncio.sleep(COUNT_SECONDS * len(left))
+            left = self.pods.unbound(left)
 
     async def until_attempted(self, keys: Sequence[str]) -> None:
         left = set(keys)

@@ -97,7 +97,12 @@ class Pods:
 
     def waiting(self, keys: Iterable[str]) -> int:
         """How many of these exist and have no node."""
-        return sum((found := self.known.get(key)) is not None and not found.bound for key in keys)
+        return len(self.unbound(keys))
+
+    def unbound(self, keys: Iterable[str]) -> list[str]:
+        """Which of these exist and have no node."""
+        known = self.known.get
+        return [key for key in keys if (found := known(key)) is not None and not found.bound]
 
 
 class Place(ABC):
