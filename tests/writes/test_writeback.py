@@ -15,6 +15,7 @@ from tests.support.recording_server import RecordingServer, Reply, recording, wr
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
+from vsched.framework.codes import Code
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.topology import TopologyStore
 from vsched.model.jobs.advice import WOULD_START
@@ -24,6 +25,7 @@ from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 from vsched.writes.events import NORMAL, WARNING, EventSettings
 from vsched.writes.limits import Attempts
+from vsched.writes.status.growing import GROWING_SECONDS
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.pods import PodConditionSettings
 from vsched.writes.status.queues import QueueStatusSettings, with_ancestors
@@ -456,6 +458,30 @@ async def test_a_pod_that_is_placed_within_the_grace_costs_nothing() -> None:
         test.submit(snapshot, jobs={"ns/g": outcome(changed=False)})
         await test.quiet()
         assert test.server.sent == []
+
+
+async def test_what_a_gang_lacks_is_not_told_while_its_pods_are_being_made() -> None:
+    snapshot, job = world()
+    lacks = Condition("Unschedulable", "True", "NotEnoughTasks", "only 2 of the 3 pods that the gang needs exist")
+    last = max(task.created for task in job.tasks.values())
+    report = {
+        "jobs": {"ns/g": outcome("Inqueue", lacks, min_member=3, code=Code.GANG_INCOMPLETE)},
+        "unschedulable": {"ns/g-0": verdict(job)},
+    }
+    async with bench() as test:
+        for _ in range(2):
+            test.submit(replace(snapshot, now=last + 1.0), **report)
+            await until(lambda: test.server.of("/podgroups/"))
+        [sent] = test.server.of("/podgroups/")
+        assert sent.body["status"]["phase"] == "Inqueue", "controllers make pods once they see it"
+        assert "conditions" not in sent.body["status"]
+        assert test.writeback.pods.workqueue.busy, "what its pods wait for is put off"
+        assert not test.server.of("/pods/")
+        test.submit(replace(snapshot, now=last + GROWING_SECONDS), **report)
+        await until(lambda: len(test.server.of("/podgroups/")) == 2)
+        assert test.server.of("/podgroups/")[1].body["status"]["conditions"][0]["reason"] == "NotEnoughTasks"
+        await test.quiet()
+        assert len(test.server.of("/pods/")) == 1
 
 
 async def test_a_job_that_was_not_looked_at_keeps_what_its_pods_wait_for() -> None:

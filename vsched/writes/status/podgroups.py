@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 from cachetools import LRUCache
+from msgspec.structs import replace
 
 from vsched.clock import Clock
 from vsched.framework.reports.closing import NOTICE
@@ -20,12 +21,14 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
+from vsched.writes.status.growing import is_growing
 from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.status.writer import OnStatusWritten, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
-SAYS = {"Unschedulable": WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
+UNSCHEDULABLE = "Unschedulable"
+SAYS = {UNSCHEDULABLE: WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
 """Condition types that are also recorded as an Event, with its severity."""
 
 
@@ -158,6 +161,9 @@ class JobStatuses:
         if not outcome.changed or job is None or job.spec.implicit or job.spec.native is not None:
             self.workqueue.discard(key)
             return
+        growing = is_growing(job, outcome, snapshot.now)
+        if growing:
+            outcome = replace(outcome, conditions=tuple(c for c in outcome.conditions if c.kind != UNSCHEDULABLE))
         content = content_of(outcome)
         written = self._written.get(key)
         if written is not None and written.uid != job.spec.uid:
@@ -171,6 +177,8 @@ class JobStatuses:
             self.workqueue.discard(key)
             return
         before = written.content if written is not None else spoken_by(job.spec)
+        if growing and content.phase == before.phase:
+            return  # what it lacks is said once no more pods come
         on_its_way = _on_its_way(outcome)
         waiting = self.workqueue.get(key)
         # What waits already may be a phase, which the mirror takes for written: that is never called back.

@@ -1,6 +1,7 @@
 """Writes on pods why they wait: the condition ``PodScheduled=False`` and a FailedScheduling Event.
 
-A pod that is placed within the grace period costs no write. A reason in which only numbers change is written seldom.
+A pod that is placed within the grace period costs no write, and neither does one whose gang is still being made. A
+reason in which only numbers change is written seldom.
 """
 
 from __future__ import annotations
@@ -19,8 +20,12 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
+from vsched.writes.status.growing import GROWING_SECONDS, is_growing
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import RETRIED, Writer
+
+PUT_OFF_MAX = 10
+"""How often the reason of a pod may wait for the rest of its gang."""
 
 
 class PodConditionSettings(msgspec.Struct, frozen=True):
@@ -54,6 +59,8 @@ class DueCondition(NamedTuple):
     verdict: Unschedulable
     again: bool
     """Whether the pod already says the same but for numbers."""
+    put_off: int = 0
+    """How often it waited for the rest of its gang."""
 
 
 class PodConditions:
@@ -75,6 +82,8 @@ class PodConditions:
         """The reasons in the last report; None where one of them is to be taken for new."""
         self._waiting: dict[str, dict[str, Unschedulable]] = {}
         """By job, then uid: the reasons in the last report. Bounded by the pods that wait."""
+        self._growing: set[str] = set()
+        """Those of these jobs whose pods are still being made."""
         self.workqueue: Workqueue[str, DueCondition] = Workqueue(settings.workqueue, self._write)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
@@ -86,6 +95,11 @@ class PodConditions:
         for verdict in report.unschedulable.values():
             waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
         for key in {*report.jobs, *snapshot.changed, *snapshot.strays}:
+            job, outcome = snapshot.jobs.get(key), report.jobs.get(key)
+            if job is not None and outcome is not None and key in waiting and is_growing(job, outcome, snapshot.now):
+                self._growing.add(key)
+            else:
+                self._growing.discard(key)
             self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
         self._waiting |= waiting
 
@@ -129,6 +143,9 @@ class PodConditions:
 
     async def _write(self, key: str, due: DueCondition) -> None:
         what = due.verdict
+        if what.job in self._growing and due.put_off < PUT_OFF_MAX:
+            self.workqueue.retry(key, due._replace(put_off=due.put_off + 1), GROWING_SECONDS)
+            return
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
