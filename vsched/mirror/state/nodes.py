@@ -7,7 +7,7 @@ a node that has not been seen do not count until it is.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from vsched.model.nodes.usage import Reading
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
+
+_MANY = 256
+"""From so many changed nodes on, their rows are written in steps, so many at a time."""
 
 
 class NodeStore:
@@ -253,11 +256,28 @@ class NodeStore:
         return {column for record in self._records.values() for column, _ in record.allocatable}
 
     def prepare(self) -> Iterator[None]:
-        """Publish most of the placed pods ahead of ``publish``, in steps; nothing where little has changed."""
-        return self._placed.prepare(self._published_placed)
+        """Do most of what ``publish`` has to do in steps; nothing where little has changed."""
+        yield from self._placed.prepare(self._published_placed)
+        if len(self._dirty) < _MANY:
+            return
+        self._arrange()
+        yield
+        while len(self._dirty) >= _MANY:
+            self._rewrite(list(islice(self._dirty, _MANY)))
+            yield
 
     def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
         """The table and the placed pods; the cost follows what changed. ``axis`` names the columns of the table."""
+        self._arrange()
+        if self._dirty:
+            self._rewrite(list(self._dirty))
+        self._placed.publish(self._published_placed)
+        self._table.axis = axis
+        self._table.usage = self._usage.publish(self._table.statics)
+        return self._table, self._published_placed
+
+    def _arrange(self) -> None:
+        """Give each node its row, and each resource its column."""
         if self._membership_changed or self._attributes_changed or self._dirty or self._table.width < len(self.axis):
             self.version += 1
         if self._membership_changed:
@@ -267,13 +287,7 @@ class NodeStore:
             self._table = changed_table(self._table, lambda amounts: amounts, statics)
         if self._table.width < len(self.axis):
             self._widen()
-        if self._dirty:
-            self._rewrite()
         self._membership_changed = self._attributes_changed = False
-        self._placed.publish(self._published_placed)
-        self._table.axis = axis
-        self._table.usage = self._usage.publish(self._table.statics)
-        return self._table, self._published_placed
 
     def _record(self, name: str) -> NodeRecord:
         record = self._records.get(name)
@@ -327,10 +341,12 @@ class NodeStore:
         more = np.zeros((len(self.axis) - old.width, len(old)), dtype=np.int64)
         self._table = changed_table(old, lambda amounts: np.concatenate((amounts, more)), scoring=old.scoring)
 
-    def _rewrite(self) -> None:
+    def _rewrite(self, names: list[str]) -> None:
+        """Write the rows of these nodes anew."""
         table, row_of = self._table, self._table.statics.row
-        records = [self._records[name] for name in self._dirty if name in row_of]
-        self._dirty.clear()
+        for name in names:
+            del self._dirty[name]
+        records = [self._records[name] for name in names if name in row_of]
         if not records:
             return
         width = table.width
