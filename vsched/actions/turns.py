@@ -10,7 +10,7 @@ With a hierarchy of queues a turn may change the keys of other queues too (``act
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
@@ -119,6 +119,62 @@ class QueueLane:
         heappush(self._namespaces, (key, self._lines[namespace].first, next(self._numbers), namespace))
 
 
+Waiting = tuple[Any, int, JobView]
+"""A sort key, a number that no other has, and the job."""
+
+
+class UserLine:
+    """The jobs of one user that wait for a turn.
+
+    Those that had none are in a sorted list, for their keys do not change: to take the next one costs nothing. Jobs
+    that come back are in a heap.
+    """
+
+    __slots__ = ("_again", "_ahead")
+
+    def __init__(self) -> None:
+        self._ahead: list[Waiting] = []
+        """The last one goes first."""
+        self._again: list[Waiting] = []
+
+    def add(self, waiting: Waiting) -> None:
+        """Add a job before the first turn."""
+        self._ahead.append(waiting)
+
+    def order(self) -> None:
+        """Order the jobs that were added."""
+        self._ahead.sort(reverse=True)
+
+    def put(self, waiting: Waiting) -> None:
+        """Add a job that had a turn."""
+        heappush(self._again, waiting)
+
+    @property
+    def first(self) -> Any:
+        """The sort key of the next job."""
+        ahead, again = self._ahead, self._again
+        if not again:
+            return ahead[-1][0]
+        return again[0][0] if not ahead or again[0] < ahead[-1] else ahead[-1][0]
+
+    def pop(self) -> JobView:
+        """Remove and return the next job."""
+        ahead, again = self._ahead, self._again
+        if again and (not ahead or again[0] < ahead[-1]):
+            return heappop(again)[-1]
+        return ahead.pop()[-1]
+
+    def __bool__(self) -> bool:
+        """Whether any job waits."""
+        return bool(self._ahead) or bool(self._again)
+
+    def __iter__(self) -> Iterator[JobView]:
+        """The jobs, in no particular order."""
+        for line in (self._ahead, self._again):
+            for _, _, job in line:
+                yield job
+
+
 class NamespaceLine:
     """The jobs of one namespace, or of all, that wait for a turn; grouped by user where a plugin orders users."""
 
@@ -126,19 +182,22 @@ class NamespaceLine:
         self._plugins = plugins
         self._queue, self._namespace = queue, namespace
         self._numbers = numbers
-        self._jobs: dict[str, list[tuple[Any, int, JobView]]] = {}
-        """Heaps by user."""
+        self._jobs: dict[str, UserLine] = {}
+        """By user."""
         self._users: list[tuple[Any, Any, int, str]] = []
 
     def add(self, job: JobView) -> None:
         """Add a job before the first turn."""
         user = job.job.user if self._plugins.orders_users else ""
-        self._jobs.setdefault(user, []).append((self._plugins.job_key(job), next(self._numbers), job))
+        line = self._jobs.get(user)
+        if line is None:
+            line = self._jobs[user] = UserLine()
+        line.add((self._plugins.job_key(job), next(self._numbers), job))
 
     def order(self) -> None:
         """Order the jobs that were added."""
-        for user, heap in self._jobs.items():
-            heapify(heap)
+        for user, line in self._jobs.items():
+            line.order()
             self._push(user)
 
     @property
@@ -149,16 +208,16 @@ class NamespaceLine:
     def pop(self) -> JobView:
         """Remove and return the next job; ``end_turn`` puts its user back."""
         self._key, _, _, self._turn = heappop(self._users)
-        return heappop(self._jobs[self._turn])[-1]
+        return self._jobs[self._turn].pop()
 
     def end_turn(self, job: JobView | None, *, idle: bool) -> None:
         """Put the job back if it is given, and its user if there are still jobs."""
-        heap = self._jobs[self._turn]
+        line = self._jobs[self._turn]
         if job is not None:
-            heappush(heap, (self._plugins.job_key(job), next(self._numbers), job))
-        if heap and idle:
-            heappush(self._users, (self._key, heap[0][0], next(self._numbers), self._turn))
-        elif heap:
+            line.put((self._plugins.job_key(job), next(self._numbers), job))
+        if line and idle:
+            heappush(self._users, (self._key, line.first, next(self._numbers), self._turn))
+        elif line:
             self._push(self._turn)
 
     def __bool__(self) -> bool:
@@ -167,10 +226,9 @@ class NamespaceLine:
 
     def waiting(self) -> Iterator[JobView]:
         """The jobs that wait for a turn, in no particular order."""
-        for heap in self._jobs.values():
-            for _, _, job in heap:
-                yield job
+        for line in self._jobs.values():
+            yield from line
 
     def _push(self, user: str) -> None:
         key = self._plugins.user_key(self._queue, self._namespace, user) if self._plugins.orders_users else ()
-        heappush(self._users, (key, self._jobs[user][0][0], next(self._numbers), user))
+        heappush(self._users, (key, self._jobs[user].first, next(self._numbers), user))

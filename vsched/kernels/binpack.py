@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.nodes.table import Floats, Ints
+from vsched.model.nodes.table import Floats, Ints, Mask
 
 
 class Wish(NamedTuple):
@@ -68,13 +68,25 @@ def binpack(
     return total
 
 
-def binpack_where_all_hold(
-    wishes: Sequence[Wish], used: Floats, allocatable: Floats, weight_sum: int, scale: float
+def binpack_by_used(
+    wishes: Sequence[Wish],
+    used: Floats,
+    allocatable: Floats,
+    weight_sum: int,
+    scale: float,
+    may_lack: Sequence[bool] = (),
 ) -> Floats:
-    """``binpack`` for wishes for used amounts where every node holds them all; ``used`` is what is not idle."""
+    """``binpack`` of wishes for used amounts, where every node has the resources; ``used`` is what is not idle.
+
+    ``may_lack`` says for each wish whether some node may have too little left of it; none has where it is empty.
+    """
     total: Floats | None = None
-    for wish in wishes:
+    enough: Mask | None = None
+    for at, wish in enumerate(wishes):
         full = np.add(used[wish.column], float(wish.amount))
+        if may_lack and may_lack[at]:
+            holds = np.less_equal(full, allocatable[wish.column])
+            enough = holds if enough is None else np.logical_and(enough, holds, out=enough)
         if wish.weight != 1:
             full *= float(wish.weight)
         full /= allocatable[wish.column]
@@ -86,6 +98,8 @@ def binpack_where_all_hold(
         total *= scale
     else:  # powers of two change no rounding
         total *= scale / weight_sum
+    if enough is not None:
+        np.copyto(total, 0.0, where=np.logical_not(enough, out=enough))
     return total
 
 

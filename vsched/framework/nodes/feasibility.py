@@ -293,7 +293,9 @@ class FeasibilityCache:
         for column, amount in scarce:
             enough = self._free(column) >= amount
             room = enough if room is None else np.logical_and(room, enough, out=enough)
-        fit.ranked = total if room is None or room.all() else np.where(room, total, -np.inf)
+        if room is not None:
+            np.copyto(total, -np.inf, where=~room)
+        fit.ranked = total
 
     def _scarce(self, shape: Shape) -> Sequence[tuple[int, int]]:
         """The part of the request of which some node may have too little."""

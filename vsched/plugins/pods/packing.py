@@ -14,7 +14,7 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener
 from vsched.framework.points.nodes import NodeScore
-from vsched.kernels.binpack import Wish, binpack, binpack_row, binpack_where_all_hold
+from vsched.kernels.binpack import Wish, binpack, binpack_by_used, binpack_row
 from vsched.kernels.lowest import LowestIdle
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
@@ -66,18 +66,13 @@ class Packing(NodeScore, PlacementListener):
 
     def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:
         self._scored_all += 1
-        for wish in wanted.wishes:
-            if (
-                self._scored_all <= SCORES_WITHOUT_SUMS
-                or wish.free
-                or not self._lowest.covers(wish.column, wish.amount)
-            ):
-                idle = self._free.current()
-                return binpack(wanted.wishes, idle, self._allocatable, wanted.weight_sum, self._scale, wanted.lacking)
+        wishes, lacking, weight_sum = wanted
+        if self._scored_all <= SCORES_WITHOUT_SUMS or any(lacking) or any(wish.free for wish in wishes):
+            return binpack(wishes, self._free.current(), self._allocatable, weight_sum, self._scale, lacking)
         if self._used is None:
             self._used = Used(nodes.allocatable, nodes.idle)
-        used = self._used.current()
-        return binpack_where_all_hold(wanted.wishes, used, self._allocatable, wanted.weight_sum, self._scale)
+        may_lack = [not self._lowest.covers(wish.column, wish.amount) for wish in wishes]
+        return binpack_by_used(wishes, self._used.current(), self._allocatable, weight_sum, self._scale, may_lack)
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
