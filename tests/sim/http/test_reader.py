@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.sim.http import reader as reader_module
 from vsched.sim.http.reader import HEAD_BYTES, NotHttp, Request, RequestReader
 
 GET = b"GET /api?limit=1 HTTP/1.1\r\nHost: a\r\nAccept: x\r\n\r\n"
@@ -61,6 +62,63 @@ def test_requests_are_read(data: bytes, method: str, target: str, body: bytes, *
     [request] = read(data)
     assert (request.method, request.target, request.body, request.keeps) == (method, target, body, keeps)
     assert not request.too_large
+
+
+def outcome(data: bytes, most: int = MOST) -> list[Request] | tuple[str, int]:
+    """The requests in these bytes and in the same bytes once more, or why there are none."""
+    reader, found = RequestReader(most), []
+    try:
+        for _ in range(2):
+            reader.feed(data)
+            while (request := reader.next()) is not None:
+                found.append(request)
+    except NotHttp as error:
+        return str(error), error.code
+    return found
+
+
+REQUEST_LINES = [
+    *(b"GET /now HTTP/1.1", b"DELETE /%20?a=b HTTP/1.1", b"PUT /pods/a HTTP/1.0", b"OPTIONS * HTTP/1.1"),
+    *(b"get / HTTP/1.1", b"BREW / HTTP/1.1", b"GET  / HTTP/1.1", b"GET /a b HTTP/1.1", b"GET /\x80 HTTP/1.1"),
+    *(b"GET http://a/b HTTP/1.1", b"GET a HTTP/1.1", b"GET / HTTP/2.0", b"POST / HTTP/1.1", b"", b"\n"),
+]
+
+
+@pytest.mark.parametrize("line", REQUEST_LINES)
+@pytest.mark.parametrize("body", [b"hello", b"hell", b"hello world", b"hello" + GET], ids=repr)
+@pytest.mark.parametrize("most", [MOST, 3], ids=["with room", "too long"])
+def test_known_headers_make_no_difference(line: bytes, body: bytes, most: int) -> None:
+    data = POST.replace(b"POST /pods HTTP/1.1", line).replace(b"hello", body)
+    reader_module._known.clear()
+    unknown = outcome(data, most)
+    assert len(read(POST, POST)) == 2
+    assert reader_module._known
+    assert outcome(data, most) == unknown
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(CHUNKED, id="a body in chunks"),
+        pytest.param(OLD, id="HTTP/1.0"),
+        pytest.param(with_header(POST, b"Expect: 100-continue"), id="a client that waits for a word"),
+        pytest.param(with_header(POST, b"Connection: close"), id="the last on its connection"),
+        pytest.param(with_header(GET, b"Connection: upgrade\r\nUpgrade: h2c"), id="another protocol"),
+        pytest.param(with_header(GET, b"a: " + b"b" * 4000), id="long headers"),
+    ],
+)
+def test_headers_that_say_more_are_read_each_time(data: bytes) -> None:
+    reader_module._known.clear()
+    assert len(read(data)) == 1
+    assert not reader_module._known
+
+
+def test_there_is_a_bound_to_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_module, "_MOST_KNOWN", 3)
+    reader_module._known.clear()
+    for number in range(10):
+        read(with_header(GET, b"a: %d" % number))
+        assert 0 < len(reader_module._known) <= 3
 
 
 def test_headers_are_found_whatever_their_case_and_keep_their_order() -> None:
