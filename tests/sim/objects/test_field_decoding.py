@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -31,6 +32,35 @@ def test_equal_specs_of_new_pods_become_one_object() -> None:
     specs = [conform(POD, obj, new=True)[0]["spec"] for obj in (one, other)]
     assert specs[0] is specs[1]
     assert conform(POD, one, new=True) == (one, [])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({}, id="the usual fields"),
+        pytest.param({"status": {"phase": "Running"}}, id="a status"),
+        pytest.param({"nope": 1}, id="an unknown field"),
+        pytest.param({"metadata": {"name": "p", "nope": 1, "labels": {}}}, id="an unknown field of its metadata"),
+        pytest.param({"metadata": {"name": "p", "creationTimestamp": None}}, id="a creation time"),
+        pytest.param({"metadata": None}, id="no metadata"),
+        pytest.param({"metadata": {"name": 1}}, id="a number for a name"),
+        pytest.param({"metadata": "x"}, id="a text for its metadata"),
+        pytest.param({"spec": None}, id="no spec"),
+        pytest.param({"spec": {}}, id="an empty spec"),
+        pytest.param({"spec": []}, id="a list for a spec"),
+    ],
+)
+def test_a_new_pod_is_decoded_as_any_other_is(change: Obj) -> None:
+    obj = {**pod(), **change}
+    assert _decoded(obj, new=True) == _decoded(obj, new=False)
+
+
+def _decoded(obj: Obj, *, new: bool) -> tuple[str, list[str]]:
+    try:
+        decoded, unknown = conform(POD, obj, new=new)
+    except Failure as failure:
+        return str(failure), []
+    return json.dumps(decoded), unknown  # in which the order of the fields counts
 
 
 def test_a_new_pod_with_an_odd_spec_is_told_so_each_time() -> None:

@@ -94,6 +94,20 @@ def test_stored_objects_are_not_the_callers() -> None:
     assert list(made)[:2] == ["kind", "apiVersion"]
 
 
+def test_what_is_made_of_a_resource_is_made_anew_once_it_has_changed() -> None:
+    store, seen = Store(), []
+
+    def count(objects: list[Obj]) -> int:
+        seen.append(len(objects))
+        return len(objects)
+
+    for value in (1, 2, None):
+        write(store, "a", value)
+        write(store, "b", 1)
+        assert [store.derived("configmaps", count) for _ in range(2)] == [1 if value is None else 2] * 2
+    assert seen == [2, 2, 1]
+
+
 def test_a_name_is_stored_once() -> None:
     store = Store()
     store.create(KIND, thing("a"))

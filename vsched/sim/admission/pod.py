@@ -85,7 +85,7 @@ def _granted(kind: Kind, pod_name: str, spec: Obj, store: Store) -> _Granted:
         if found is None:
             raise forbidden(kind, pod_name, f"no PriorityClass with name {name} was found")
     else:
-        found = _default_class(store)
+        found = store.derived("scheduling.k8s.io/priorityclasses", _default_class)
         if found is not None:
             default_class = found["metadata"]["name"]
     priority = found.get("value", 0) if found else 0
@@ -106,9 +106,9 @@ def _computed(kind: str, field: str, given: object, computed: object) -> str:
     )
 
 
-def _default_class(store: Store) -> Obj | None:
+def _default_class(classes: list[Obj]) -> Obj | None:
     """The global default class; the lowest if there are several."""
-    defaults = [one for one in store.objects("scheduling.k8s.io/priorityclasses") if one.get("globalDefault")]
+    defaults = [one for one in classes if one.get("globalDefault")]
     return min(defaults, key=lambda one: int(one.get("value", 0))) if defaults else None
 
 

@@ -50,11 +50,9 @@ def cannot_decode(kind: Kind, why: str) -> Failure:
 
 def decode(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     """As conform, but raises Malformed: for patches, whose failures read differently."""
-    one = schema_table().of_kind(kind)
     unknown: list[str] = []
-    if one is None:
-        return obj, unknown
-    return _walk_of_type(one.name)(obj, (), unknown), unknown
+    walk = None if kind.custom else _walk_of_kind(kind)
+    return (obj, unknown) if walk is None else (walk(obj, (), unknown), unknown)
 
 
 def _decode_pod(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
@@ -63,8 +61,17 @@ def _decode_pod(kind: Kind, obj: Obj) -> tuple[Obj, list[str]]:
     known = _specs.decoded(spec, _good_spec) if spec.__class__ is dict else None
     if known is None:
         return decode(kind, obj)
-    decoded, unknown = decode(kind, {**obj, "spec": {}})
-    return {**decoded, "spec": known}, unknown
+    metadata = obj.get("metadata")
+    if metadata.__class__ is not dict or not obj.keys() <= _PLAIN:
+        decoded, unknown = decode(kind, {**obj, "spec": {}})
+        return {**decoded, "spec": known}, unknown
+    # Most new pods have these fields alone.
+    unknown = []
+    metadata = _walk_of_type("meta/v1.ObjectMeta")(metadata, ("metadata",), unknown)
+    return {**obj, "metadata": metadata, "spec": known, "status": {}}, unknown
+
+
+_PLAIN = frozenset({"kind", "apiVersion", "metadata", "spec"})
 
 
 _specs = Interned()
@@ -78,6 +85,12 @@ def _good_spec(spec: Obj) -> Obj | None:
     except DecodingError:
         return None
     return None if unknown else decoded
+
+
+@cache
+def _walk_of_kind(kind: Kind) -> Walk | None:
+    one = schema_table().of_kind(kind)
+    return None if one is None else _walk_of_type(one.name)
 
 
 @cache

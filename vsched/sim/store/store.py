@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from typing import Any, TypeVar
 
 from vsched.sim.store.api_errors import already_exists, not_found
 from vsched.sim.store.history import Behind, Event, EventHistory, StoredObject, Subscription
@@ -17,6 +18,8 @@ from vsched.sim.store.kinds import Kind, KindRegistry, Obj
 from vsched.sim.store.managed_fields import Author, LazyManagedFields, entries_of
 
 __all__ = ["Behind", "Event", "Store", "StoredObject", "Subscription", "key_of", "storage_key"]
+
+R = TypeVar("R")
 
 HISTORY_REVISIONS = 65_536
 """How many changes of the whole cluster watches and lists can go back at least."""
@@ -101,6 +104,8 @@ class Store:
         self._history_revisions = history_revisions
         self._floor = 0
         self._shelves: dict[str, ResourceStore] = {}
+        self._derived: dict[tuple[str, Callable[[list[Obj]], Any]], tuple[int, Any]] = {}
+        """What was worked out of a resource, and its latest revision then."""
 
     def shelf(self, kind: Kind) -> ResourceStore:
         shelf = self._shelves.get(kind.storage)
@@ -127,6 +132,15 @@ class Store:
         if not self.has_any(resource):
             return []
         return [record.obj for record in self.items(self.registry.resource(resource), namespace)]
+
+    def derived(self, resource: str, work_out: Callable[[list[Obj]], R]) -> R:
+        """What a function makes of all objects of a resource, which is worked out anew once one of them has changed."""
+        latest, key = self.latest(self.registry.resource(resource)), (resource, work_out)
+        found = self._derived.get(key)
+        if found is None or found[0] != latest:
+            found = self._derived[key] = latest, work_out(self.objects(resource))
+        result: R = found[1]
+        return result
 
     def has_any(self, resource: str) -> bool:
         """Whether there is an object of a resource, which is named as for ``find``; of most kinds there is none."""
