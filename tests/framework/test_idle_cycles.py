@@ -105,3 +105,18 @@ def test_a_job_that_waits_is_not_told_anew_while_another_one_comes() -> None:
     after = cycles.run()
     assert len(after.unschedulable) == 6
     assert all(after.unschedulable[name] is verdict for name, verdict in before.unschedulable.items())
+
+
+def test_amounts_that_nodes_have_are_another_array_only_where_some_node_has_others() -> None:
+    cycles = Cycles(SMALL)
+    cache = cycles.feeder.cache
+    before = cache.snapshot(0.0).nodes.allocatable
+    cycles.feeder.add_gangs(1, gang=1)
+    cycles.run()
+    cycles.run()
+    assert cache.snapshot(0.0).nodes.allocatable is before
+    node = {"metadata": {"name": "node-00000"}, "status": {"allocatable": {"cpu": "1", "memory": "1Gi", "pods": "9"}}}
+    cache.apply("Node", "MODIFIED", wire.decode("Node", orjson.dumps(node)))
+    after = cache.snapshot(0.0).nodes.allocatable
+    assert after is not before
+    assert (int(before[0, 0]), int(after[0, 0])) == (64_000, 1_000)

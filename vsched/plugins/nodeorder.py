@@ -154,7 +154,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             requested, capacity, now = self._held.current(), self._capacity, self._balance_now(nodes)
         else:
             columns = [column for column, _ in asked]
-            requested, capacity = nodes.requested[columns], self._gpu_capacity
+            requested = nodes.requested[columns]
+            capacity = nodes.of_capacity(f"capacity of {columns}", lambda: capacity_of(nodes.allocatable[columns]))
         if at is not None:
             requested, capacity = requested[:, at], capacity_at(capacity, at)
             now = None if now is None else now[at]
@@ -203,9 +204,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._now = None
         self._taken = Following(nodes.scoring)
         self._held = Following(nodes.requested[: MEMORY + 1])
-        self._capacity = capacity_of(nodes.allocatable[: MEMORY + 1])
-        columns = [CPU, MEMORY, self._gpu] if self._gpu < nodes.width else [CPU, MEMORY]
-        self._gpu_capacity = capacity_of(nodes.allocatable[columns])
+        self._capacity = nodes.of_capacity(
+            "capacity of cpu and memory", lambda: capacity_of(nodes.allocatable[: MEMORY + 1])
+        )
         # Elements read through a view cost a third of numpy's own indexing.
         self._has = nodes.allocatable.data
         self._scoring = nodes.scoring.data

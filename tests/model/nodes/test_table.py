@@ -38,3 +38,18 @@ def test_a_copy_has_its_own_amounts() -> None:
     copy.idle[0, 0] = 0
     assert (table.idle[0, 0], copy.statics is table.statics, table.width, len(table)) == (5, True, 3, 2)
     assert table.future_idle(0).tolist() == [6, 6]
+
+
+def test_what_rests_on_capacity_is_worked_out_again_for_other_amounts_alone() -> None:
+    amounts = [np.full((3, 2), value, dtype=np.int64) for value in (8, 5, 2, 1, 3)]
+    table = NodeTable(ResourceAxis(), statics("a", "b"), *amounts, np.zeros((2, 2), dtype=np.int64))
+    asked: list[int] = []
+
+    def total() -> int:
+        asked.append(1)
+        return int(table.allocatable.sum())
+
+    assert [one.of_capacity("total", total) for one in (table, table.copy(), table)] == [48, 48, 48]
+    assert asked == [1]
+    table.allocatable = table.allocatable + 1
+    assert (table.of_capacity("total", total), len(asked)) == (54, 2)

@@ -34,7 +34,7 @@ class PluginTiers:
 
     def taking_part(self, point: type[PointT]) -> list[PointT]:
         """The plugins that take part in a point, in tier order."""
-        return cast("list[PointT]", [*self._taking_part.get(point, ())])
+        return [*self._taking_part.get(point, ())]
 
     def release(self) -> None:
         """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""

@@ -353,7 +353,9 @@ class NodeStore:
         rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
         allocatable = dense([dict(record.allocatable) for record in records], width)
         used = dense([record.used for record in records], width)
-        table.allocatable[:, rows] = allocatable
+        if not np.array_equal(table.allocatable[:, rows], allocatable):
+            table.allocatable = table.allocatable.copy()  # so that sessions see by the array that some have changed
+            table.allocatable[:, rows] = allocatable
         table.requested[:, rows] = used
         table.idle[:, rows] = allocatable - used
         table.releasing[:, rows] = dense([record.releasing for record in records], width)

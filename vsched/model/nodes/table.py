@@ -8,7 +8,7 @@ Rows of nodes are in the order of their names, so the first of equal scores is t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -116,6 +116,13 @@ class NodeStatics:
         return LabelColumn(ids, tuple(positions), positions)
 
 
+class _OfCapacity(NamedTuple):
+    """What was worked out from allocatable amounts."""
+
+    allocatable: Ints
+    value: object
+
+
 class NodeTable:
     """Amounts of all nodes, ``int64[resource, node]``; one instance is one cycle's private copy.
 
@@ -152,6 +159,7 @@ class NodeTable:
         self.axis = axis
         self.statics = statics
         self.allocatable = allocatable
+        """Never changes in place."""
         self.idle = idle
         """Not taken by any task that uses the node."""
         self.releasing = releasing
@@ -191,6 +199,19 @@ class NodeTable:
             self.scoring.copy(),
             self.usage,
         )
+
+    def of_capacity(self, key: str, compute: Callable[[], T]) -> T:
+        """The value of ``compute()``, worked out once as long as no allocatable amount changes.
+
+        It must follow from these amounts and the key alone, and never change. The mirror takes another array where an
+        amount changes, so that sessions need not look at it.
+        """
+        kept = self.statics.kept.get(key)
+        if isinstance(kept, _OfCapacity) and kept.allocatable is self.allocatable:
+            return cast("T", kept.value)
+        value = compute()
+        self.statics.kept[key] = _OfCapacity(self.allocatable, value)
+        return value
 
     def future_idle(self, column: int) -> Ints:
         """Idle amounts after all releasing amounts are free and all pipelined tasks are placed; may be negative."""

@@ -115,8 +115,10 @@ class Packing(NodeScore, PlacementListener):
         self._used = None
         self._scored_all = 0
         self._lowest = LowestIdle(nodes.idle)
-        self._allocatable = nodes.allocatable.astype(np.float64)
-        self._lacking: list[bool] = (nodes.allocatable == 0).any(axis=1).tolist()
+        self._allocatable, self._lacking = nodes.of_capacity(
+            "allocatable for packing",
+            lambda: (nodes.allocatable.astype(np.float64), tuple((nodes.allocatable == 0).any(axis=1).tolist())),
+        )
         # Elements read through a view cost a third of numpy's own indexing.
         self._idle = nodes.idle.data
         self._has = nodes.allocatable.data
