@@ -58,6 +58,7 @@ class Gang(
     name = "gang"
     timeless = True
     votes_by_kind = True
+    by_job_alone = True
     goes_first = "does not have its minimum yet"
     protects_absolutely = True
     judges_gangs = False

@@ -43,7 +43,12 @@ class PluginDecisions(PluginTiers):
         self._run_limits = self.taking_part(RunLimit)
         self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
         self._starts_left = [plugin.starts_left for plugin in self.taking_part(StartLimit)]
-        self._conditions = [plugin.job_condition for plugin in self.taking_part(JobCondition)]
+        stating = self.taking_part(JobCondition)
+        self._conditions = [plugin.job_condition for plugin in stating]
+        self.conditions_by_job_alone = not self._run_limits and all(plugin.by_job_alone for plugin in stating)
+        """Whether the conditions of a job follow from the job alone."""
+        self.limits_starts = bool(self._start_limits)
+        """Whether any plugin limits which jobs may start."""
         self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
         self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
         self._rooms_above = [plugin.room_above for plugin in self.taking_part(Allocatable)]

@@ -35,6 +35,8 @@ class JobCondition(Point):
     """The condition of the PodGroup at the end of the cycle; the first answer decides. Has no switch."""
 
     point = ""
+    by_job_alone: ClassVar[bool] = False
+    """Whether the answer follows from the job, its phase, and what snapshots say of it in ``foreign``."""
 
     @abstractmethod
     def job_condition(self, job: JobView) -> Condition | None:

@@ -15,7 +15,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes, queue_outcomes
-from vsched.framework.reports.limits import SILENT
+from vsched.framework.reports.limits import SILENT, UnschedulableReason
+from vsched.framework.reports.plain import PlainJobs, Standing
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
@@ -42,16 +43,16 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
     """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
     with trace.span("close", "report"):
         reasons, told = UnschedulableReasons(session), Told() if told is None else told
+        plain = PlainJobs(reasons)
         jobs: dict[str, JobOutcome] = {}
         unschedulable: dict[str, Unschedulable] = {}
         bound, views = bound_by(session), [*_views(session)]
         for view in views:
-            condition = session.plugins.job_condition(view)
-            jobs[view.key] = job_outcome(reasons, view, condition, session.snapshot.advice.get(view.key))
-        scale_ups = ScaleUps(reasons, bound).of((view, jobs[view.key]) for view in views)
+            jobs[view.key] = _outcome(reasons, plain, view, told)
+        scale_ups = ScaleUps(reasons, bound, plain).of((view, jobs[view.key]) for view in views)
         for view in views:
             scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-            unschedulable.update(verdicts(reasons, view, jobs[view.key], bound, scale_up, told))
+            unschedulable.update(verdicts(reasons, view, jobs[view.key], bound, scale_up, told, plain))
         told.turn()
         for verdict in verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
@@ -94,10 +95,28 @@ def tells_of_active(session: Session) -> bool:
 # -- jobs -----------------------------------------------------------------------------------------------------------
 
 
+def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, told: Told) -> JobOutcome:
+    """A job's outcome; that of the last cycle where it would be the same."""
+    session, key = reasons.session, view.key
+    advice, found, known = session.snapshot.advice.get(key), plain.look(view), told.standings.get(key)
+    if found is not None and known is not None and plain.stands(view, found, advice, known):
+        told.stands(key, known)
+        return known.outcome
+    headline = None if found is None else found.words.headline
+    outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
+    if found is not None:
+        told.stands(key, Standing(view.job, view.phase, advice, found, outcome))
+    return outcome
+
+
 def job_outcome(
-    waiting: UnschedulableReasons, view: JobView, condition: Condition | None, advice: Advice | None
+    waiting: UnschedulableReasons,
+    view: JobView,
+    condition: Condition | None,
+    advice: Advice | None,
+    headline: UnschedulableReason | None = None,
 ) -> JobOutcome:
-    """A job's status as it should be written."""
+    """A job's status as it should be written; ``headline`` is why it waits, where that is known already."""
     spec, counts = view.spec, view.job.counts
     stays_over = _stays_over(view)
     condition = None if stays_over else condition
@@ -106,7 +125,7 @@ def job_outcome(
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
-    session, headline = waiting.session, waiting.of(view)
+    session, headline = waiting.session, waiting.of(view) if headline is None else headline
     planned = None if session.kept is None else planned_start(session, view.key)
     if planned is not None:
         headline = with_start(session, headline, planned)

@@ -19,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.reports.plain import PlainJobs
 from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of, set_apart
 from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
@@ -85,8 +86,15 @@ class _Asking(NamedTuple):
 class ScaleUps:
     """Decides for which pods nodes are to be added, for a session whose actions have run."""
 
-    def __init__(self, reasons: UnschedulableReasons, bound: Set[str]) -> None:
+    def __init__(self, reasons: UnschedulableReasons, bound: Set[str], plain: PlainJobs) -> None:
         self._session = reasons.session
+        self._plain = plain
+        plugins = reasons.session.plugins
+        self._shares = not plugins.limits_starts and not plugins.limits_amounts_elsewhere
+        """Whether plain jobs that are told the same get the same answer."""
+        self._known: dict[tuple[int, str], ScaleUp | int] = {}
+        """The answer for plain jobs by the identity of their words and their code; how many tasks they need where nodes
+        may be added for all of their tasks."""
         self._bound = bound
         self._limits: dict[str, list[StatedLimit]] = {}
         self._promised: dict[str, Vector] = {}
@@ -100,7 +108,7 @@ class ScaleUps:
         found: dict[str, ScaleUp] = {}
         limited: list[_Asking] = []
         for view, outcome in waiting:
-            asking = self._asking(view, outcome)
+            asking = self._answer(view, outcome)
             if isinstance(asking, ScaleUp):
                 if asking is not NO_NODES_WANTED:
                     found[view.key] = asking
@@ -142,6 +150,24 @@ class ScaleUps:
         return not asking.view.job.reserving, self._session.plugins.job_key(asking.view), asking.view.key
 
     # -- what nodes would help ---------------------------------------------------------------------------------------
+
+    def _answer(self, view: JobView, outcome: JobOutcome) -> _Asking | ScaleUp:
+        """The same as ``_asking``, found once for plain jobs that are told the same."""
+        plain = self._plain.get(view.key) if self._shares else None
+        if plain is None:
+            return self._asking(view, outcome)
+        case = id(plain.words), outcome.code
+        known = self._known.get(case)
+        if isinstance(known, int):
+            return _Asking(view, tuple(view.job.pending.values()), known)
+        if known is not None:
+            return known
+        found = self._asking(view, outcome)
+        if isinstance(found, ScaleUp):
+            self._known[case] = found
+        elif len(found.tasks) == len(view.job.pending):
+            self._known[case] = found.least
+        return found
 
     def _asking(self, view: JobView, outcome: JobOutcome) -> _Asking | ScaleUp:
         """The tasks that lack nodes alone; or why no nodes are wanted."""

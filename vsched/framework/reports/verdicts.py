@@ -12,6 +12,7 @@ from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.limits import UnschedulableReason
+from vsched.framework.reports.plain import Plain, PlainJobs, Standing, Verdict
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of, set_apart
 from vsched.framework.session import PIPELINED, Session
@@ -71,7 +72,33 @@ class Told:
     def __init__(self) -> None:
         self._last: dict[str, tuple[Job, OfJob, Verdicts]] = {}
         self._next: dict[str, tuple[Job, OfJob, Verdicts]] = {}
+        self.standings: dict[str, Standing] = {}
+        """What the last cycle said of plain jobs."""
+        self._next_standings: dict[str, Standing] = {}
+        self._verdicts: dict[str, Verdict] = {}
+        self._next_verdicts: dict[str, Verdict] = {}
         self.memory = Memory()
+
+    def stands(self, key: str, standing: Standing) -> None:
+        """Keep what is said of a plain job."""
+        self._next_standings[key] = standing
+
+    def again(
+        self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: tuple[bool, bool, str, str]
+    ) -> Verdicts | None:
+        """The verdicts of the last cycle about the pods of a plain job, where they still hold."""
+        known = self._verdicts.get(outcome.key)
+        if known is None or known.outcome is not outcome or known.scale_up != scale_up:
+            return None
+        if known.plain.apart != found.apart or not plain.same(found.words, known.plain.words):
+            return None
+        self._next_verdicts[outcome.key] = known
+        self._next[outcome.key] = self._last[outcome.key]
+        return known.verdicts
+
+    def note(self, found: Plain, outcome: JobOutcome, scale_up: tuple[bool, bool, str, str], said: Verdicts) -> None:
+        """Keep the verdicts about the pods of a plain job."""
+        self._next_verdicts[outcome.key] = Verdict(outcome, found, scale_up, said)
 
     def of(self, job: Job, said: OfJob) -> Verdicts:
         """The verdicts about all pending pods of a job."""
@@ -84,6 +111,8 @@ class Told:
     def turn(self) -> None:
         """A cycle is over: jobs that it said nothing of are forgotten."""
         self._last, self._next = self._next, {}
+        self.standings, self._next_standings = self._next_standings, {}
+        self._verdicts, self._next_verdicts = self._next_verdicts, {}
 
 
 def verdicts(
@@ -93,15 +122,22 @@ def verdicts(
     bound: Set[str],
     scale_up: ScaleUp,
     told: Told,
+    plain: PlainJobs,
 ) -> Verdicts:
     """Why each pending task that this cycle did not bind is unschedulable."""
     if not view.pending_count and not view.waiting:
         return {}
+    found, wanted = plain.get(view.key), _sizes(view, scale_up)
+    if found is not None and wanted is not None and (known := told.again(plain, found, outcome, wanted)) is not None:
+        return known
     telling = _Telling(waiting, view, outcome, scale_up)
     together = telling.of_all()
     if together is not None:
-        return told.of(view.job, together)
-    found: Verdicts = {}
+        all_of_them = told.of(view.job, together)
+        if found is not None and wanted is not None:
+            told.note(found, outcome, wanted, all_of_them)
+        return all_of_them
+    one_by_one: Verdicts = {}
     for uid, task in view.job.pending.items():
         if task.unsupported:
             said = Said(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
@@ -109,8 +145,16 @@ def verdicts(
             continue
         else:
             said = telling.of(uid, task)
-        found[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *said)
-    return found
+        one_by_one[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *said)
+    return one_by_one
+
+
+def _sizes(view: JobView, scale_up: ScaleUp) -> tuple[bool, bool, str, str] | None:
+    """What verdicts about all pods of a job read of a scale-up; None where it is for some of them only."""
+    count = len(view.job.pending)
+    if any(chosen and len(chosen) < count for chosen in (scale_up.pods, scale_up.asked)):
+        return None
+    return bool(scale_up.pods), bool(scale_up.asked), scale_up.code, scale_up.why_not
 
 
 class _Telling:

@@ -1,0 +1,154 @@
+"""Jobs that wait like others that are like them: what is said of them is found once for all, and kept while it is true.
+
+A plain job has pods of one kind that all wait, and nothing in this session sets it apart from jobs that are like it. So
+the words about it follow from what it was refused. Where these words are those of the last cycle, and the job is the
+same record as then, its outcome and the verdicts about its pods are those of the last cycle, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Set
+from typing import NamedTuple
+
+from vsched.framework.jobs import JobView
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.refusal import Refusal
+from vsched.framework.reports.limits import UnschedulableReason
+from vsched.framework.reports.unschedulable import UnschedulableReasons, set_apart
+from vsched.model.jobs.advice import Advice
+from vsched.model.jobs.job import Job
+from vsched.model.plan import JobOutcome, Unschedulable
+from vsched.model.pods.status import Status
+
+
+class Words(NamedTuple):
+    """What is said of plain jobs of one kind that were refused the same."""
+
+    headline: UnschedulableReason
+    of_job: Refusal | None
+    of_tasks: NodeReasons | Refusal | None
+    """Of those tasks that were refused themselves."""
+    told: tuple[UnschedulableReason | None, UnschedulableReason | None]
+    """The refusals of the job and of its tasks, with the amounts of this session."""
+
+
+class Plain(NamedTuple):
+    """A plain job."""
+
+    words: Words
+    apart: Set[str]
+    """Uids of the tasks that were tried or refused themselves."""
+
+
+class Standing(NamedTuple):
+    """What was said of a plain job, and what it follows from."""
+
+    job: Job
+    phase: str
+    advice: Advice | None
+    plain: Plain
+    outcome: JobOutcome
+
+
+class Verdict(NamedTuple):
+    """What was said of the pods of a plain job, and what it follows from."""
+
+    outcome: JobOutcome
+    plain: Plain
+    scale_up: tuple[bool, bool, str, str]
+    verdicts: dict[str, Unschedulable]
+
+
+class PlainJobs:
+    """The plain jobs of one session whose actions have run."""
+
+    def __init__(self, reasons: UnschedulableReasons) -> None:
+        session = reasons.session
+        self._reasons, self._session = reasons, session
+        self._on = (
+            session.kept is None
+            and not session.snapshot.provisioning
+            and not session.snapshot.setbacks
+            and not _holds_room(reasons)
+        )
+        self._changed = frozenset(session.snapshot.changed)
+        self._words: dict[Hashable, Words] = {}
+        self._same: dict[tuple[int, int], bool] = {}
+        """Whether words of this session are those of an earlier one, by the identities of both."""
+        self._found: dict[str, Plain] = {}
+        self.answers_by_job = session.plugins.conditions_by_job_alone
+        """Whether conditions follow from the jobs alone, so that they need not be asked for again."""
+
+    def look(self, view: JobView) -> Plain | None:
+        """What is said of a job; None where it is not plain."""
+        plain = self._look(view) if self._on and view.key in self._session.jobs else None
+        if plain is not None:
+            self._found[view.key] = plain
+        return plain
+
+    def get(self, key: str) -> Plain | None:
+        """The same for a job that was looked at."""
+        return self._found.get(key)
+
+    def stands(self, view: JobView, plain: Plain, advice: Advice | None, known: Standing | None) -> bool:
+        """Whether what was said of a job holds still."""
+        return (
+            known is not None
+            and self.answers_by_job
+            and known.job is view.job
+            and known.phase == view.phase
+            and known.advice == advice
+            and view.key not in self._changed
+            and self.same(plain.words, known.plain.words)
+        )
+
+    def same(self, words: Words, before: Words) -> bool:
+        """Whether the same is said as in an earlier session."""
+        if words is before:
+            return True
+        pair = id(words), id(before)  # both are held, here and where they were kept
+        known = self._same.get(pair)
+        if known is None:
+            known = self._same[pair] = words == before
+        return known
+
+    def _look(self, view: JobView) -> Plain | None:
+        session, spec = self._session, view.spec
+        if view.moved or view.roles is not None or view.sub_groups is not None or spec.topology is not None:
+            return None
+        if view.key in session.protected or not session.alike.is_uniform(view):
+            return None
+        kind, apart = session.alike.kind(view), set_apart(session, view)
+        if kind is None or apart is None:
+            return None
+        of_job, of_tasks, refused = session.job_refusals.get(view.key), None, 0
+        for uid in apart:
+            why = session.task_refusals.get(uid)
+            if why is not None:
+                if of_tasks is not None and why is not of_tasks:
+                    return None
+                of_tasks, refused = why, refused + 1
+        tried = len(apart) if not refused else len(apart & session.tried)
+        case = kind, view.phase, id(of_job), id(of_tasks), refused, tried
+        words = self._words.get(case)
+        if words is None:
+            words = self._words[case] = self._say(view, of_job, of_tasks)
+        return Plain(words, apart)
+
+    def _say(self, view: JobView, of_job: Refusal | None, of_tasks: NodeReasons | Refusal | None) -> Words:
+        refused = self._reasons.refused
+        told = (
+            None if of_job is None else refused(view, of_job),
+            refused(view, of_tasks) if isinstance(of_tasks, Refusal) else None,
+        )
+        return Words(self._reasons.of(view), of_job, of_tasks, told)
+
+
+def _holds_room(reasons: UnschedulableReasons) -> bool:
+    """Whether some tasks may have places that the session did not commit: reasons name their jobs."""
+    session = reasons.session
+    carried_out = {entry.task.uid for entry in session.committed}
+    return any(
+        entry.status is Status.PIPELINED or (entry.status is Status.ALLOCATED and entry.task.uid not in carried_out)
+        for entry in session.ledger.log
+    )
