@@ -62,7 +62,7 @@ def _is_elsewhere(session: Session, beneficiary: str) -> bool:
     """Whether the job that needs the room belongs to another shard, which decides about the request."""
     job = session.snapshot.jobs.get(beneficiary)
     known = beneficiary in session.jobs or beneficiary in session.stranded
-    return job is not None and bool(job.pending) and not known
+    return job is not None and job.waits and not known
 
 
 def is_due(request: EvictionRequest, now: float) -> bool:
