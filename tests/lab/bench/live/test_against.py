@@ -60,9 +60,11 @@ def test_the_daemon_of_the_revision_runs_from_a_worktree_that_is_gone_afterwards
     assert table.row_count == 2
 
 
-def test_figures_are_medians_and_those_that_one_side_lacks_are_left_out() -> None:
-    today = [{"pods_per_second": rate, "ratio": 2.0, "waiting": {"pods_per_second": 5.0}} for rate in (1.0, 9.0, 3.0)]
-    then = [{"pods_per_second": 2.0, "ratio": 0.0, "waiting": None} for _ in range(3)]
+def test_figures_are_medians_and_those_that_a_side_lacks_are_left_out() -> None:
+    nothing = {"single_latency_ms": {"p50": 0.0}}
+    waiting = {"waiting": {"pods_per_second": 5.0}}
+    today = [{"pods_per_second": rate, "ratio": 2.0, **waiting, **nothing} for rate in (1.0, 9.0, 3.0)]
+    then = [{"pods_per_second": 2.0, "ratio": 0.0, "waiting": None, **nothing} for _ in range(3)]
     figures = comparison(today, then)["figures"]
     assert figures.keys() == {"pods_per_second", "ratio"}
     assert figures["pods_per_second"] == {

@@ -56,6 +56,8 @@ def comparison(today: list[dict[str, Any]], then: list[dict[str, Any]]) -> dict[
         if not ours or not theirs:
             continue
         now, before = median(ours), median(theirs)
+        if not now and not before:  # nothing of this was measured
+            continue
         times = round(now / before, 3) if before else None
         figures[name] = {"today": now, "revision": before, "times": times, "runs": [ours, theirs]}
     return {"figures": figures}
