@@ -12,6 +12,7 @@ from typing import Annotated, NamedTuple, Protocol, Self, runtime_checkable
 
 import msgspec
 
+from vsched.framework.callout import CalloutEndpoint
 from vsched.model.history.records import Decay
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.usage import DEFAULT_PERIOD
@@ -68,6 +69,15 @@ class ReadsHistory(Protocol):
 
     def decays(self) -> Iterable[Decay]:
         """The decays that it reads."""
+
+
+@runtime_checkable
+class CallsOut(Protocol):
+    """Arguments of a plugin that calls a service."""
+
+    @property
+    def endpoint(self) -> CalloutEndpoint:
+        """Where the service is."""
 
 
 class DeviceConfigAt(NamedTuple):
@@ -198,6 +208,10 @@ class Policy(msgspec.Struct, frozen=True):
         """Tells for how long a job may run before a plugin ends it, seconds; infinite for no limit."""
         limits = [conf.args for conf in self.plugins() if isinstance(conf.args, EndsRuns)]
         return lambda job: min((args.longest_run(job, queues) for args in limits), default=inf)
+
+    def calls_out(self) -> bool:
+        """Whether cycles may wait for services that plugins call."""
+        return any(isinstance(conf.args, CallsOut) for conf in self.plugins())
 
     def decays(self) -> tuple[Decay, ...]:
         """The decays of usage history that plugins read, each once."""

@@ -14,6 +14,7 @@ from vsched.clock import Clock
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.sharding.nodeshards import NodeShards
+from vsched.daemon.loop.short_cycles import ShortCycles
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
@@ -117,6 +118,7 @@ class Loop:
         self._first_pause_seconds = first_pause_seconds
         self._stopping = False
         self._numbers = count()
+        self._short = ShortCycles()
         self._due = 0.0
         """When the last session's decisions may change by time alone, by the clock of snapshots; 0 for never."""
 
@@ -189,9 +191,20 @@ class Loop:
         return ended - began
 
     async def _decided(self, snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
-        """The decisions of the cycle, made in a thread. A cycle that ends in an error is told and recorded."""
+        """The decisions of the cycle, made in a thread unless it is expected to be short.
+
+        A cycle that ends in an error is told and recorded.
+        """
+        on_loop = self._short.expects(snapshot, policy)
+
+        def decide() -> tuple[CycleReport, float]:
+            began = time.thread_time()
+            return self._parts.decide(snapshot, policy, trace), time.thread_time() - began
+
         try:
-            return await asyncio.to_thread(self._parts.decide, snapshot, policy, trace)
+            report, seconds = decide() if on_loop else await asyncio.to_thread(decide)
+            self._short.took(snapshot, seconds)
+            return report
         except Exception as error:
             self._parts.writeback.session_failed(snapshot, error)
             if self._parts.recorder is not None:
