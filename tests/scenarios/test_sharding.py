@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from vsched.actions.shuffle import movable
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.session import Session
+from vsched.framework.trace import Trace
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
@@ -112,6 +115,18 @@ def test_victims_are_on_our_nodes(mask: NodeMask, victims: list[str]) -> None:
     """
     policy = policy_of("priority gang conformance", "predicates nodeorder", actions=PREEMPTING)
     assert [one.name for one in decided(manifests(text), mask, policy=policy).evictions] == victims
+
+
+def test_pods_on_nodes_of_others_are_not_shuffled() -> None:
+    text = f"{THREE}\njob ns/a min=1\npods ns/a 1 cpu=1 on=n1\npods ns/a 1 cpu=1 on=n2\npods ns/a 1 cpu=1 on=n3"
+    moved = {}
+    for masks in ([], [hard("n1", "n3")]):
+        found = mirror(manifests(text))
+        found.mask(masks)
+        session = Session(found.snapshot(NOW), DEFAULT_POLICY, REGISTRY, Trace())
+        tasks = sorted(session.snapshot.jobs["ns/a"].tasks.values(), key=lambda task: task.node)
+        moved[len(masks)] = [task.node for _, task, _ in movable(session, tasks)]
+    assert moved == {0: ["n1", "n2", "n3"], 1: ["n1", "n3"]}
 
 
 JOB = st.tuples(st.integers(1, 4), st.integers(1, 3))

@@ -45,7 +45,9 @@ def movable(session: Session, victims: Sequence[Task]) -> list[tuple[JobView, Ta
     with session.statement() as trial:
         for task in victims:
             row, job = session.nodes.statics.row.get(task.node), session.view(task.job)
-            if row is None or job is None or (protected is not None and protected(task)):
+            if row is None or not session.node_selection.is_ours(row):
+                continue
+            if job is None or (protected is not None and protected(task)):
                 continue
             kept = kept_by(job)
             if kept is not None and kept(task):

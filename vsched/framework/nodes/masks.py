@@ -20,6 +20,8 @@ class Shards(NamedTuple):
     """What rules nodes out, for every task."""
     first: Mask | None = None
     """bool[nodes]: the nodes that are tried before all others; None where there are no such nodes."""
+    ours: Mask | None = None
+    """bool[nodes]: the only nodes that may be used; None where all may."""
 
 
 ONE_SHARD = Shards()
@@ -39,4 +41,4 @@ def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> Shards:
         else:
             soft = rows if soft is None else soft & rows
     checks = () if hard is None or hard.all() else (Check(OTHERS, hard, code=Code.SHARD),)
-    return Shards(checks, None if soft is None or soft.all() or not soft.any() else soft)
+    return Shards(checks, None if soft is None or soft.all() or not soft.any() else soft, hard)

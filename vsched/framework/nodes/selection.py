@@ -66,7 +66,7 @@ class NodeSelection:
         self._checkpoint = checkpoint
         self._journal = journal
         self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of, shards.checks)
-        self._first = shards.first
+        self._first, self._ours = shards.first, shards.ours
         self._looks = 0
         self._only: Restriction | None = None
         self.is_short = False
@@ -191,6 +191,10 @@ class NodeSelection:
         fit = self._fits.current(task)
         ranked = self._restricted(np.where(candidates, self._fits.scores(fit), -np.inf))
         return _with_claims(self._fits.with_relative(fit, task, ranked), self._claims_of(task))
+
+    def is_ours(self, row: int) -> bool:
+        """Whether a node belongs to nobody else: pods on others are left to those."""
+        return self._ours is None or bool(self._ours[row])
 
     def own_first(self, rows: list[int]) -> list[int]:
         """The rows in this order, but those of our own nodes before all others."""
