@@ -37,7 +37,7 @@ def draw(points: Sequence[Document], path: Path) -> None:
             for number, pods in enumerate(sorted({point["pods"] for point in points})):
                 line = [point for point in points if point["pods"] == pods]
                 axes.plot(
-                    [point["nodes"] for point in line],
+                    [point["nodes"] / 1_000 for point in line],
                     [figure_of(point) for point in line],
                     DASHES[number % len(DASHES)],
                     marker="o",
@@ -46,5 +46,5 @@ def draw(points: Sequence[Document], path: Path) -> None:
                 )
             axes.set(title=heading, ylabel=unit, ylim=(0, None), xlim=(0, None))
         for axes in panels[3:]:
-            axes.set_xlabel("nodes")
+            axes.set_xlabel("thousand nodes")
         legend(figure, panels[0])
