@@ -16,6 +16,7 @@ from vsched.kernels.allocation import (
     capacity_of,
     least_allocated,
     least_allocated_row,
+    least_and_balanced_row,
     most_allocated,
     most_allocated_row,
 )
@@ -94,6 +95,17 @@ def test_one_node_and_many_nodes_score_the_same_bit_for_bit(nodes: list[tuple[tu
     assert balanced_allocation(amounts, as_nodes([asked]).astype(np.float64), prepared).tolist() == [
         balanced_allocation_row(one, asked, has) for one, has in zip(taken, capacity, strict=True)
     ]
+
+
+TWO, SIZES = st.tuples(AMOUNT, AMOUNT), st.tuples(st.integers(1, 1 << 20), st.integers(1, 1 << 46))
+
+
+@given(TWO, TWO, TWO, SIZES)
+def test_both_scores_of_one_node_at_once_are_the_same(
+    scoring: tuple[int, int], held: tuple[int, int], asked: tuple[int, int], capacity: tuple[int, int]
+) -> None:
+    apart = least_allocated_row(scoring, capacity), balanced_allocation_row(held, asked, capacity)
+    assert least_and_balanced_row(scoring, held, asked, capacity) == apart
 
 
 @given(AMOUNT, st.integers(1, (1 << 53) // 100))

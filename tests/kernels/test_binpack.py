@@ -19,13 +19,7 @@ def score(
     total = sum(wish.weight for wish in wishes) if weight_sum is None else weight_sum
     scores = binpack(wishes, np.array(idle, dtype=np.int64), allocatable, total, scale, lacking)
     plain = [
-        binpack_row(
-            wishes,
-            [idle[wish.column][node] for wish in wishes],
-            [has[wish.column][node] for wish in wishes],
-            total,
-            scale,
-        )
+        binpack_row(wishes, np.array(idle, dtype=np.int64).data, np.array(has, dtype=np.int64).data, node, total, scale)
         for node in range(len(idle[0]))
     ]
     assert scores.tolist() == plain

@@ -20,6 +20,8 @@ from vsched.model.nodes.table import Floats, Ints, Mask
 
 MAX_SCORE = 100.0
 HALF_SCORE = 50.0
+EVEN = 150
+"""Twice the balanced allocation of a node whose balance the pod does not change."""
 
 
 class ScoredCapacity(NamedTuple):
@@ -159,6 +161,25 @@ def balance_row(taken: Sequence[int], capacity: Sequence[int]) -> float:
             squares += (fraction - mean) * (fraction - mean)
         deviation = math.sqrt(squares / count)
     return float(math.floor((1.0 - deviation) * MAX_SCORE))
+
+
+def least_and_balanced_row(
+    scoring: tuple[int, int], held: tuple[int, int], asked: tuple[int, int], capacity: tuple[int, int]
+) -> tuple[int, int]:
+    """``least_allocated_row`` of ``scoring``, the pod included, and ``balanced_allocation_row``, of two resources.
+
+    The node has both (``capacity`` above 0). It is the same arithmetic, in the third of the time.
+    """
+    one, other = capacity
+    left, rest = one - scoring[0], other - scoring[1]
+    least = (math.floor(left * MAX_SCORE / one) if left >= 0 else 0) + (
+        math.floor(rest * MAX_SCORE / other) if rest >= 0 else 0
+    )
+    before, beside = min(held[0] / one, 1.0), min(held[1] / other, 1.0)
+    after, with_it = min((held[0] + asked[0]) / one, 1.0), min((held[1] + asked[1]) / other, 1.0)
+    now = math.floor((1.0 - abs(before - beside) / 2.0) * MAX_SCORE)
+    then = math.floor((1.0 - abs(after - with_it) / 2.0) * MAX_SCORE)
+    return least >> 1, (then - now + EVEN) >> 1
 
 
 def _mean(scores: Floats, capacity: ScoredCapacity) -> Floats:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.kernels.allocation import (
+    EVEN,
     HALF_SCORE,
     MAX_SCORE,
     ScoredCapacity,
@@ -33,8 +34,6 @@ Singles = npt.NDArray[np.float32]
 Shorts = npt.NDArray[np.int16]
 MOST = 101
 """A request of so many per cent of a node leaves nothing, and so does any larger one."""
-EVEN = 150
-"""Twice the score of a node whose balance the pod does not change."""
 SURE = np.float32(1e-4)
 """Single precision errs by less than this: by a handful of roundings of numbers up to 100, 4e-6 each at most."""
 BELOW, ABOVE = np.float32(MAX_SCORE) - SURE, 2 * SURE

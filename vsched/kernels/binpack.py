@@ -104,15 +104,16 @@ def binpack_by_used(
 
 
 def binpack_row(
-    wishes: Sequence[Wish], idle: Sequence[int], allocatable: Sequence[int], weight_sum: int, scale: float
+    wishes: Sequence[Wish], idle: memoryview, allocatable: memoryview, row: int, weight_sum: int, scale: float
 ) -> float:
-    """``binpack`` of one node; ``idle`` and ``allocatable`` are in the order of the wishes."""
+    """``binpack`` of one node; ``idle`` and ``allocatable`` are views on int64[resource, node]."""
     total = 0.0
-    for wish, free, has in zip(wishes, idle, allocatable, strict=True):
+    for column, amount, weight, free in wishes:
+        has = allocatable[column, row]
         if has == 0:
             continue
-        left = free - wish.amount
+        left = idle[column, row] - amount
         if left < 0:
             return 0.0
-        total += (left if wish.free else has - left) * float(wish.weight) / has
+        total += (left if free else has - left) * float(weight) / has
     return total / float(weight_sum) * scale if wishes else 0.0

@@ -28,6 +28,7 @@ from vsched.kernels.allocation import (
     capacity_of,
     least_allocated,
     least_allocated_row,
+    least_and_balanced_row,
     most_allocated,
     most_allocated_row,
 )
@@ -70,6 +71,8 @@ class Asked(msgspec.Struct, frozen=True):
     """(column, amount) of the resources to balance; empty where the pod requests none of them."""
     images: Floats | None
     """None where no node has any of them."""
+    plain: tuple[int, int] | tuple[()]
+    """The amounts of cpu and memory to balance, where nothing counts but these two and what is left of them."""
 
 
 class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
@@ -179,17 +182,21 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         has, scoring = self._has, self._scoring
         capacity = (has[CPU, row], has[MEMORY, row])
         taken = (scoring[0, row] + asked.scoring[0], scoring[1, row] + asked.scoring[1])
+        if asked.plain and capacity[0] and capacity[1]:
+            requested = self._requested
+            held = (requested[CPU, row], requested[MEMORY, row])
+            least, balanced = least_and_balanced_row(taken, held, asked.plain, capacity)
+            return float(least * args.least_requested + balanced * args.balanced_resource)
         total = 0.0
         if args.least_requested:
             total += least_allocated_row(taken, capacity) * args.least_requested
         if args.most_requested:
             total += most_allocated_row(taken, capacity) * args.most_requested
         if args.balanced_resource and asked.balanced:
-            requested = self._requested
-            held = [requested[column, row] for column, _ in asked.balanced]
+            holds = [self._requested[column, row] for column, _ in asked.balanced]
             of = [has[column, row] for column, _ in asked.balanced]
             more = [amount for _, amount in asked.balanced]
-            total += balanced_allocation_row(held, more, of) * args.balanced_resource
+            total += balanced_allocation_row(holds, more, of) * args.balanced_resource
         if asked.images is not None:
             total += asked.images.item(row) * args.image_locality
         return total
@@ -233,7 +240,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
                 ("images", shape.images, shape.containers),
                 lambda: (image_locality(shape.images, shape.containers, statics), True),
             )
-        return Asked((shape.scoring_cpu, shape.scoring_memory), tuple(balanced), images)
+        plain = len(balanced) == 2 and images is None and not self.args.most_requested
+        cpu_and_memory = (balanced[0][1], balanced[1][1]) if plain else ()
+        return Asked((shape.scoring_cpu, shape.scoring_memory), tuple(balanced), images, cpu_and_memory)
 
     # -- among candidates ---------------------------------------------------------------------------------------
 

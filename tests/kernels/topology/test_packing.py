@@ -54,7 +54,8 @@ def test_domains_score_as_nodes_of_their_size_would(used: list[int], free: list[
     found = fullness([floats(*used)] * 2, [floats(*has)] * 2, [asked] * 2, [weight, 1])
 
     wishes = [Wish(0, asked, weight), Wish(1, asked, 1)]
-    nodes = [binpack_row(wishes, [left] * 2, [most] * 2, weight + 1, 1.0) for left, most in zip(free, has, strict=True)]
+    idle, most = np.array([free] * 2, dtype=np.int64).data, np.array([has] * 2, dtype=np.int64).data
+    nodes = [binpack_row(wishes, idle, most, node, weight + 1, 1.0) for node in range(len(has))]
     assert found.tolist() == nodes
 
 

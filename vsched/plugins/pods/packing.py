@@ -80,14 +80,7 @@ class Packing(NodeScore, PlacementListener):
         wishes, _, weight_sum = self._wanted.get(shape) or self._wanted_by(shape)
         if not wishes:
             return 0.0
-        idle, has = self._idle, self._has
-        return binpack_row(
-            wishes,
-            [idle[wish.column, row] for wish in wishes],
-            [has[wish.column, row] for wish in wishes],
-            weight_sum,
-            self._scale,
-        )
+        return binpack_row(wishes, self._idle, self._has, row, weight_sum, self._scale)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Note that the idle amounts of the node changed."""
