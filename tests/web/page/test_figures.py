@@ -36,7 +36,8 @@ async def going() -> AsyncIterator[tuple[Going, str]]:
         key: replace(job, queue=f"team-{number % 2}", user=users[number % 3])
         for number, (key, job) in enumerate(made.now.jobs.items())
     }
-    made.show(replace(made.now, queues=kept, namespaces={}, jobs=jobs))
+    left_out = {"nodes_left_out": 49_940, "queues_left_out": 1_108, "namespaces_left_out": 4_000}
+    made.show(replace(made.now, queues=kept, namespaces={}, jobs=jobs, counts={**made.now.counts, **left_out}))
     made.still = True
     async with pictured(made) as url:
         yield made, url
@@ -121,3 +122,12 @@ async def test_an_address_lands_on_its_section(browser: Any, going: tuple[Going,
         top = "document.getElementById('jobs').getBoundingClientRect().top"
         await page.wait_for_function(f"{top} >= 0 && {top} < 80")
         assert found.trouble == []
+
+
+async def test_of_nodes_queues_and_namespaces_without_a_row_it_is_told_how_many_there_are(visit: Sitting) -> None:
+    await expect(visit.page.locator("#nodes-told")).to_contain_text(
+        "60 of 50,000 nodes: those out of order, and a sample"
+    )
+    told = visit.page.locator("#queues-told")
+    await expect(told).to_contain_text("3 of 1,111: those with others below them first, then those with jobs")
+    await expect(told).to_contain_text("4,000 namespaces that hold little are not listed")

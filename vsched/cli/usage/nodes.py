@@ -20,10 +20,15 @@ SHOWN = 3
 
 
 def node_document(overview: Overview) -> dict[str, Any]:
-    """Nodes for programs, in percent by resource: null for what is not known, no entry for what a node has none of."""
+    """Nodes for programs, in percent by resource: null for what is not known, no entry for what a node has none of.
+
+    In very large clusters daemons show some nodes only; ``left_out`` is how many are missing.
+    """
+    left = overview.counts.get("nodes_left_out", 0)
     return {
         "at": overview.at,
         "nodes": {name: as_document(overview, row) for name, row in sorted(overview.nodes.items())},
+        **({"left_out": left} if left else {}),
     }
 
 
