@@ -151,7 +151,7 @@ class ProvisioningController:
     def _elsewhere(self, snapshot: Snapshot) -> set[str]:
         """The gangs with requests that another shard looks after: they wait, and not here."""
         jobs = ((key, snapshot.jobs.get(key)) for key in self._by_gang)
-        waiting = {key for key, job in jobs if job is not None and job.pending}
+        waiting = {key for key, job in jobs if job is not None and job.waits}
         return waiting.difference(snapshot.active) if waiting else waiting
 
     def _gang(self, snapshot: Snapshot, key: str, tasks: list[Task]) -> tuple[Job, list[Task], Gang]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 import numpy as np
-import orjson
 from click.core import ParameterSource
 from rich.table import Table
 
@@ -26,7 +25,7 @@ from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result, seed_option
 from vsched.lab.bench.rules import measure_rules
 from vsched.lab.bench.rules import rows as rule_rows
-from vsched.lab.bench.shards import measure_part, measure_shards
+from vsched.lab.bench.shards import measure_shards
 from vsched.lab.bench.shards import rows as shard_rows
 from vsched.lab.bench.suite import measure_suite
 from vsched.lab.bench.tiers import measure_tiers
@@ -259,7 +258,6 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option(
     "--shards", type=click.IntRange(0, 8), default=0, help="Compare one daemon with one for each shard (below)."
 )
-@click.option("--part", type=click.IntRange(0, 7), hidden=True)
 @out_option
 @seed_option
 @json_option
@@ -277,7 +275,6 @@ def command(
     live: bool,
     grow: bool,
     shards: int,
-    part: int | None,
     out: Path | None,
     as_json: bool,
     **numbers: Any,
@@ -299,12 +296,8 @@ def command(
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
     policy = flat = (load_file(config, registry()) if config else default_settings(registry())).policy
-    if part is not None:
-        with tuned():
-            click.echo(orjson.dumps(measure_part(world, policy, part, shards)))
-        return
     if shards:
-        found = measure_shards(_arguments(config, numbers), shards)
+        found = measure_shards(world, config, shards)
         print_result(found, as_json, lambda result: [figures_table(shard_rows(result))])
         return
     taking = _taking_policy(config, policy) if full else None

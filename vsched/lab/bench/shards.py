@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from time import perf_counter, process_time
 from typing import Any
 
+import msgspec
 import orjson
 
-from vsched.daemon.system.tuning import listed
+from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -25,7 +26,8 @@ from vsched.mirror import wire
 from vsched.mirror.sharding import Division, narrowed, territory
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.queues.queue import Queue
-from vsched.settings.built_in import REGISTRY
+from vsched.settings import default_settings, load_file
+from vsched.settings.installed import registry
 
 READY, GO = "ready", b"go\n"
 
@@ -53,8 +55,27 @@ class Recorder(MirrorFeeder):
             self.waiting |= {pod["metadata"]["uid"]: pod for pod in found if "nodeName" not in pod["spec"]}
 
 
+class Part(msgspec.Struct, frozen=True):
+    """What one process has to do."""
+
+    world: World
+    config: str | None
+    """The policy file; None for the built-in policy."""
+    shard: int
+    count: int
+
+
+def run_part(text: str) -> None:
+    """The process of one shard: prints what ``measure_part`` finds."""
+    part = msgspec.json.decode(text, type=Part)
+    policy = (load_file(part.config, registry()) if part.config else default_settings(registry())).policy
+    with tuned():
+        print(orjson.dumps(measure_part(part.world, policy, part.shard, part.count)).decode(), flush=True)
+
+
 def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[str, Any]:
     """Decide for one shard until nothing more can be placed; waits for a line on the standard input before."""
+    plugins = registry()
     crowd, division, held = Recorder(world), Dealt(count), frozenset({shard})
     crowd.fill()
     queues = crowd.cache.snapshot(0.0).queues
@@ -65,7 +86,7 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     while True:
         whole = crowd.cache.snapshot(0.0)
         mask = NodeMask(territory(whole.nodes.statics, division, held), True, "shards") if count > 1 else None
-        report = run_cycle(narrowed(whole, division, held, mask), policy, REGISTRY, told=told)
+        report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, told=told)
         crowd.cache.assume(report)
         if not report.binds:
             break
@@ -89,9 +110,9 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     }
 
 
-def measure_shards(arguments: Sequence[str], count: int) -> dict[str, Any]:
+def measure_shards(world: World, config: str | None, count: int) -> dict[str, Any]:
     """The same work decided by one process, and by as many at a time as there are shards."""
-    (one,), parts = _together(arguments, 1), _together(arguments, count)
+    (one,), parts = _together(world, config, 1), _together(world, config, count)
     slowest, busiest = max(part["seconds"] for part in parts), max(part["cpu_seconds"] for part in parts)
     with_others = max(part["cpu_seconds"] + part["others_seconds"] for part in parts)
     return {
@@ -108,12 +129,13 @@ def measure_shards(arguments: Sequence[str], count: int) -> dict[str, Any]:
     }
 
 
-def _together(arguments: Sequence[str], count: int) -> list[dict[str, Any]]:
+def _together(world: World, config: str | None, count: int) -> list[dict[str, Any]]:
     """The results of one process for each shard, which begin at the same time."""
-    command = [sys.executable, "-m", "vsched", "bench", *arguments, "--shards", str(count)]
+    run = f"from {__name__} import run_part; import sys; run_part(sys.argv[1])"
+    parts = [msgspec.json.encode(Part(world, config, shard, count)).decode() for shard in range(count)]
     running = [
-        subprocess.Popen([*command, "--part", str(shard)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for shard in range(count)
+        subprocess.Popen([sys.executable, "-c", run, part], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for part in parts
     ]
     try:
         for child in running:
