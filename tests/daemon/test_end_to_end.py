@@ -7,6 +7,7 @@ from pathlib import Path
 
 import aiohttp
 
+from tests.support.fault_proxy import faulty
 from tests.support.running import (
     PODGROUPS,
     condition_of,
@@ -47,6 +48,20 @@ async def test_a_gang_is_bound_and_its_podgroup_runs() -> None:
         await until(lambda: len(nodes_of(cluster, "g-")) == 4)
         await until(lambda: status_of(cluster, "g").get("phase") == "Running")
         await until(lambda: status_of(cluster, "g").get("running") == 4)
+
+
+async def test_lists_come_with_their_watches_where_that_is_wanted() -> None:
+    async with Cluster([node("n1")]) as cluster, faulty(cluster.url) as proxy:
+        async with scheduling(proxy.url, streaming_lists=True) as daemon:
+            cluster.apply(gang("g", 2))
+            await until(lambda: len(nodes_of(cluster, "g-")) == 2)
+            assert daemon.reflectors["Pod"].statistics.lists == 1
+            streamed = proxy.streamed.copy()  # those that did not wait too long for the verdict of the first one
+            assert set(streamed.values()) == {1}
+        async with scheduling(proxy.url):
+            cluster.apply(gang("h", 2))
+            await until(lambda: len(nodes_of(cluster, "h-")) == 2)
+            assert proxy.streamed == streamed
 
 
 async def test_a_gang_that_does_not_fit_binds_nothing_and_says_why_until_a_node_comes() -> None:

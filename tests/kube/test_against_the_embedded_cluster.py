@@ -17,6 +17,7 @@ from vsched.kube.errors import AlreadyExists, Conflict, Invalid, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import WatchState
 from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.streaming import StreamedLists
 from vsched.sim.cluster import Cluster, ClusterSettings
 
 PODS = ApiResource("", "v1", "pods")
@@ -55,14 +56,15 @@ async def test_objects_are_made_changed_and_removed(client: ApiClient) -> None:
         await client.get(path)
 
 
-async def test_a_reflector_follows_pods_from_a_list_in_pages_to_their_end(
-    client: ApiClient, eventually: Eventually
+@pytest.mark.parametrize("streamed", [None, StreamedLists()], ids=["in pages", "with the watch"])
+async def test_a_reflector_follows_pods_from_a_list_to_their_end(
+    client: ApiClient, eventually: Eventually, streamed: StreamedLists | None
 ) -> None:
     for number in range(7):
         await make_pod(client, f"p{number}")
     mirror = Mirror()
     settings = msgspec.structs.replace(QUICK, page_size=3)
-    reflector = Reflector(client, PODS, msgspec.json.Decoder(Pod).decode, mirror, settings=settings)
+    reflector = Reflector(client, PODS, msgspec.json.Decoder(Pod).decode, mirror, settings=settings, streamed=streamed)
     task = asyncio.create_task(reflector.run())
     try:
         await asyncio.wait_for(reflector.synced.wait(), 5)
@@ -71,6 +73,7 @@ async def test_a_reflector_follows_pods_from_a_list_in_pages_to_their_end(
         await client.delete(PODS.path("default", "p0"), {"gracePeriodSeconds": 0})
         await eventually(lambda: "late" in mirror.pods and "p0" not in mirror.pods)
         assert reflector.statistics.relists == 0
+        assert streamed is None or await streamed.worth_trying()
     finally:
         task.cancel()
         await asyncio.wait([task])

@@ -42,6 +42,8 @@ class FaultProxy:
         """Those open now."""
         self.seen: Counter[tuple[str, int]] = Counter()
         """Requests by what they write and the code that was answered."""
+        self.streamed: Counter[str] = Counter()
+        """Watches that were to begin with a list, by path."""
         self.cut = asyncio.Event()
         """Set once nothing gets through any more."""
         self._last: tuple[str, int] | None = None
@@ -142,6 +144,8 @@ class FaultProxy:
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         self.on_request(request.method, request.path)
+        if "sendInitialEvents" in request.query:
+            self.streamed[request.path] += 1
         if self.cut.is_set() or (not (last := self._is_last(request)) and self.cut.is_set()):
             return self._drop(request)
         fault = self._fault(request.method, request.path)

@@ -89,6 +89,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Namespaces of Secrets that the policy may name, besides that of the pod."""
     user_key: str = USER
     """The annotation or label that names the user of pods and PodGroups."""
+    streaming_lists: bool = False
+    """Have lists come with their watches where the API server offers that: one request a kind in place of two."""
     history: bool = True
     """Keep the usage history in a ConfigMap, so that it survives restarts."""
     history_period_seconds: float = 300.0

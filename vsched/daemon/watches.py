@@ -12,6 +12,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
 from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings
+from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.users import rename_user
@@ -176,8 +177,12 @@ def reflectors(
     scheduling: bool = True,
     arbitrating: bool = False,
     user_key: str = USER,
+    streamed: StreamedLists | None = None,
 ) -> dict[str, Reflector[wire.Object]]:
-    """A reflector for every kind that the mirror or one of the ``others`` needs, whatever table of workloads counts."""
+    """A reflector for every kind that the mirror or one of the ``others`` needs, whatever table of workloads counts.
+
+    With ``streamed``, lists come with the watches where the server offers that.
+    """
     unused = {use for use, on in ((Use.SCHEDULING, scheduling), (Use.ARBITRATION, arbitrating)) if not on}
     found = {}
     for kind, followed in FOLLOWED.items():
@@ -197,6 +202,7 @@ def reflectors(
                 older=OLDER.get(kind, ()),
                 on_version=read.use_version,
                 read_line=read.line,
+                streamed=streamed,
             )
     return found
 

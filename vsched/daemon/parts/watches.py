@@ -11,6 +11,7 @@ from vsched.daemon.policy.workloads import WorkloadFile
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors, workload_reflector
 from vsched.kube.watch.reflector import Reflector
+from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 
@@ -29,6 +30,7 @@ class Watches:
             scheduling=options.schedule,
             arbitrating=options.arbitrate,
             user_key=options.user_key,
+            streamed=StreamedLists() if options.streaming_lists else None,
         )
         self._always = tuple(self.reflectors)
         self._statistics = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}

@@ -16,6 +16,8 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     page_size: int = 500
     list_timeout_seconds: float = 60.0
     """For one page."""
+    streamed_seconds: float = 10.0
+    """If nothing comes for so long of a list that is to come with its watch, the kind is listed in pages."""
     watch_seconds: tuple[float, float] = (300.0, 480.0)
     """The range of ``timeoutSeconds`` of a watch, drawn anew each time so that watches do not end together."""
     silence_seconds: float = 150.0

@@ -1,7 +1,8 @@
 """The reflector keeps a sink in step with one kind: it lists, watches from there, and lists again when it has to.
 
 If a list has several pages, the watch is opened before all of them are read. It starts at the version of the list, so
-new objects arrive at once, and a list that takes minutes is not out of date when it ends. An object that cannot be
+new objects arrive at once, and a list that takes minutes is not out of date when it ends. If wanted, and where the
+server offers it, the list comes with the watch in one request (``streaming``). An object that cannot be
 decoded is reported to the sink and left out. After any other error the reflector waits and tries again; the reason is
 in ``statistics``. Only cancelling ends a reflector. It stores no objects: the sink does.
 """
@@ -42,6 +43,7 @@ from vsched.kube.watch.framing import (
     version_of,
 )
 from vsched.kube.watch.listing import Lister, complaint, put_down
+from vsched.kube.watch.streaming import STREAMED, NotStreamed, StreamedList, StreamedLists, verdict_of
 
 __all__ = ["Reflector", "ReflectorSettings"]
 
@@ -85,11 +87,13 @@ class Reflector(Generic[T]):
         older: Sequence[ApiResource] = (),
         on_version: Callable[[ApiResource], None] = lambda resource: None,
         read_line: Callable[[bytes], ReadLine[T] | None] = lambda line: None,
+        streamed: StreamedLists | None = None,
     ) -> None:
         """``older`` are versions of the kind to read where the newest one is not served.
 
         ``on_version`` is called before each list, with the version that is tried. ``read_line`` reads a line of a watch
-        faster than ``decode``; None is for lines that it leaves to that.
+        faster than ``decode``; None is for lines that it leaves to that. With ``streamed``, lists come with the watch
+        where the server offers that.
         """
         self.statistics = Statistics(resource)
         self.synced = asyncio.Event()
@@ -121,6 +125,10 @@ class Reflector(Generic[T]):
         self._asked = asyncio.Event()
         """Set while somebody waits for a list that has not begun."""
         self._served: Collection[str] | None = None
+        self._streamed = streamed
+        """None where kinds are listed in pages; also after the server has not streamed this one."""
+        self._streaming: StreamedList | None = None
+        """The list that comes with the watch at the moment."""
 
     def begin_with(self, served: Collection[str] | None) -> None:
         """The ``group/version`` pairs that the server serves; None if it did not say.
@@ -142,6 +150,8 @@ class Reflector(Generic[T]):
         """Keep the sink in step until cancelled."""
         try:
             while True:
+                if await self._keep_up_streamed():
+                    continue
                 try:
                     page = await self._begin()
                 except (ApiError, Unavailable) as error:
@@ -210,6 +220,82 @@ class Reflector(Generic[T]):
             if following is not None:
                 await put_down(following)
 
+    async def _keep_up_streamed(self) -> bool:
+        """List and watch by one request, as ``_keep_up`` does; False if the kind has to be listed in pages."""
+        resource, lists = self._versions[0], self._streamed
+        if lists is None or not self._is_served(resource) or not await lists.worth_trying():
+            return False
+        self._use(resource)
+        if not self.statistics.problem:
+            self._enter(WatchState.LISTING)
+        self._asked.clear()
+        self._fruitless, offered = 0, None
+        self._streaming = streaming = StreamedList(self._clock.monotonic())
+        following = asyncio.create_task(self._follow_streamed())
+        complete = asyncio.create_task(streaming.complete.wait())
+        try:
+            await self._until_complete(following, complete)
+            offered = streaming.complete.is_set() or verdict_of(following.exception() if following.done() else None)
+        finally:
+            lists.tell(offered)
+            await put_down(complete)
+            if not streaming.complete.is_set():
+                self._streaming = self._streamed = None
+                await put_down(following)
+        if not streaming.complete.is_set():
+            return False
+        self._list_back_off.reset()
+        self.synced.set()
+        self.settled.set()
+        try:
+            await self._until_restored(following)
+        except Garbled as error:
+            await self._wait_out(error, self._after_garbled())
+        except (ApiError, Unavailable) as error:
+            await self._wait_out(error, self._watch_back_off)
+        finally:
+            await put_down(following)
+        return True
+
+    async def _until_complete(self, following: asyncio.Task[None], complete: asyncio.Task[bool]) -> None:
+        """Wait until a streamed list is complete, or its task has ended, or nothing more comes."""
+        seen = -1
+        while not complete.done() and not following.done() and seen != self.statistics.listed:
+            seen, patience = self.statistics.listed, self._settings.streamed_seconds
+            await asyncio.wait((following, complete), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _follow_streamed(self) -> None:
+        """Watch, beginning with a list, then as ``_follow`` does. Raises where the list does not become complete."""
+        statistics, streaming = self.statistics, self._streaming
+        assert streaming is not None, "it is made before the task"
+        statistics.listing, statistics.listed, statistics.expected = True, 0, 0
+        self._sink.restart()
+        failure = await self._watch(STREAMED)
+        if not streaming.complete.is_set():
+            raise failure or NotStreamed("ended the watch before the list was complete")
+        if failure is not None:
+            await self._wait_out(failure, self._watch_back_off)
+        await self._follow()
+
+    async def _complete_streamed(self, streaming: StreamedList) -> None:
+        """All objects of a streamed list have come."""
+        turns, statistics, version = LoopTurns(self._settings.slice_seconds), self.statistics, self._resume_version()
+        for _ in self._sink.finish(version):
+            if turns.over:
+                await turns.turn()
+        for raw, error in streaming.broken:
+            self._sink.broken(raw, error)
+        statistics.lists += 1
+        statistics.objects = statistics.listed
+        statistics.list_seconds = self._clock.monotonic() - streaming.began
+        statistics.synced, statistics.listing = True, False
+        self._streaming = self._served = None
+        self._enter(WatchState.WATCHING)
+        streaming.complete.set()
+
+    def _is_served(self, resource: ApiResource) -> bool:
+        return self._served is None or not resource.group or resource.api_version in self._served
+
     async def _until_restored(self, following: asyncio.Task[None]) -> None:
         """Wait for the watch task, or until the server is back at an earlier version, or a list is asked for.
 
@@ -271,15 +357,19 @@ class Reflector(Generic[T]):
                 # The watch should have lasted minutes. A server that ends it at once must not be asked without a pause.
                 await asyncio.sleep(self._watch_back_off.next_seconds())
 
-    async def _watch(self) -> VschedError | None:
-        """Read one watch to its end: None if the server ended it, else the error to back off from before resuming."""
+    async def _watch(self, begins: Params | None = None) -> VschedError | None:
+        """Read one watch to its end: None if the server ended it, else the error to back off from before resuming.
+
+        ``begins`` says where it begins, if not at the version that is known.
+        """
         opened = False
         try:
             async with self._client.stream(
-                self._path, self._watch_params(), silence_seconds=self._settings.silence_seconds
+                self._path, self._watch_params(begins), silence_seconds=self._settings.silence_seconds
             ) as chunks:
                 opened = True
-                self._enter(WatchState.WATCHING)
+                if self._streaming is None:
+                    self._enter(WatchState.WATCHING)
                 splitter = LineSplitter(self._settings.line_bytes)
                 async for chunk in chunks:
                     await self._take(splitter.feed(chunk))
@@ -299,13 +389,13 @@ class Reflector(Generic[T]):
             return failure
         return None
 
-    def _watch_params(self) -> Params:
+    def _watch_params(self, begins: Params | None) -> Params:
         seconds = random.uniform(*self._settings.watch_seconds)
         return {
             **self._selectors,
             "watch": "1",
             "allowWatchBookmarks": "true",
-            "resourceVersion": self._resume_version(),
+            **({"resourceVersion": self._resume_version()} if begins is None else begins),
             "timeoutSeconds": str(max(1, round(seconds))),
         }
 
@@ -320,6 +410,8 @@ class Reflector(Generic[T]):
         turns = LoopTurns(self._settings.slice_seconds)
         for line in lines:
             self._take_line(line)
+            if self._streaming is not None and self._streaming.ended:
+                await self._complete_streamed(self._streaming)
             if turns.over:
                 await turns.turn()
 
@@ -330,7 +422,7 @@ class Reflector(Generic[T]):
         else:
             if found.version:
                 self._version, self._latest = found.version, None
-            self._sink.apply(found.delta, found.item)
+            self._pass_on(found.delta, found.item)
         statistics = self.statistics
         statistics.events += 1
         statistics.last_event_monotonic = self._clock.monotonic()
@@ -351,18 +443,33 @@ class Reflector(Generic[T]):
         try:
             item = self._decode(raw)
         except UNUSABLE as error:
-            broken = complaint(self.statistics, raw, delta, error)
+            listed = self._streaming is not None and delta is Delta.ADDED
+            broken = complaint(self.statistics, raw, None if listed else delta, error)
             if broken.identity.resource_version:
                 self._version, self._latest = broken.identity.resource_version, None
-            self._sink.broken(raw, broken)
+            if self._streaming is not None and listed:
+                self._streaming.broken.append((raw, broken))
+            else:
+                self._sink.broken(raw, broken)
             return
         self._latest = raw
-        self._sink.apply(delta, item)
+        self._pass_on(delta, item)
+
+    def _pass_on(self, delta: Delta, item: T) -> None:
+        if self._streaming is None or delta is not Delta.ADDED:
+            self._sink.apply(delta, item)
+            return
+        self._sink.include(item)
+        statistics = self.statistics
+        statistics.listed += 1
+        statistics.expected = statistics.listed
 
     def _take_notice(self, event: WatchEvent) -> None:
         raw = bytes(event.object)
         if event.type == "BOOKMARK":
             self._latest = raw
+            if self._streaming is not None:
+                self._streaming.bookmark(raw)
         elif event.type == "ERROR":
             raise self._error_in(raw)
         else:
