@@ -185,6 +185,14 @@ def test_nodes_kept_for_pods_are_measured() -> None:
     assert "kept for pods" in printed(document)
 
 
+def test_cycles_while_pods_wait_in_vain_are_measured() -> None:
+    document = measured("--backlog", "7")
+
+    assert document.keys() == {*KEYS, "backlog"}
+    assert document["backlog"].keys() == {"waiting", "first_cycle_ms", "unchanged_cycle_ms", "one_pod_cycle_ms"}
+    assert "7 waiting, first cycle" in printed(document)
+
+
 def test_the_table_says_the_same(full: dict[str, Any]) -> None:
     table = printed(full)
 

@@ -106,7 +106,8 @@ class SessionContext(NamedTuple):
 
 
 class Plugin(Levers, Generic[ArgsT]):
-    """One plugin in one session. Each session makes new plugin objects, so a plugin keeps no state between sessions."""
+    """One plugin in one session. Each session makes new plugin objects; what may save the next one time is kept by
+    ``SessionContext.keep``."""
 
     name: ClassVar[str]
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs

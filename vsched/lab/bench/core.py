@@ -19,6 +19,8 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
+from vsched.lab.bench.backlog import measure_backlog
+from vsched.lab.bench.backlog import rows as backlog_rows
 from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.grow.options import GROW_EPILOG, Sizes, grow_from, one_size, out_option
 from vsched.lab.bench.growth import capacity_policy, measure_nominated, measure_tree, rows
@@ -48,6 +50,7 @@ Examples:
   vsched bench --queues 1000 --queue-levels 4 --pods 5000 --gang 1
   vsched bench --nominated 1 --pods 5000 --gang 1
   vsched bench --claims devices --pods 10000
+  vsched bench --nodes 1000 --pods 0 --backlog 27600
   vsched bench --tiers 4
   vsched bench --rules --pods 10000 --gang 100
   vsched bench --shards 2
@@ -89,6 +92,13 @@ its part of the queues on its part of the nodes:
               many cores
   times_cpu   the same by processor time; times_cpu_with_others with what it
               takes to read the bindings of the other daemons
+
+\b
+--backlog measures cycles (processor time) while so many pods wait in vain in gangs
+of --gang, on nodes that running pods fill:
+  first_cycle_ms      the first one, which finds out why each waits
+  unchanged_cycle_ms  cycles between which nothing changes
+  one_pod_cycle_ms    cycles between which one more pod comes
 
 \b
 --claims measures pods with claims against the same pods without, which run in a
@@ -238,6 +248,9 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option("--rules", is_flag=True, help="Also measure gangs with rules about their own pods (see below).")
 @click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
 @click.option(
+    "--backlog", type=click.IntRange(0, 1_000_000), default=0, help="Also measure cycles while so many pods wait."
+)
+@click.option(
     "--claims",
     type=click.Choice([VOLUMES, DEVICES]),
     help="Each pod to place has a claim of its own; also measure the same without.",
@@ -268,6 +281,7 @@ def command(
     config: str | None,
     full: bool,
     rules: bool,
+    backlog: int,
     claims: str | None,
     suites: tuple[Path, ...],
     workloads: tuple[str, ...],
@@ -318,6 +332,8 @@ def command(
             filled = FullWorld(nodes=world.nodes, running=world.running, gang=world.gang)
             result["taking"] = _victim_figures(measure_taking(filled, taking, REPEATS))
             result["rss_mb"] = _peak_mb()
+        if backlog:
+            result["backlog"] = measure_backlog(world.nodes, backlog, world.gang, policy)
     if claims:
         result["claims"] = compare(result, plain)
     print_result(result, as_json, lambda result: [as_table(result)])
@@ -363,7 +379,7 @@ def as_table(result: dict[str, Any]) -> Table:
         evictions = result["taking"]["evictions"][key]
         evicted = f", {evictions} evicted" if evictions else ""
         lines.append((f"{label} p50 / p99 (ms)", f"{pair(result['taking'][f'{key}_ms'])}{evicted}"))
-    lines += [*rows(result), *tier_rows(result), *rule_rows(result)]
+    lines += [*rows(result), *tier_rows(result), *rule_rows(result), *backlog_rows(result)]
     if "claims" in result:
         lines += [(label, f"{result['claims'][key]:,}") for label, key in CLAIM_FIGURES.items()]
     for kind, shares in result["profile"].items():

@@ -1,0 +1,69 @@
+"""The cost of cycles while many pods wait in vain on full nodes: where nothing changes, and where one more pod comes.
+
+Times are processor times, so that other programs on the machine do not blur them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from vsched.daemon.system.tuning import listed
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.reports.verdicts import Told
+from vsched.lab.bench.report import pair
+from vsched.lab.bench.victims import POOR, FullCluster, FullWorld
+from vsched.settings.installed import registry
+
+RUNNING_ON_A_NODE = 10
+CYCLES = 15
+
+
+def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy) -> dict[str, Any]:
+    """The cycles, their snapshots included, with so many waiting pods in gangs; the last gang may be smaller."""
+    cluster = FullCluster(FullWorld(nodes=nodes, running=nodes * RUNNING_ON_A_NODE, gang=gang))
+    for first in range(0, waiting, gang):
+        cluster.ask(f"waits-{first}", POOR, min(gang, waiting - first))
+    listed()
+    told = Told()
+
+    def cycle() -> float:
+        start = process_time()
+        snapshot = cluster.cache.snapshot(0.0)
+        report = run_cycle(snapshot, policy, registry(), told=told)
+        seconds = process_time() - start
+        cluster.cache.assume(report)
+        return seconds
+
+    def cycles(before: Callable[[int], None]) -> dict[str, float]:
+        seconds = []
+        for number in range(CYCLES):
+            before(number)
+            seconds.append(cycle())
+        return {f"p{part}": round(float(np.percentile(seconds, part)) * 1000, 3) for part in (50, 99)}
+
+    first_ms = round(cycle() * 1000, 3)
+    for _ in range(2):
+        cycle()  # what the first one admits is assumed, so that the next one may see something new
+    return {
+        "waiting": waiting,
+        "first_cycle_ms": first_ms,
+        "unchanged_cycle_ms": cycles(lambda number: None),
+        "one_pod_cycle_ms": cycles(lambda number: cluster.ask(f"one-more-{number}", POOR, 1)),
+    }
+
+
+def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines of the table; none where it was not measured."""
+    found = result.get("backlog")
+    if found is None:
+        return []
+    return [
+        (f"{found['waiting']:,} waiting, first cycle (ms)", f"{found['first_cycle_ms']:,}"),
+        ("the same, nothing new p50 / p99 (ms)", pair(found["unchanged_cycle_ms"])),
+        ("the same, one new pod p50 / p99 (ms)", pair(found["one_pod_cycle_ms"])),
+    ]
