@@ -12,7 +12,7 @@ GROWING_SECONDS = 3.0
 
 def is_growing(job: Job, outcome: JobOutcome, now: float) -> bool:
     """Whether a gang has too few pods, and more seem to come; ``now`` is the time of the snapshot."""
-    if outcome.code != Code.GANG_INCOMPLETE:
-        return False
+    if outcome.code != Code.GANG_INCOMPLETE or not job.waits:
+        return False  # a job of which no pod waits is told of once, and would never be told of again
     last = next(reversed(job.tasks.values()), None)
     return last is not None and now - last.created < GROWING_SECONDS
