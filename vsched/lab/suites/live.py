@@ -111,7 +111,9 @@ class LiveCluster(Place):
             return
 
     async def allocate(self, namespace: str) -> None:
-        resource = self._resources["ResourceClaim"]
+        resource = self._resources.get("ResourceClaim")
+        if resource is None:
+            return  # no claim was created
         for claim in (await self._stage.client.list(resource.path(namespace)))["items"]:
             named = {"apiVersion": resource.api_version, "kind": "ResourceClaim"}
             body = orjson.dumps({**named, **claim, "status": self._devices.give(claim)})
