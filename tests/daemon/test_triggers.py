@@ -97,6 +97,23 @@ async def test_windows_are_longer_while_changes_stream_in_and_short_again_afterw
 
 
 @in_virtual_time
+async def test_a_stream_that_pauses_for_a_usual_window_is_waited_for_no_longer() -> None:
+    trigger = Trigger(60.0, WINDOW_SECONDS)
+
+    async def stream() -> None:
+        while True:
+            trigger.pull()
+            await asyncio.sleep(WINDOW_SECONDS / 100)
+
+    streaming = asyncio.create_task(stream())
+    waits = [await seconds_until_session(trigger) for _ in range(4)]
+    assert round(waits[-1] / WINDOW_SECONDS, 1) == WIDEST
+    streaming.cancel()
+    trigger.pull()
+    assert await seconds_until_session(trigger) <= 2 * WINDOW_SECONDS
+
+
+@in_virtual_time
 async def test_a_costly_session_waits_longer_for_company_while_changes_stream_in_and_never_for_long() -> None:
     trigger = Trigger(60.0, STREAM_SECONDS / 20)
 

@@ -1,9 +1,10 @@
 """When the next session starts: soon after a change, when the period is over, or when the last session said.
 
 The first change opens a short window, so that changes that come together are decided together. The window closes
-early once no more changes come. While changes stream in, windows are longer, and not closed early: each session costs
-something, and pods that are decided together cost less than each by itself. Changes that are only to be told, and
-decide nothing, wait for the next session, or a little while.
+early once no more changes come. While changes stream in, windows are longer, and close only where none came for as long
+as a usual window: each session costs something, and pods that are decided together cost less than each by itself, but
+who waits for bindings before creating more must not wait for a window. Changes that are only to be told, and decide
+nothing, wait for the next session, or a little while.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Trigger:
         if streams:
             left_seconds = max(left_seconds, min(STREAM_WORTH * busy_seconds, STREAM_SECONDS))
         # The costlier a session, the longer it waits for company: one that takes half a window always waits it out.
-        look_seconds = left_seconds if streams else max(self.window_seconds / LOOKS, WORTH * busy_seconds)
+        look_seconds = max(self.window_seconds / (1 if streams else LOOKS), WORTH * busy_seconds)
         while left_seconds > 0:
             pulls = self._pulls
             await asyncio.sleep(min(look_seconds, left_seconds))
