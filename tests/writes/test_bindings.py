@@ -16,6 +16,7 @@ from vsched.model.plan import Bind
 from vsched.writes.bind_backoff import BindBackoff, wait_seconds
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts
+from vsched.writes.precedence import Precedence
 from vsched.writes.writer import Writer
 
 QUICK = DispatchSettings(max_in_flight=4, attempts=Attempts(3, first_seconds=0.005, ceiling_seconds=0.02))
@@ -177,3 +178,21 @@ async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait
 @pytest.mark.parametrize(("failures", "seconds"), [(2, 0.25), (3, 0.5), (6, 4.0), (100, 30.0)])
 def test_waits_between_failures_of_one_pod_double_up_to_a_ceiling(failures: int, seconds: float) -> None:
     assert wait_seconds(failures) == seconds
+
+
+async def test_bindings_have_precedence_until_the_last_of_them_is_answered() -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        precedence, over = Precedence(2.0), list[int]()
+        precedence.wait(lambda: over.append(len(outcomes)))
+        dispatcher.goes_before(precedence)
+        assert not precedence.taken()
+        server.open.clear()
+        dispatcher.submit([bind(number) for number in range(10)])
+        assert precedence.taken()
+        await until(lambda: server.in_flight == 4)
+        assert precedence.taken()
+        server.open.set()
+        await until(lambda: len(outcomes) == 10)
+        await until(lambda: over)
+        assert over == [10]
+        assert not precedence.taken()

@@ -3,111 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import msgspec
 import pytest
 
-from tests.support.recording_server import RecordingServer, Reply, recording, writer_to
-from tests.support.small import SmallCluster
+from tests.support.recording_server import Reply
 from tests.support.waiting import until
-from vsched.clock import Clock, FakeClock, SystemClock
+from tests.writes.writing_back import ONCE, QUICK, UNSCHEDULABLE, bench, outcome, verdict, world
+from vsched.clock import FakeClock
 from vsched.framework.codes import Code
 from vsched.mirror.problems import Problem
-from vsched.mirror.state.topology import TopologyStore
 from vsched.model.jobs.advice import WOULD_START
-from vsched.model.jobs.job import Condition, Job
-from vsched.model.plan import Bind, CycleReport, JobOutcome, Nominate, QueueOutcome, Unschedulable
+from vsched.model.jobs.job import Condition
+from vsched.model.plan import Bind, JobOutcome, Nominate, QueueOutcome
 from vsched.model.queues.queue import Queue
-from vsched.model.snapshot import Snapshot
 from vsched.writes.events import NORMAL, WARNING, EventSettings
-from vsched.writes.limits import Attempts
 from vsched.writes.status.growing import GROWING_SECONDS
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.pods import PodConditionSettings
-from vsched.writes.status.queues import QueueStatusSettings, with_ancestors
-from vsched.writes.writeback import Writeback, WritebackSettings
-
-ONCE = Attempts(1)
-UNSCHEDULABLE = Condition("Unschedulable", "True", "NotEnoughResources", "2/2 tasks in gang unschedulable")
-QUICK = WritebackSettings(
-    jobs=JobStatusSettings(phase_seconds=0.01, grace_seconds=0.01, reword_seconds=60.0, attempts=ONCE),
-    queues=QueueStatusSettings(grace_seconds=0.03, attempts=ONCE),
-    pods=PodConditionSettings(grace_seconds=0.05, reword_seconds=60.0, attempts=ONCE),
-    events=EventSettings(attempts=ONCE, repeat_seconds=0.01),
-)
-
-
-@dataclass
-class Mirror:
-    """What writing back asks of the mirror."""
-
-    broken: dict[tuple[str, str], Problem] = field(default_factory=dict)
-    blemished: dict[tuple[str, str], Problem] = field(default_factory=dict)
-    topology: TopologyStore = field(default_factory=TopologyStore)
-
-
-@dataclass
-class Bench:
-    """A writeback under test, its server, and what the mirror was told."""
-
-    server: RecordingServer
-    writeback: Writeback
-    mirror: Mirror
-    told: list[tuple[str, str, str | None]]
-
-    def submit(self, snapshot: Snapshot, **report: Any) -> None:
-        self.writeback.submit(CycleReport(**report), snapshot)
-
-    async def quiet(self) -> None:
-        await until(lambda: not any(workqueue.busy for workqueue in self.writeback.workqueues.values()))
-
-
-@asynccontextmanager
-async def bench(settings: WritebackSettings = QUICK, clock: Clock | None = None) -> AsyncIterator[Bench]:
-    told: list[tuple[str, str, str | None]] = []
-    mirror = Mirror()
-    async with recording() as (server, client):
-        writeback = Writeback(
-            client,
-            writer_to(client),
-            settings,
-            clock or SystemClock(),
-            lambda *news: told.append(news),
-            mirror,
-            lambda nomination, version: told.append(("Nominate", nomination.node, version)),
-        )
-        task = asyncio.create_task(writeback.run())
-        try:
-            yield Bench(server, writeback, mirror, told)
-        finally:
-            task.cancel()
-            await asyncio.wait((task,))
-
-
-def world(pods: int = 2) -> tuple[Snapshot, Job]:
-    """A cluster with one job of pods that wait, in queue ``default``."""
-    cluster = SmallCluster().node("n1")
-    cluster.queues["default"] = Queue("default", uid="q1")
-    job = cluster.job("g", pods, uid="g1", phase="Pending")
-    return cluster.snapshot(), job
-
-
-def outcome(phase: str = "Inqueue", *conditions: Condition, **fields: Any) -> JobOutcome:
-    values: dict[str, Any] = {
-        "key": "ns/g", "queue": "default", "phase": phase, "min_member": 2, "ready": 0, "pending": 2,
-        "running": 0, "succeeded": 0, "failed": 0, "conditions": conditions, "changed": True,
-    }  # fmt: skip
-    return JobOutcome(**{**values, **fields})
-
-
-def verdict(job: Job, number: int = 0, message: str = "0/1 nodes are available: 1 Insufficient cpu.") -> Unschedulable:
-    task = list(job.tasks.values())[number]
-    return Unschedulable(task.uid, task.namespace, task.name, job.key, "Unschedulable", message)
-
+from vsched.writes.status.queues import with_ancestors
 
 # -- PodGroups
 

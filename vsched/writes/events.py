@@ -18,6 +18,7 @@ from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.writes.bodies import Reference, event_count, event_create
 from vsched.writes.limits import Attempts, TokenBucket
+from vsched.writes.precedence import Precedence
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
@@ -86,14 +87,16 @@ def without_numbers(message: str) -> str:
 class EventRecorder:
     """Accepts Events at any rate and writes them within the budget."""
 
-    def __init__(self, writer: Writer, settings: EventSettings, clock: Clock) -> None:
+    def __init__(
+        self, writer: Writer, settings: EventSettings, clock: Clock, precedence: Precedence | None = None
+    ) -> None:
         self._writer = writer
         self._settings = settings
         self._clock = clock
         self._known: LRUCache[EventKey, Known] = LRUCache(settings.remembered)
         self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
         bounds = WorkqueueSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
-        self.workqueue: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write)
+        self.workqueue: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write, precedence=precedence)
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
 
@@ -128,8 +131,16 @@ class EventRecorder:
             return
         occurrence = Occurrence(about, severity, message, 1 if waiting is None else waiting.times + 1, once)
         wait_seconds = self._settings.repeat_seconds if known else 0.0
-        if not self.workqueue.put(key, occurrence, wait_seconds):
+        if not self.workqueue.put(key, occurrence, wait_seconds, yields=True):
             self.dropped[reason] += 1
+
+    def withdraw(self, about: Reference, reason: str, cause: str) -> None:
+        """What an Event was to say is no longer so: if it still waits, nobody needs it."""
+        key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause)
+        waiting = self.workqueue.get(key)
+        if waiting is not None:
+            self.workqueue.discard(key)
+            self.dropped[reason] += waiting.times
 
     async def _write(self, key: EventKey, occurrence: Occurrence) -> None:
         known = self._known.get(key)

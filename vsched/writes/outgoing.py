@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsched.writes.limits import Attempts
+from vsched.writes.precedence import Precedence
 from vsched.writes.unexpected import Unexpected
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import UNSENT, Write, Writer, WriteResult, may_help
@@ -62,6 +63,12 @@ class Outgoing(ABC, Generic[T]):
     def busy(self) -> bool:
         """Whether anything waits or is in flight."""
         return self._workqueue.busy
+
+    def goes_before(self, others: Precedence) -> None:
+        """Have others wait while anything waits for a worker or is in flight."""
+        workqueue = self._workqueue
+        others.give(lambda: workqueue.busy)
+        workqueue.on_idle = others.over
 
     def submit(self, items: Iterable[T]) -> None:
         """Queue them in order; those that find no room are dropped at once, with an outcome."""

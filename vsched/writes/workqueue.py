@@ -2,6 +2,7 @@
 
 A value replaces one that still waits for the same key. A value put while its key is being written waits for the end
 of that write. So an object that changes faster than it can be written costs one write, with the latest content.
+A value that yields waits longer than until it is due, while something else has precedence.
 """
 
 from __future__ import annotations
@@ -9,13 +10,16 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
+from math import inf
 from typing import Generic, TypeVar
 
 import msgspec
 
 from vsched.writes.limits import TokenBucket
+from vsched.writes.precedence import Precedence
 from vsched.writes.unexpected import Unexpected
 
 K = TypeVar("K", bound=Hashable)
@@ -42,7 +46,9 @@ class Workqueue(Generic[K, V]):
         settings: WorkqueueSettings,
         write: Callable[[K, V], Awaitable[None]],
         clock: Callable[[], float] = time.monotonic,
+        precedence: Precedence | None = None,
     ) -> None:
+        """``precedence`` says when values that yield have to wait; without it, none does."""
         self._settings = settings
         self._write = write
         self._clock = clock
@@ -51,10 +57,17 @@ class Workqueue(Generic[K, V]):
         self._due: list[tuple[float, int, K]] = []
         self._tickets: dict[K, tuple[float, int]] = {}
         """The valid heap entry of each key (due, number); all other entries of the key are stale."""
+        self._yielding: set[K] = set()
+        """The keys whose values yield."""
+        self._held_up: deque[tuple[float, tuple[float, int, K]]] = deque()
+        """Entries that are due and wait for what has precedence, in this order; until when at most."""
+        self._precedence = precedence
+        if precedence is not None:
+            precedence.wait(self._hand_out)
         self._number = 0
         self._writing: set[K] = set()
-        self._after: dict[K, tuple[V, float]] = {}
-        """Values put while their key was being written, with the time they are due."""
+        self._after: dict[K, tuple[V, float, bool]] = {}
+        """Values put while their key was being written, with the time they are due, and whether they yield."""
         self._idle: list[asyncio.Future[tuple[float, int, K]]] = []
         """Workers that wait for something to be due, each for an entry of the heap."""
         self._timer: asyncio.TimerHandle | None = None
@@ -62,6 +75,8 @@ class Workqueue(Generic[K, V]):
         self._timer_due = 0.0
         self._ended = asyncio.Event()
         """Set whenever a write ends."""
+        self.on_idle: Callable[[], None] = lambda: None
+        """Called when nothing waits or is being written any more."""
         self._hurried = False
         self.refused = 0
         """How many keys were refused because the queue was full."""
@@ -84,25 +99,28 @@ class Workqueue(Generic[K, V]):
         later = self._after.get(key)
         return later[0] if later is not None else self._values.get(key)
 
-    def put(self, key: K, value: V, wait_seconds: float = 0.0) -> bool:
+    def put(self, key: K, value: V, wait_seconds: float = 0.0, *, yields: bool = False) -> bool:
         """Write ``value`` for ``key`` after ``wait_seconds``, or earlier if the key already waits for an earlier time.
 
-        Returns False where the queue is full.
+        It ``yields`` to what has precedence if all that waits for the key does. Returns False where the queue is full.
         """
         due = self._clock() + wait_seconds
         if key in self._writing:
             later = self._after.get(key)
-            self._after[key] = (value, due if later is None else min(due, later[1]))
+            if later is not None:
+                due, yields = min(due, later[1]), yields and later[2]
+            self._after[key] = (value, due, yields)
             return True
         if key in self._values:
-            if key in self._tickets and due < self._tickets[key][0]:
-                self._enter(key, value, due)
+            before, yielded = self._tickets[key][0], key in self._yielding
+            if due < before or (yielded and not yields):
+                self._enter(key, value, min(due, before), yields=yields and yielded)
             self._values[key] = value
             return True
         if len(self._values) >= self._settings.limit:
             self.refused += 1
             return False
-        self._enter(key, value, due)
+        self._enter(key, value, due, yields=yields)
         return True
 
     def retry(self, key: K, value: V, wait_seconds: float) -> None:
@@ -110,25 +128,30 @@ class Workqueue(Generic[K, V]):
         if self.get(key) is None:
             self.put(key, value, wait_seconds)
 
-    def _enter(self, key: K, value: V, due: float) -> None:
+    def _enter(self, key: K, value: V, due: float, *, yields: bool) -> None:
         self._values[key] = value
+        if yields:
+            self._yielding.add(key)
+        else:
+            self._yielding.discard(key)
         self._number += 1
         self._tickets[key] = (due, self._number)
         heapq.heappush(self._due, (due, self._number, key))
-        if self._idle:
-            self._hand_out()
+        self._hand_out()
 
     def discard(self, key: K) -> None:
         """Forget the value that waits for ``key``. A write that has begun goes on."""
         self._values.pop(key, None)
         self._tickets.pop(key, None)
+        self._yielding.discard(key)
         self._after.pop(key, None)
 
     def take_all(self) -> list[V]:
         """Everything that waits, which is then forgotten."""
-        taken = [*self._values.values(), *(value for value, _ in self._after.values())]
+        taken = [*self._values.values(), *(value for value, *_ in self._after.values())]
         self._values.clear()
         self._tickets.clear()
+        self._yielding.clear()
         self._after.clear()
         return taken
 
@@ -137,6 +160,7 @@ class Workqueue(Generic[K, V]):
         # What a worker had taken and not begun when it was cancelled waits again.
         self._due = [(due, number, key) for key, (due, number) in self._tickets.items()]
         heapq.heapify(self._due)
+        self._held_up.clear()
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(self._settings.workers):
@@ -167,11 +191,29 @@ class Workqueue(Generic[K, V]):
     # -- one worker is woken for each entry: to wake them all would cost more than the writes
 
     def _take(self) -> tuple[float, int, K] | None:
-        """The first entry that is due, off the heap; None where there is none."""
-        self._skip_stale()
-        if self._due and (self._hurried or self._due[0][0] <= self._clock()):
-            return heapq.heappop(self._due)
+        """The first entry whose turn it is; None where there is none."""
+        now = self._clock()
+        held_up = self._held_up
+        while held_up and (self._is_stale(held_up[0][1]) or held_up[0][0] <= now or not self._must_yield()):
+            _, entry = held_up.popleft()
+            if not self._is_stale(entry):
+                return entry
+        while self._due and (self._hurried or self._due[0][0] <= now):
+            entry = heapq.heappop(self._due)
+            if self._is_stale(entry):
+                continue
+            if self._precedence is None or entry[2] not in self._yielding or not self._must_yield():
+                return entry
+            held_up.append((now + self._precedence.most_seconds, entry))
         return None
+
+    def _is_stale(self, entry: tuple[float, int, K]) -> bool:
+        """Whether another entry counts for the key, or none."""
+        return self._tickets.get(entry[2]) != entry[:2]
+
+    def _must_yield(self) -> bool:
+        """Whether something has precedence over values that yield."""
+        return self._precedence is not None and self._precedence.taken() and not self._hurried
 
     def _hand_out(self) -> None:
         """Give what is due to workers that wait."""
@@ -187,10 +229,12 @@ class Workqueue(Generic[K, V]):
                 heapq.heappush(self._due, entry)
 
     def _look_later(self) -> None:
-        """Look again when the first entry is due."""
-        if not self._due:
+        """Look again when the first entry is due, or has waited long enough for what has precedence."""
+        due = self._due[0][0] if self._due else inf
+        if self._held_up:
+            due = min(due, self._held_up[0][0])
+        if due == inf:
             return
-        due = self._due[0][0]
         if self._timer is not None:
             if self._timer_due <= due:
                 return
@@ -202,13 +246,10 @@ class Workqueue(Generic[K, V]):
         self._timer = None
         self._hand_out()
 
-    def _skip_stale(self) -> None:
-        while self._due and self._tickets.get(self._due[0][2]) != self._due[0][:2]:
-            heapq.heappop(self._due)
-
     async def _carry_out(self, key: K) -> None:
         value = self._values.pop(key)
         del self._tickets[key]
+        self._yielding.discard(key)
         self._writing.add(key)
         try:
             with Unexpected(f"what was to be written of {key!a} is dropped"):
@@ -218,7 +259,9 @@ class Workqueue(Generic[K, V]):
             self._ended.set()
             later = self._after.pop(key, None)
             if later is not None:
-                self._enter(key, *later)
+                self._enter(key, later[0], later[1], yields=later[2])
+            elif not self.busy:
+                self.on_idle()
 
     async def drain(self, deadline_seconds: float) -> int:
         """Write everything now, whatever its due time and the rate; returns how many are left at the deadline."""

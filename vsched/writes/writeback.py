@@ -22,6 +22,7 @@ from vsched.together import together
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
+from vsched.writes.precedence import Precedence
 from vsched.writes.status.domains import DomainSettings, JobDomains
 from vsched.writes.status.hypernodes import HyperNodeMirror, HyperNodeStatuses, HyperNodeStatusSettings
 from vsched.writes.status.native import NativeStatuses
@@ -46,6 +47,8 @@ class WritebackSettings:
     pods: PodConditionSettings = field(default_factory=PodConditionSettings)
     nominations: NominationSettings = field(default_factory=NominationSettings)
     events: EventSettings = field(default_factory=EventSettings)
+    yield_seconds: float = 2.0
+    """How long what only tells something waits at most while bindings are on their way."""
 
 
 class WritebackMirror(Protocol):
@@ -75,11 +78,13 @@ class Writeback:
         """``first``: whether this daemon writes what is said once for the whole cluster."""
         self._first = first
         served = ServedResources(client)
-        self.events = EventRecorder(writer, settings.events, clock)
-        self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written)
+        self.precedence = Precedence(settings.yield_seconds)
+        """What Events and the statuses of queues and PodGroups yield to."""
+        self.events = EventRecorder(writer, settings.events, clock, self.precedence)
+        self.jobs = JobStatuses(writer, served, self.events, settings.jobs, clock, on_written, self.precedence)
         self.domains = JobDomains(writer, settings.domains, clock)
         self.native = NativeStatuses(writer, self.events, settings.jobs, clock)
-        self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, on_written)
+        self.queues = QueueStatuses(writer, served, self.events, settings.queues, clock, on_written, self.precedence)
         self.hypernodes = HyperNodeStatuses(
             writer,
             self.events,
@@ -143,7 +148,7 @@ class Writeback:
         about = pod_reference(bind.namespace, bind.name, bind.uid)
         message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
         self.events.record(about, NORMAL, "Scheduled", message, once=True)
-        self.pods.placed(bind.uid)
+        self.pods.placed(about)
 
     def bind_failed(self, bind: Bind, message: str) -> None:
         """Record an Event on a pod that its binding failed."""

@@ -54,6 +54,7 @@ class WritePath:
         bound.add(outcomes.binding)
         sending = DispatchSettings(options.max_in_flight)
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
+        self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
             outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not given back", problem=told)
         )

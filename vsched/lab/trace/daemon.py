@@ -47,6 +47,7 @@ UNREAD = WritebackSettings(
     events=EventSettings(limit=0),
     pods=PodConditionSettings(grace_seconds=NEVER_SECONDS),
     queues=QueueStatusSettings(grace_seconds=NEVER_SECONDS),
+    yield_seconds=0.0,  # a session has ended once its statuses are written
 )
 
 

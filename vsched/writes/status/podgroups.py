@@ -21,6 +21,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import podgroup_conditions, podgroup_reference, podgroup_write
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
+from vsched.writes.precedence import Precedence
 from vsched.writes.status.growing import is_growing
 from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.status.writer import OnStatusWritten, StatusWriter
@@ -131,6 +132,15 @@ def _on_its_way(outcome: JobOutcome) -> bool:
     return placed and outcome.phase in (Phase.INQUEUE, Phase.RUNNING) and outcome.running < outcome.ready
 
 
+def _only_tells(outcome: JobOutcome, before: StatusContent) -> bool:
+    """Whether nobody waits for this status, so that it may wait for bindings.
+
+    Controllers create a gang's pods once its phase says that it was admitted: that must not wait. Where the gang's pods
+    are placed or run, they have been created. Other phases are rare, and may be what somebody waits for.
+    """
+    return outcome.phase in (before.phase, Phase.RUNNING) or _on_its_way(outcome)
+
+
 class JobStatuses:
     """Coalesces and writes the statuses of PodGroups."""
 
@@ -142,6 +152,7 @@ class JobStatuses:
         settings: JobStatusSettings,
         clock: Clock,
         on_written: OnStatusWritten,
+        precedence: Precedence | None = None,
     ) -> None:
         self._statuses = StatusWriter(
             "PodGroup", PODGROUPS, writer, served, settings.attempts, settings.retry_ceiling_seconds, on_written
@@ -152,7 +163,7 @@ class JobStatuses:
         self._written: LRUCache[str, WrittenStatus] = LRUCache(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
-        self.workqueue: Workqueue[str, DueStatus] = Workqueue(settings.workqueue, self._write)
+        self.workqueue: Workqueue[str, DueStatus] = Workqueue(settings.workqueue, self._write, precedence=precedence)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
         """Take note of what a job's status should be."""
@@ -188,7 +199,8 @@ class JobStatuses:
             self.workqueue.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
         alone = job.spec.made and len(job.tasks) == 1
-        self.workqueue.put(key, DueStatus(outcome, job.spec.uid, job.spec.conditions, alone), wait_seconds)
+        due = DueStatus(outcome, job.spec.uid, job.spec.conditions, alone)
+        self.workqueue.put(key, due, wait_seconds, yields=_only_tells(outcome, before))
 
     def forget(self, keys: Iterable[str]) -> None:
         """These jobs are gone: nothing is to be written of them, and nothing to be known."""

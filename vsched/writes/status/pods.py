@@ -17,13 +17,15 @@ from vsched.model.jobs.advice import about
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bodies import pod_condition_write, pod_reference
+from vsched.writes.bodies import Reference, pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.growing import GROWING_SECONDS, is_growing
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import RETRIED, Writer
 
+FAILED = "FailedScheduling"
+"""The reason of the Event."""
 PUT_OFF_MAX = 10
 """How often the reason of a pod may wait for the rest of its gang."""
 
@@ -51,6 +53,8 @@ class WrittenCondition(NamedTuple):
     reason: str
     message: str
     at: float
+    cause: str
+    """Of the Event that was recorded."""
 
 
 class DueCondition(NamedTuple):
@@ -103,9 +107,11 @@ class PodConditions:
             self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
         self._waiting |= waiting
 
-    def placed(self, uid: str) -> None:
-        """The pod is bound: forget what was last written."""
-        self._written.pop(uid, None)
+    def placed(self, about: Reference) -> None:
+        """The pod is bound: forget what was last written, and say no more why it waits."""
+        written = self._written.pop(about.uid, None)
+        if written is not None:
+            self._events.withdraw(about, FAILED, written.cause)
 
     def _compare(
         self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
@@ -149,9 +155,10 @@ class PodConditions:
         write = pod_condition_write(what.namespace, what.name, what.uid, what.reason, what.message, self._clock.now())
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._written[key] = WrittenCondition(what.reason, what.message, self._clock.monotonic())
+            cause = cause_of(what)
+            self._written[key] = WrittenCondition(what.reason, what.message, self._clock.monotonic(), cause)
             pod = pod_reference(what.namespace, what.name, what.uid)
-            self._events.record(pod, WARNING, "FailedScheduling", what.message, cause=cause_of(what), again=due.again)
+            self._events.record(pod, WARNING, FAILED, what.message, cause=cause, again=due.again)
             return
         if answer.code in RETRIED:
             # Forgotten, so that the next report counts as new and is written.

@@ -23,6 +23,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import queue_reference, queue_write
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
+from vsched.writes.precedence import Precedence
 from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.status.writer import OnStatusWritten, StatusWriter
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -114,6 +115,7 @@ class QueueStatuses:
         settings: QueueStatusSettings,
         clock: Clock,
         on_written: OnStatusWritten,
+        precedence: Precedence | None = None,
     ) -> None:
         self._statuses = StatusWriter(
             "Queue", QUEUES, writer, served, settings.attempts, settings.retry_ceiling_seconds, on_written
@@ -134,7 +136,7 @@ class QueueStatuses:
         self._queues: Mapping[str, Queue] = {}
         """What ``_sums`` were worked out from."""
         self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
-        self.workqueue: Workqueue[str, QueueContent] = Workqueue(settings.workqueue, self._write)
+        self.workqueue: Workqueue[str, QueueContent] = Workqueue(settings.workqueue, self._write, precedence=precedence)
 
     def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
         """Queue the statuses that changed."""
@@ -155,7 +157,8 @@ class QueueStatuses:
             content = QueueContent(allocated[name], self._counts.of(name), problem)
             if self._asked.get(name) != content:
                 self._asked[name] = content
-                self.workqueue.put(name, content, self._statuses.wait_seconds(name, self._settings.grace_seconds))
+                wait_seconds = self._statuses.wait_seconds(name, self._settings.grace_seconds)
+                self.workqueue.put(name, content, wait_seconds, yields=True)
         for name in self._asked.keys() - report.queues.keys():
             self._forget(name)
 
