@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
+from vsched.framework.nodes.carried import NAME, CarriedNodes
 from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.kube.watch.deltas import Delta
@@ -35,7 +36,12 @@ CHANGES = (
     "node n3 cpu=8",
     "node n3 cpu=16",
     "node n1 cpu=8 zone=a cordoned",
+    "node n1 cpu=8 zone=b",
+    "node n4 cpu=4 zone=a",
     "job x/small min=1 pods=2 cpu=1 queue=q",
+    "job x/again min=1 pods=2 cpu=1 queue=r",
+    "job z/single min=1 pods=1 cpu=1",
+    "pods y/runs 1 cpu=1 on=n1",
     "job z/other min=2 pods=2 cpu=2",
     "job z/pipelined min=1 pods=1 cpu=3 nominated=n1 queue=r",
     "pods z/runs 3 cpu=1 on=n2",
@@ -129,6 +135,36 @@ def test_whatever_changes_between_cycles(policy: Policy, steps: list[tuple[str, 
         cluster.toggle(line)
         for _ in range(cycles):
             cluster.run(policy, assume=assume)
+
+
+STEPS = st.tuples(st.sampled_from(CHANGES), st.booleans(), st.sampled_from(("default", "default", *POLICIES)))
+
+
+@settings(max_examples=40)
+@given(steps=st.lists(STEPS, min_size=2, max_size=16))
+def test_whatever_changes_between_cycles_the_policy_included(steps: list[tuple[str, bool, str]]) -> None:
+    cluster = Changing(BASE)
+    for line, assume, name in steps:
+        cluster.toggle(line)
+        cluster.run(POLICIES[name], assume=assume)
+
+
+def test_scores_of_a_shape_are_used_again_and_follow_what_changed() -> None:
+    cluster = Changing("node n1 cpu=8\nnode n2 cpu=8\njob x/first min=1 pods=1 cpu=3")
+    assert [bind.node for bind in cluster.run(DEFAULT_POLICY, assume=True).binds] == ["n1"]
+    known = cluster.told.memory.parts[NAME]
+    assert isinstance(known, CarriedNodes)
+    for line, nodes in (
+        ("job x/second min=1 pods=1 cpu=3", ["n1"]),
+        ("job x/third min=1 pods=1 cpu=3", ["n2"]),
+        ("node n2 cpu=8 cordoned", []),
+        ("job x/fourth min=1 pods=1 cpu=3", []),
+        ("node n2 cpu=8", ["n2"]),
+    ):
+        cluster.toggle(line)
+        assert [bind.node for bind in cluster.run(DEFAULT_POLICY, assume=True).binds] == nodes
+        if nodes == ["n1"]:
+            assert cluster.told.memory.parts[NAME] is known
 
 
 def test_while_nothing_changes_waiting_jobs_get_the_same_report() -> None:

@@ -39,6 +39,7 @@ def run_cycle(
     report = close(session, trace, told)
     memory.end(report, whole=tells_of_active(session))
     session.plugins.release()
+    session.leave()
     return report
 
 

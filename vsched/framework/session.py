@@ -23,6 +23,7 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.memory import Memory
 from vsched.framework.nodes.booked import BookedRoom
+from vsched.framework.nodes.carried import carried_nodes, leave_nodes
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import LimitsOf
 from vsched.framework.nodes.masks import shards_of
@@ -91,7 +92,8 @@ class Session:
         """What cycles keep for the next one."""
         self.snapshot = snapshot
         self.policy = policy
-        self.nodes = snapshot.nodes.copy()
+        self._carried = carried_nodes(self.memory.parts, snapshot)
+        self.nodes = self._carried.table
         self.usage = SessionUsage(snapshot)
         self.jobs: dict[str, JobView] = {}
         """Active jobs that actions may work on, by key."""
@@ -140,7 +142,7 @@ class Session:
         self.booked = BookedRoom(self.nodes, snapshot.jobs) if keeps_nodes(snapshot) else None
         """The room that is kept for gangs that nodes were asked for; None where it is for none."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
-        self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims)
+        self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims, self._carried.journal)
         self.reservations = Reservations(snapshot, self.plugins)
         self._asked: dict[str, list[Task]] | None = None
         self.ungated: list[Task] = []
@@ -154,6 +156,7 @@ class Session:
             self.claims,
             [keeper for keeper in (self.kept, self.booked) if keeper is not None],
             shards_of(snapshot.masks, self.nodes.statics),
+            self._carried,
         )
         self.alike = AlikeJobs(
             self.node_selection.reads_labels,
@@ -167,6 +170,11 @@ class Session:
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
         """Tiers, and the domains that jobs may use."""
+
+    def leave(self) -> None:
+        """Leave what is known of nodes to the next session; nothing may be asked of this one any more."""
+        self.node_selection.leave()
+        leave_nodes(self.memory.parts, self._carried)
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""

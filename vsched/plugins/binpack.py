@@ -48,6 +48,7 @@ class Binpack(Plugin[BinpackArgs], Packing):
 
     name = "binpack"
     timeless = True
+    by_nodes_alone = True
     args_type = BinpackArgs
 
     def open(self, context: SessionContext) -> None:

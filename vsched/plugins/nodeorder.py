@@ -80,6 +80,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
 
     name = "nodeorder"
     timeless = True
+    by_nodes_alone = True
     args_type = NodeOrderArgs
 
     def open(self, context: SessionContext) -> None:
@@ -154,6 +155,10 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         requested: Floats | Ints
         now: Floats | None = None
         if len(asked) == 2:
+            if at is not None and self._now is None:
+                return balanced_allocation(
+                    self._held.at(at), _column([amount for _, amount in asked]), capacity_at(self._capacity, at)
+                )
             requested, capacity, now = self._held.current(), self._capacity, self._balance_now(nodes)
         else:
             columns = [column for column, _ in asked]

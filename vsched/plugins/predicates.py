@@ -119,6 +119,7 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
 
     name = "predicates"
     timeless = True
+    by_nodes_alone = True
     args_type = PredicatesArgs
     heeds = frozenset({"preemptable", "allocatable"})
 

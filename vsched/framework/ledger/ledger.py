@@ -103,7 +103,9 @@ class Ledger:
         usage: SessionUsage,
         listeners: Sequence[LedgerListener],
         claims: ClaimSteps | None = None,
+        journal: list[int] | None = None,
     ) -> None:
+        """``journal`` is one to go on with; the ledger's own is new."""
         self._claims = claims
         self._implicit = claims is not None and claims.implicit
         self._names = nodes.statics.names
@@ -121,7 +123,7 @@ class Ledger:
         """The rows of nodes by name."""
         self.evicted = 0
         """Evictions in the log."""
-        self.journal: list[int] = []
+        self.journal: list[int] = [] if journal is None else journal
         """Rows whose amounts changed, in order. Caches of scores read it to find stale rows."""
 
     @property

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
+from vsched.framework.nodes.carried import FITS_MAX, CarriedNodes, Fit
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.kernels.lowest import LowestIdle
@@ -24,9 +25,6 @@ from vsched.model.pods.task import Task
 
 ROWS_ONE_BY_ONE = 6
 """Up to this many changed rows, plain numbers are faster than arrays."""
-
-FITS_MAX = 256
-"""The most shapes in the cache; the oldest is dropped first. At 5,000 nodes each takes 45 KB."""
 
 FULL_AT_FRACTION = 3
 """When at least a third of the rows changed, all rows are computed again."""
@@ -40,6 +38,11 @@ class NodePlugins(NamedTuple):
     placements: Sequence[QueuePlacement] = ()
     preferences: Sequence[QueuePreference] = ()
     task_scorers: Sequence[TaskScore] = ()
+
+    @property
+    def by_nodes_alone(self) -> bool:
+        """Whether static checks and scores of a shape follow from the nodes alone."""
+        return all(one.by_nodes_alone for one in self.filters) and all(one.by_nodes_alone for one in self.scorers)
 
 
 class Room(NamedTuple):
@@ -120,8 +123,9 @@ class FeasibilityCache:
         node_plugins: NodePlugins,
         queue_of: Callable[[Task], str],
         always: Sequence[Check] = (),
+        carried: CarriedNodes | None = None,
     ) -> None:
-        """``always`` are checks that hold for every task."""
+        """``always`` are checks that hold for every task; ``carried`` is what is known of these nodes already."""
         self._nodes = nodes
         self._always = always
         # Views on the arrays: an element read through one costs a third of numpy's own indexing.
@@ -138,7 +142,9 @@ class FeasibilityCache:
         self._by_queue = bool(node_plugins.placements or node_plugins.preferences)
         self._queue_of = queue_of
         self._lowest = LowestIdle(nodes.idle)
-        self._seen = 0
+        self._carried = carried if not self._by_queue and node_plugins.by_nodes_alone else None
+        """What is known of shapes; None where more than shapes and nodes decides."""
+        self._seen = len(journal)
         """How many entries of the journal ``_lowest`` knows."""
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
@@ -250,8 +256,18 @@ class FeasibilityCache:
 
     # -- keeping a fit current ----------------------------------------------------------------------------------
 
+    def leave(self) -> None:
+        """Leave what is known of shapes to the next session."""
+        if self._carried is not None:
+            self._carried.give(
+                Fit(one.shape, one.allowed, one.checks, one.position, one.ranked) for one in self._fits.values()
+            )
+
     def _begin(self, task: Task, task_class: Hashable) -> ShapeNodes:
         shape, nodes = task.shape, self._nodes
+        known = None if self._carried is None else self._carried.take(shape)
+        if known is not None:
+            return self._begin_again(known, task_class)
         checks, dynamic = [*self._always], False
         for position, filtering in enumerate(self._filters):
             checks += filtering.static_checks(shape, nodes)
@@ -270,6 +286,16 @@ class FeasibilityCache:
         for check in checks:
             allowed = check.passes if allowed is None else allowed & check.passes
         return ShapeNodes(shape, allowed, checks, dynamic, preference)
+
+    def _begin_again(self, known: Fit, task_class: Hashable) -> ShapeNodes:
+        """Go on from what the last session knew; rules about pods are asked anew."""
+        dynamic = any(
+            one.is_dynamic(known.shape, self._one_class(task_class, position))
+            for position, one in enumerate(self._filters)
+        )
+        fit = ShapeNodes(known.shape, known.allowed, known.checks, dynamic, None)
+        fit.position, fit.ranked = known.position, known.ranked
+        return fit
 
     def _refresh(self, fit: ShapeNodes) -> None:
         if fit.position < 0:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
+from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
 from vsched.framework.nodes.keeping import KeepsRoom
 from vsched.framework.nodes.masks import ONE_SHARD, Shards
@@ -58,6 +59,7 @@ class NodeSelection:
         claims: Claims | None = None,
         keepers: Sequence[KeepsRoom] = (),
         shards: Shards = ONE_SHARD,
+        carried: CarriedNodes | None = None,
     ) -> None:
         self._nodes = nodes
         self._keepers = keepers
@@ -65,7 +67,9 @@ class NodeSelection:
         self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
         self._journal = journal
-        self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of, shards.checks)
+        self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of, shards.checks, carried)
+        self.leave = self._fits.leave
+        """Leaves what is known of shapes to the next session."""
         self._first, self._ours = shards.first, shards.ours
         self._looks = 0
         self._only: Restriction | None = None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.points.plugin import Point
@@ -53,6 +53,9 @@ class NodeFilter(Point):
     """Which nodes a task may run on, apart from its requests. Answers for all nodes at once."""
 
     point = "predicate"
+    by_nodes_alone: ClassVar[bool] = False
+    """Whether ``static_checks`` follow from the shape, the nodes' attributes and the arguments alone, so that they hold
+    from session to session."""
 
     def task_class(self, task: Task) -> Hashable:
         """What of a task besides its shape affects the answer, such as its labels; None where nothing does.
@@ -96,6 +99,9 @@ class NodeScore(Point):
     """How well nodes suit a task. The sum over plugins decides; of equal nodes the first by name wins."""
 
     point = "node_order"
+    by_nodes_alone: ClassVar[bool] = False
+    """Whether ``score`` of a row follows from the shape, the nodes' attributes, the row's amounts and the arguments
+    alone, so that it holds from session to session."""
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
         """Scores that depend only on the shape and on each node, for the given rows; None where there are none.

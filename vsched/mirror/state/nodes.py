@@ -16,6 +16,7 @@ from vsched.mirror.state.node_records import NodeRecord
 from vsched.mirror.state.node_tables import changed_table, dense, empty_table, integers, vectors
 from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.amounts.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
+from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.table import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.nodes.usage import Reading
 from vsched.model.pods.placed import PlacedPods
@@ -272,6 +273,9 @@ class NodeStore:
         if self._dirty:
             self._rewrite(list(self._dirty))
         self._placed.publish(self._published_placed)
+        if self._table.changes is None:
+            leaving = np.flatnonzero(self._table.releasing.any(axis=0)).tolist()
+            self._table.changes = RowChanges(leaving, reserved=bool(self._table.pipelined.any()))
         self._table.axis = axis
         self._table.usage = self._usage.publish(self._table.statics)
         return self._table, self._published_placed
@@ -361,6 +365,9 @@ class NodeStore:
         table.releasing[:, rows] = dense([record.releasing for record in records], width)
         table.scoring[0, rows] = integers([record.milli_cpu for record in records])
         table.scoring[1, rows] = integers([record.memory for record in records])
+        if table.changes is not None:
+            for row, record in zip(rows.tolist(), records, strict=True):
+                table.changes.note(row, leaving=any(record.releasing.values()))
 
 
 def _same_burden(old: Task, new: Task) -> bool:

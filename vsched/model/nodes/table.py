@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.model.amounts.resources import PODS, ResourceAxis
+from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.usage import UsageTable
 
 Ints = npt.NDArray[np.int64]
@@ -133,6 +134,7 @@ class NodeTable:
     __slots__ = (
         "allocatable",
         "axis",
+        "changes",
         "idle",
         "in_motion",
         "pipelined",
@@ -177,6 +179,8 @@ class NodeTable:
         gone, so no further pod waits for these; slots of pods that this cycle evicts may be counted on."""
         self.usage = usage
         """The measured usage of nodes, by the same rows; None if none is collected. Shared, read only."""
+        self.changes: RowChanges | None = None
+        """The rows of a published table that were written anew; None where nobody notes them. Copies have none."""
 
     def __len__(self) -> int:
         return len(self.statics)
@@ -199,6 +203,22 @@ class NodeTable:
             self.scoring.copy(),
             self.usage,
         )
+
+    def follow(self, source: NodeTable, rows: Ints) -> None:
+        """Take over these rows of the table that this one is a copy of; all others must be as they are there.
+
+        The amounts that are allocatable are shared, and the source has to note its changes.
+        """
+        assert source.changes is not None, "the caller has looked"
+        if len(rows):
+            self.idle[:, rows] = source.idle[:, rows]
+            self.releasing[:, rows] = source.releasing[:, rows]
+            self.pipelined[:, rows] = source.pipelined[:, rows]
+            self.requested[:, rows] = source.requested[:, rows]
+            self.scoring[:, rows] = source.scoring[:, rows]
+            self.terminating[rows] = source.releasing[PODS, rows]
+        self.allocatable, self.usage, self.axis = source.allocatable, source.usage, source.axis
+        self.in_motion = source.changes.in_motion
 
     def of_capacity(self, key: str, compute: Callable[[], T]) -> T:
         """The value of ``compute()``, worked out once as long as no allocatable amount changes.

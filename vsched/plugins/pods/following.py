@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from vsched.kernels.domains import Rows
 from vsched.model.nodes.table import Floats, Ints
 
 
@@ -14,7 +15,7 @@ class Following:
 
     def __init__(self, source: Ints) -> None:
         self._source = source
-        self._values: Floats = source.astype(np.float64)
+        self._values: Floats | None = None
         self._moved: set[int] = set()
 
     def touch(self, row: int) -> None:
@@ -22,11 +23,18 @@ class Following:
         self._moved.add(row)
 
     def current(self) -> Floats:
-        """The up-to-date copy; read-only."""
+        """The up-to-date copy, made when it is first asked for; read-only."""
+        if self._values is None:
+            self._values = self._source.astype(np.float64)
+            self._moved.clear()
         while self._moved:
             row = self._moved.pop()
             self._values[:, row] = self._source[:, row]
         return self._values
+
+    def at(self, rows: slice | Rows) -> Floats:
+        """The amounts of some nodes; no copy of all is made for them."""
+        return self._source[:, rows].astype(np.float64) if self._values is None else self.current()[:, rows]
 
 
 class Used:

@@ -61,7 +61,7 @@ class Packing(NodeScore, PlacementListener):
         if rows == ALL_ROWS:
             return self._score_all(wanted, nodes)
         at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
-        idle, has = self._free.current()[:, at], self._allocatable[:, at]
+        idle, has = self._free.at(at), self._allocatable[:, at]
         return binpack(wanted.wishes, idle, has, wanted.weight_sum, self._scale, wanted.lacking)
 
     def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:

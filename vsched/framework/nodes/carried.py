@@ -1,0 +1,108 @@
+"""What sessions know of nodes, carried from one cycle to the next: the private node table, and scores by shape.
+
+A session takes it over, and leaves it once its report is made. The rows that the mirror wrote anew since, and those
+that the last session changed, are read again; nothing else is. It saves time and changes no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from vsched.framework.points.nodes import Check
+from vsched.model.nodes.table import Floats, Mask
+from vsched.model.pods.shape import Shape
+from vsched.model.snapshot import Snapshot
+
+NAME = "nodes"
+"""The name under which it is kept."""
+
+FITS_MAX = 256
+"""The most shapes whose scores are known; the oldest is dropped first. At 5,000 nodes each takes 45 KB."""
+
+BYTES_MAX = 16 << 20
+"""The most memory for scores that are carried, whatever the number of nodes."""
+BYTES_OF_A_NODE = 9
+"""What one node takes of it for each shape."""
+
+FEW_ROWS = 64
+FEW_FRACTION = 4
+"""So many changed rows, or this part of all, are read one by one; where there are more, all of them are read again."""
+
+JOURNAL_MAX = 8192
+"""When the journal is as long, it begins anew, without scores."""
+
+
+class Fit(NamedTuple):
+    """What was found out for one shape about all nodes (see ``ShapeNodes``)."""
+
+    shape: Shape
+    allowed: Mask | None
+    checks: Sequence[Check]
+    position: int
+    ranked: Floats
+
+
+class CarriedNodes:
+    """The private table of the session under way, its journal, and what is known of shapes."""
+
+    __slots__ = ("_begun", "_fits", "_masks", "_read", "_source", "journal", "table")
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._source = snapshot.nodes
+        self._masks = snapshot.masks
+        self._read = 0 if snapshot.nodes.changes is None else snapshot.nodes.changes.position
+        """How many changes of the source have been read."""
+        self._begun = 0
+        """The length of the journal when the session began."""
+        self._fits: dict[Shape, Fit] = {}
+        """Those that were used last come last."""
+        self.table = snapshot.nodes.copy()
+        self.journal: list[int] = []
+        """Rows whose amounts changed, in order, in this session and in those before."""
+
+    def take(self, shape: Shape) -> Fit | None:
+        """What is known of a shape; whoever takes it keeps it current, and gives it back (``give``)."""
+        return self._fits.pop(shape, None)
+
+    def give(self, fits: Iterable[Fit]) -> None:
+        """What is known of shapes at the end of the session; those that were used last come last."""
+        for fit in fits:
+            self._fits.pop(fit.shape, None)
+            self._fits[fit.shape] = fit
+        most = min(FITS_MAX, BYTES_MAX // (BYTES_OF_A_NODE * max(1, len(self.table))))
+        while len(self._fits) > most:
+            del self._fits[next(iter(self._fits))]
+
+    def follow(self, snapshot: Snapshot) -> bool:
+        """Bring the table up to date for the next session; False where it has to be copied anew."""
+        source, changes = snapshot.nodes, snapshot.nodes.changes
+        if source is not self._source or changes is None:
+            return False
+        written = changes.since(self._read)
+        if written is None:
+            return False
+        rows = {*written, *self.journal[self._begun :]}
+        if len(rows) > max(FEW_ROWS, len(source) // FEW_FRACTION):
+            return False
+        if self.table.axis is not source.axis or self._masks != snapshot.masks or len(self.journal) >= JOURNAL_MAX:
+            self._fits.clear()
+            self.journal.clear()
+            self._masks = snapshot.masks
+        self.table.follow(source, np.fromiter(rows, dtype=np.intp, count=len(rows)))
+        self.journal.extend(rows)
+        self._read, self._begun = changes.position, len(self.journal)
+        return True
+
+
+def carried_nodes(parts: dict[str, object], snapshot: Snapshot) -> CarriedNodes:
+    """What the last session left, up to date; made anew where it left nothing that can be used."""
+    found = parts.pop(NAME, None)  # a session that fails leaves nothing
+    return found if isinstance(found, CarriedNodes) and found.follow(snapshot) else CarriedNodes(snapshot)
+
+
+def leave_nodes(parts: dict[str, object], carried: CarriedNodes) -> None:
+    """Keep it for the next session."""
+    parts[NAME] = carried
