@@ -16,8 +16,6 @@ from tests.support.deviceshare import IDS, INDEX, VGPU, asking, device, device_p
 from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
-from vsched.framework.ledger.ledger import EvictionCause
-from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.plugins.devices.books import DeviceBooks
 from vsched.plugins.devices.reasons import reasons_of_size
@@ -583,31 +581,12 @@ def test_no_device_is_given_away_twice_and_what_is_undone_is_as_it_was(
 ) -> None:
     ids = [part(0, 20, 30) if number < before else "" for number in range(len(asks))]
     world = World({"n1": devices(2, memory=100, sharers=3), "n2": devices(3, memory=50)}, asks, ids)
-    opening = world.picture()
-    pictures = [(0, opening)]
-    for job, task in zip(world.jobs, world.tasks, strict=True):
-        if task.node:
-            if data.draw(st.booleans()):
-                world.ledger.evict(job, task, world.nodes.statics.row[task.node], EvictionCause("preempt", ""))
-        else:
-            row = data.draw(st.integers(0, 1))
-            assert task.shape.devices is not None
-            for later in (False, True):
-                passes = world.books.fit(task.shape.devices, later=later).passes[world.books.place_of[row]]
-                if not later:
-                    assert passes == fits_by_hand(world, task, world.books.place_of[row])
-                if passes:
-                    world.ledger.place(job, task, row, Status.PIPELINED if later else Status.ALLOCATED)
-                    break
-        pictures.append((len(world.ledger.log), world.picture()))
+    for _ in world.play(data, lambda task, place: fits_by_hand(world, task, place)):
         for table in (world.books.now, world.books.later):
             assert (table.memory >= 0).all()
             assert (table.thousandths >= 0).all()
             assert (table.thousandths <= 1000).all()
             assert (table.memory <= table.total_memory).all()
-    for mark, picture in reversed(pictures):
-        world.ledger.undo_to(mark)
-        assert world.picture() == picture
 
 
 def test_books_are_counted_again_only_where_pods_have_changed() -> None:

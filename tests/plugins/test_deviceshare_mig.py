@@ -13,10 +13,8 @@ from tests.support.device_worlds import World
 from tests.support.deviceshare import IDS, VGPU, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
 from tests.support.plans import Plan, decide, policy_from
-from vsched.framework.ledger.ledger import EvictionCause
 from vsched.kernels.deviceshare.mig import instance_at
 from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, geometries_of
-from vsched.model.pods.status import Status
 
 Obj = dict[str, Any]
 A100, A30 = "NVIDIA-A100-SXM4-40GB", "NVIDIA-A30"
@@ -234,19 +232,7 @@ def test_no_instance_is_given_away_twice_and_what_is_undone_is_as_it_was(
     ids = [instance(0, f"group2-{number}", 1) if number < before else "" for number in range(len(asks))]
     world = World({"n1": gpus(2), "n2": gpus(1)}, asks, ids)
     known = geometries_of(A100, DEFAULT_GEOMETRIES)
-    pictures = [(0, world.picture())]
-    for job, task in zip(world.jobs, world.tasks, strict=True):
-        if task.node:
-            if data.draw(st.booleans()):
-                world.ledger.evict(job, task, world.nodes.statics.row[task.node], EvictionCause("preempt", ""))
-        else:
-            row = data.draw(st.integers(0, 1))
-            assert task.shape.devices is not None
-            for later in (False, True):
-                if world.books.fit(task.shape.devices, later=later).passes[world.books.place_of[row]]:
-                    world.ledger.place(job, task, row, Status.PIPELINED if later else Status.ALLOCATED)
-                    break
-        pictures.append((len(world.ledger.log), world.picture()))
+    for _ in world.play(data):
         for table in (world.books.now, world.books.later):
             assert table.states is not None
             for state in table.states.ravel():
@@ -254,6 +240,3 @@ def test_no_instance_is_given_away_twice_and_what_is_undone_is_as_it_was(
                 assert all(places), "only instances that there are"
                 assert len(set(places)) == len(places), "each of them once"
                 assert len({one.place.rpartition("-")[0] for one in places if one is not None}) <= 1
-    for mark, picture in reversed(pictures):
-        world.ledger.undo_to(mark)
-        assert world.picture() == picture

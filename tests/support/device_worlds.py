@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+from hypothesis import strategies as st
 
 from tests.support.deviceshare import IDS, pods, vgpu_node
 from tests.support.plans import NOW, mirror
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Ledger
+from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.kernels.deviceshare.table import DeviceOrder
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.plugins.devices.books import DeviceBooks
 from vsched.plugins.devices.neighbours import as_rule
@@ -66,3 +69,29 @@ class World:
             for column in (table.memory, table.thousandths, table.sharers, table.users, table.states)
             if column is not None
         ]
+
+    def play(self, data: st.DataObject, by_hand: Callable[[Task, int], bool] | None = None) -> Iterator[None]:
+        """Place each pod that waits where it fits, now or later, and evict some of those that run; then undo all.
+
+        Stops after each pod, for the books to be looked at. ``by_hand`` is whether a pod fits a place now. What is
+        undone, step by step, must be as it was.
+        """
+        pictures = [(0, self.picture())]
+        for job, task in zip(self.jobs, self.tasks, strict=True):
+            if not task.node:
+                self._place(job, task, data.draw(st.integers(0, 1)), by_hand)
+            elif data.draw(st.booleans()):
+                self.ledger.evict(job, task, self.nodes.statics.row[task.node], EvictionCause("preempt", ""))
+            pictures.append((len(self.ledger.log), self.picture()))
+            yield
+        for mark, picture in reversed(pictures):
+            self.ledger.undo_to(mark)
+            assert self.picture() == picture
+
+    def _place(self, job: JobView, task: Task, row: int, by_hand: Callable[[Task, int], bool] | None) -> None:
+        place = self.books.place_of[row]
+        assert task.shape.devices is not None
+        now, later = (self.books.fit(task.shape.devices, later=later).passes[place] for later in (False, True))
+        assert by_hand is None or now == by_hand(task, place)
+        if now or later:
+            self.ledger.place(job, task, row, Status.ALLOCATED if now else Status.PIPELINED)
