@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.deviceshare import HANDSHAKE, IDS, REGISTER, devices
+from tests.support.deviceshare import HANDSHAKE, IDS, REGISTER, devices, vgpu_pod
 from tests.support.kubectl import KUBECTL, Kubectl
 from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_part
 from tests.support.running import node, nodes_of, scheduling
@@ -30,18 +30,6 @@ tiers:
 Obj = dict[str, Any]
 
 
-def pod(name: str, memory: int, **spec: Any) -> Obj:
-    """A pod that asks for one vGPU."""
-    limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": str(memory), "volcano.sh/vgpu-cores": "10"}
-    container = {"name": "main", "image": "busybox", "resources": {"limits": limits}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"schedulerName": "vsched", "containers": [container], **spec},
-    }
-
-
 def listed(*objects: Obj) -> str:
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": objects})
 
@@ -60,7 +48,7 @@ async def test_pods_get_parts_of_devices_once_a_node_registers_them(tmp_path: Pa
     async with Cluster([node("n1", "8"), node("n2", "8")]) as cluster, scheduling(cluster.url, policy_file=DEVICES):
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)
-        await kubectl("apply", "-f", "-", given=listed(pod("a", 600)))
+        await kubectl("apply", "-f", "-", given=listed(vgpu_pod("a", 600)))
         await until(lambda: "2 node(s) had no registered devices of the kind vgpu" in why(cluster, "a"))
 
         await kubectl("annotate", "node", "n2", f"{REGISTER}={devices(2, memory=1000)}", f"{HANDSHAKE}=Reported_now")
@@ -72,13 +60,13 @@ async def test_pods_get_parts_of_devices_once_a_node_registers_them(tmp_path: Pa
         first = said[IDS]
         assert first in ("GPU-0,NVIDIA,600,10:", "GPU-1,NVIDIA,600,10:")
 
-        await kubectl("apply", "-f", "-", given=listed(pod("b", 600)))
+        await kubectl("apply", "-f", "-", given=listed(vgpu_pod("b", 600)))
         await until(lambda: "b" in nodes_of(cluster))
         assert {first, found(cluster, "b")["metadata"]["annotations"][IDS]} == {
             "GPU-0,NVIDIA,600,10:",
             "GPU-1,NVIDIA,600,10:",
         }
-        await kubectl("apply", "-f", "-", given=listed(pod("c", 600)))
+        await kubectl("apply", "-f", "-", given=listed(vgpu_pod("c", 600)))
         await until(lambda: "no device with 600 MiB of memory left" in why(cluster, "c"))
 
         await kubectl("delete", "pod", "a", "--wait=false")
@@ -100,10 +88,10 @@ async def test_a_victim_frees_its_device(tmp_path: Path) -> None:
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)
         await kubectl("annotate", "node", "n1", f"{REGISTER}={devices(1, memory=1000)}", f"{HANDSHAKE}=Reported_now")
-        await kubectl("apply", "-f", "-", given=listed(high, pod("low", 1000)))
+        await kubectl("apply", "-f", "-", given=listed(high, vgpu_pod("low", 1000)))
         await until(lambda: nodes_of(cluster) == {"low": "n1"})
 
-        await kubectl("apply", "-f", "-", given=listed(pod("urgent", 700, priorityClassName="high")))
+        await kubectl("apply", "-f", "-", given=listed(vgpu_pod("urgent", 700, priorityClassName="high")))
         await until(lambda: nodes_of(cluster) == {"urgent": "n1"})
         assert found(cluster, "urgent")["metadata"]["annotations"][IDS] == "GPU-0,NVIDIA,700,10:"
 
@@ -116,7 +104,7 @@ async def test_pods_of_a_node_get_their_devices_one_after_the_other(tmp_path: Pa
         cluster.write_kubeconfig(tmp_path / "config")
         kubectl = Kubectl(tmp_path)
         await kubectl("annotate", "node", "n1", f"{REGISTER}={devices(1, memory=1000)}", f"{HANDSHAKE}=Reported_now")
-        await kubectl("apply", "-f", "-", given=listed(pod("a", 100), pod("b", 100)))
+        await kubectl("apply", "-f", "-", given=listed(vgpu_pod("a", 100), vgpu_pod("b", 100)))
         await until(lambda: len(nodes_of(cluster)) == 1)
         (first,) = nodes_of(cluster)
         locked = (cluster.client.get("nodes", "", "n1") or {})["metadata"]["annotations"]
@@ -133,7 +121,7 @@ async def test_pods_get_parts_of_npus_and_wait_for_what_others_hold(tmp_path: Pa
     machine = npu_node("n1", [npu(0)])
 
     def asking(name: str, memory: int) -> Obj:
-        found = pod(name, 1)
+        found = vgpu_pod(name, 1)
         found["spec"]["containers"] = [asking_npu(1, memory) | {"image": "busybox"}]
         return found
 

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.support.deviceshare import HANDSHAKE, REGISTER, devices
+from tests.support.deviceshare import HANDSHAKE, REGISTER, devices, vgpu_pod
 from tests.support.explanations import Asking
 from tests.support.running import node, nodes_of, scheduling
 from tests.support.shell import KUBECTL, shell
@@ -28,17 +28,6 @@ def gpu_node(name: str, count: int) -> Obj:
     made = node(name, "8")
     made["metadata"]["annotations"] = {REGISTER: devices(count, memory=1000), HANDSHAKE: "Reported_now"}
     return made
-
-
-def pod(name: str, memory: int, cores: int) -> Obj:
-    limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": str(memory), "volcano.sh/vgpu-cores": str(cores)}
-    container = {"name": "main", "image": "busybox", "resources": {"limits": limits}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"schedulerName": "vsched", "containers": [container]},
-    }
 
 
 def series(text: str) -> dict[str, float]:
@@ -83,9 +72,9 @@ async def test_parts_of_devices_are_told_everywhere() -> None:
             command = ["devices", "--daemon", url, *flags]
             return (await asyncio.to_thread(CliRunner().invoke, cli, command, env={"COLUMNS": "200"})).output
 
-        cluster.apply([pod("a", 600, 20), pod("b", 600, 30)])
+        cluster.apply([vgpu_pod("a", 600, 20), vgpu_pod("b", 600, 30)])
         await until(lambda: len(nodes_of(cluster)) == 2)
-        cluster.apply([pod("c", 500, 10)])
+        cluster.apply([vgpu_pod("c", 500, 10)])
 
         async def waits() -> bool:
             found = await get("/explain/default/c")
@@ -114,10 +103,10 @@ async def test_parts_of_devices_are_told_everywhere() -> None:
 @pytest.mark.skipif(not KUBECTL, reason="needs kubectl")
 async def test_what_is_said_to_help_helps(tmp_path: Path) -> None:
     """A wish for a model is dropped by the command that is told, and a smaller part is the largest that fits."""
-    picky, large = pod("picky", 100, 10), pod("large", 900, 10)
+    picky, large = vgpu_pod("picky", 100, 10), vgpu_pod("large", 900, 10)
     picky["metadata"]["annotations"] = {"nvidia.com/use-gputype": "A100"}
     async with (
-        Cluster([gpu_node("n1", 1)], manifests=[pod("first", 300, 10)]) as cluster,
+        Cluster([gpu_node("n1", 1)], manifests=[vgpu_pod("first", 300, 10)]) as cluster,
         scheduling(cluster.url, policy_file=DEVICES, listen_address="127.0.0.1:0") as daemon,
     ):
         await until(lambda: nodes_of(cluster) == {"first": "n1"})
@@ -134,6 +123,6 @@ async def test_what_is_said_to_help_helps(tmp_path: Path) -> None:
         said = "volcano.sh/vgpu-memory 600 in place of 900 a container"
         assert said in [one["message"] for one in found["changes"]]
         cluster.client.delete("pods", "default", "large")
-        cluster.apply([pod("larger", 601, 10), pod("fits", 600, 10)])
+        cluster.apply([vgpu_pod("larger", 601, 10), vgpu_pod("fits", 600, 10)])
         await until(lambda: nodes_of(cluster).get("fits") == "n1")
         assert "larger" not in nodes_of(cluster)

@@ -49,6 +49,17 @@ def vgpu_node(name: str, register: str, handshake: str | None = "Reported_2026",
     return make.merged(make.node(name, metadata=metadata, status=status), fields)
 
 
+def vgpu_pod(name: str, memory: int, cores: int = 10, **spec: Any) -> Obj:
+    """A pod for the daemon, that asks for one vGPU."""
+    container = {"image": "busybox", **asking(vgpu_number="1", vgpu_memory=str(memory), vgpu_cores=str(cores))}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"schedulerName": "vsched", "containers": [container], **spec},
+    }
+
+
 def asking(**amounts: Any) -> Obj:
     """A container with limits: ``vgpu_number=1`` is ``volcano.sh/vgpu-number: 1``."""
     limits = {f"volcano.sh/{name.replace('_', '-')}": amount for name, amount in amounts.items()}

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
-from tests.support.deviceshare import HANDSHAKE, REGISTER, devices
+from tests.support.deviceshare import HANDSHAKE, REGISTER, devices, vgpu_pod
 from tests.support.running import OFTEN_SEEN, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
@@ -20,17 +20,6 @@ expect.set_options(timeout=30_000)
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 ILL = "GPU-9,4,1000,<b>T4,false,hami-core:"
 Obj = dict[str, Any]
-
-
-def pod(name: str, memory: int, cores: int) -> Obj:
-    limits = {"volcano.sh/vgpu-number": "1", "volcano.sh/vgpu-memory": str(memory), "volcano.sh/vgpu-cores": str(cores)}
-    container = {"name": "main", "image": "busybox", "resources": {"limits": limits}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"schedulerName": "vsched", "containers": [container]},
-    }
 
 
 def machine(name: str, register: str) -> Obj:
@@ -50,7 +39,7 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
         Cluster(machines) as cluster,
         scheduling(cluster.url, observing=OFTEN_SEEN, **options) as daemon,
     ):
-        cluster.apply([pod("a", 600, 20), pod("b", 300, 30)])
+        cluster.apply([vgpu_pod("a", 600, 20), vgpu_pod("b", 300, 30)])
         await until(lambda: len(nodes_of(cluster)) == 2)
         url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/"
         async with sitting(browser, url) as found:
