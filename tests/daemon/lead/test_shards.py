@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from typing import Any
 
 import orjson
@@ -44,6 +45,10 @@ def held(found: Replica) -> list[int]:
     return list(told["held"])
 
 
+def has_bound(found: Replica, pods: int) -> bool:
+    return found.value("vsched_pods_bound_total") == pods
+
+
 @asynccontextmanager
 async def several(url: str, count: int, shards: int = 2, **options: Any) -> AsyncIterator[list[Replica]]:
     """Daemons that have agreed on who decides for which shards."""
@@ -76,7 +81,7 @@ async def test_two_daemons_decide_each_for_its_own_shard_and_none_binds_what_the
                 cluster.apply(of_queue("ab"[number % 2], gang(f"g{number}", 5)))
             await until(lambda: len(nodes_of(cluster, "g")) == 20)
             for one in (first, second):
-                await until(lambda one=one: one.value("vsched_pods_bound_total") == 10)  # type: ignore[misc]
+                await until(partial(has_bound, one, 10))
             assert bound_twice(cluster) == overfull(cluster, 8) == []
             assert (first.daemon.rivals.bindings, second.daemon.rivals.bindings) == (0, 0)
             await until(lambda: [status_of(cluster, f"g{number}").get("running") for number in range(4)] == [5] * 4)
@@ -87,7 +92,8 @@ async def test_two_daemons_decide_each_for_its_own_shard_and_none_binds_what_the
             assert first.daemon._writes.shards is not None
             whose = first.daemon._writes.shards.decided_by
             assert whose("default", "g1") == whose("default", "g1-0")
-            who = second.daemon.election.identity  # type: ignore[attr-defined]
+            assert isinstance(second.daemon.election, ShardElection)
+            who = second.daemon.election.identity
             assert (
                 whose("default", "g1")
                 == f"default/g1 belongs to shard 1, and {who} decides about it (this daemon has 0)"

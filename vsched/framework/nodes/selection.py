@@ -202,9 +202,8 @@ class NodeSelection:
 
     def own_first(self, rows: list[int]) -> list[int]:
         """The rows in this order, but those of our own nodes before all others."""
-        if self._first is None:
-            return rows
-        return sorted(rows, key=lambda row: not self._first[row])  # type: ignore[index]  # not None, as above
+        first = self._first
+        return rows if first is None else sorted(rows, key=lambda row: not first[row])
 
     def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
