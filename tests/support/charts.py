@@ -62,6 +62,11 @@ VALUES: dict[str, Obj] = {
     "vcjobs are reviewed, and nothing else": {"webhook": {"jobs": True}},
     "beside another scheduler, with a node shard": {"nodeShard": {"mode": "soft", "name": "batch"}},
     "three replicas that all act, by pools of nodes": {"replicas": 3, "shards": {"count": 3, "by": "node-pool"}},
+    "two replicas that all act, and share the cluster among namespaces": {
+        "replicas": 2,
+        "shards": {"count": 2},
+        "arbitration": {"enabled": True},
+    },
     "one replica without a lease": {
         "replicas": 1,
         "leaderElection": {"enabled": False},

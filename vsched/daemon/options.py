@@ -215,8 +215,6 @@ def _check_shards(options: Options) -> None:
         raise BadInput(f"--shards: {options.shards} (expected 1 to {SHARDS_MAX})")
     if options.shards > 1 and not options.leader_elect:
         raise BadInput("--shards: each shard has a Lease (expected --leader-elect with it)")
-    if options.shards > 1 and options.arbitrate:
-        raise BadInput("--shards: one daemon divides the cluster among namespaces (expected no --arbitrate with it)")
     if not LABEL_KEY.fullmatch(options.node_pool_label):
         raise BadInput(f"--node-pool-label: {options.node_pool_label!r} (expected the key of a label)")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pytest
 
 from tests.support.builders import Fields, merged, namespace, node, pod, read
 from tests.support.parties import amounts, party, pods, world
@@ -17,6 +19,7 @@ from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import FakeClock
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.rounds import Arbiter, with_granted
+from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
 from vsched.model.pods.status import Status
@@ -74,7 +77,7 @@ class Court:
 
 
 @asynccontextmanager
-async def court(*objects: Fields) -> AsyncIterator[Court]:
+async def court(*objects: Fields, sharing: Callable[[Cache], Sharing] = Alone) -> AsyncIterator[Court]:
     async with recording() as (server, client):
         cache, clock, nudges = Cache(frozenset({"volcano"}), arbitrating=True), FakeClock(), list[float]()
         telemetry, sender = Telemetry(clock), writer_to(client)
@@ -90,6 +93,7 @@ async def court(*objects: Fields) -> AsyncIterator[Court]:
             clock,
             telemetry,
             lambda: nudges.append(clock.now()),
+            sharing=sharing(cache),
         )
         at = Court(server, cache, arbiter, clock, telemetry, nudges)
         at.see(*objects)
@@ -209,6 +213,60 @@ async def test_what_changed_before_an_eviction_is_still_told_to_the_session_afte
         assert after is not before
         assert set(before.changed) <= set(after.changed)
         assert after.previous == before.previous
+
+
+class Beside(Alone):
+    """Beside daemons that decide on some of the jobs."""
+
+    def __init__(self, cache: Cache) -> None:
+        super().__init__(cache)
+        self.snapshot = lambda now: replace(cache.snapshot(now), elsewhere=["ns/now"])
+
+
+async def test_what_changed_of_other_shards_before_an_eviction_is_still_told_to_the_session_after_it() -> None:
+    async with court(*FULL, overused_since("one", LONG_AGO), sharing=Beside) as at:
+        before = at.cache.snapshot(at.clock.now())
+        job = min(before.jobs)
+        after = await at.arbiter.arbitrate(replace(before, elsewhere=[job, "ns/gone"]))
+        assert sorted(after.elsewhere) == sorted([job, "ns/now"]), "what is gone meanwhile is not named"
+
+
+class Follower(Alone):
+    """Beside the daemon that acts."""
+
+    keeps_room = False
+
+    def acts(self) -> bool:
+        return False
+
+    def promised(self, now: float) -> bool:
+        return self.keeps_room
+
+
+async def test_a_daemon_beside_the_one_that_acts_keeps_to_the_same_shares_and_does_nothing_else() -> None:
+    async with court(*FULL, overused_since("one", LONG_AGO), sharing=Follower) as at:
+        snapshot = await at.turn()
+        cpu = at.cache.axis.column("cpu")
+        assert (snapshot.ceilings["one"].most[cpu], snapshot.ceilings["two"].most[cpu]) == (1000, 1000)
+        found = at.telemetry.findings.arbitrated
+        assert found is not None
+        assert list(found.verdict.overused) == ["one"]
+        assert (found.verdict.effects, found.verdict.evictions) == ((), ())
+        await asyncio.sleep(0.01)
+        assert (evictions(at), at.server.of("allocations")) == ([], [])
+
+
+@pytest.mark.parametrize(("keeps_room", "most"), [(False, 2000), (True, 1000)])
+async def test_beside_a_daemon_that_keeps_room_for_a_pod_nothing_is_lent(keeps_room: bool, most: int) -> None:
+    objects = (*TWO_NODES, namespace("one"), consumer("one"), pod("p1", namespace="one", node="n1"))
+
+    def follower(cache: Cache) -> Sharing:
+        found = Follower(cache)
+        found.keeps_room = keeps_room
+        return found
+
+    async with court(*objects, sharing=follower) as at:
+        assert (await at.turn()).ceilings["one"].most[at.cache.axis.column("cpu")] == most
 
 
 async def test_nobody_is_evicted_during_the_grace_period() -> None:

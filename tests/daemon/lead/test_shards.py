@@ -172,7 +172,6 @@ async def test_a_daemon_whose_lease_is_taken_stops_writing_for_all_its_shards() 
         ({"shards": 0}, "--shards: 0"),
         ({"shards": 33}, "--shards: 33"),
         ({"shards": 2, "leader_elect": False}, "--shards: each shard has a Lease"),
-        ({"shards": 2, "arbitrate": True}, "--shards: one daemon divides the cluster"),
         ({"shards": 2, "node_pool_label": "a b"}, "--node-pool-label: 'a b'"),
         ({"sharding_name": "a/b"}, "--scheduler-sharding-name"),
     ],

@@ -8,6 +8,8 @@ from vsched.arbitrator.taking.placing import Placing
 from vsched.controllers.allocations import AllocationWriter
 from vsched.daemon.arbitrate.admission import Admission, Review
 from vsched.daemon.arbitrate.rounds import Arbiter
+from vsched.daemon.arbitrate.sharing import Alone, Sharing, Together
+from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
@@ -32,6 +34,7 @@ class ArbitrationService:
             base.telemetry,
             base.trigger.pull,
             self._admission.granted,
+            _sharing(base, writes),
         )
         self._review = Review(base.cache, incomplete)
 
@@ -49,3 +52,9 @@ class ArbitrationService:
     def webhook_routes(self) -> Sequence[Route]:
         """What the API server asks."""
         return webhook_routes(self._review)
+
+
+def _sharing(base: Base, writes: WritePath) -> Sharing:
+    if writes.shards is None or not isinstance(base.election, ShardElection):
+        return Alone(base.cache)
+    return Together(writes.shards, base.election, base.trigger.pull)

@@ -1,7 +1,8 @@
 """Rounds of arbitration: when one is due, and how its result is carried out.
 
 ``vsched.arbitrator`` computes shares and victims, purely and in a worker thread. A round that fails is reported and
-retried later; until then sessions keep to the limits of the last one.
+retried later; until then sessions keep to the limits of the last one. Of several daemons that share the cluster, one
+carries out what rounds decide; the others only keep to the shares.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+import msgspec
+
 from vsched.arbitrator.ceilings import by_column, ceilings_of, limits_in, pools_of
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Promise, RoundResult
@@ -19,6 +22,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.clock import Clock
 from vsched.controllers.allocations import AllocationWriter
+from vsched.daemon.arbitrate.sharing import Alone, Sharing
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.kube.backoff import doubled
 from vsched.mirror.cache import Cache
@@ -60,6 +64,7 @@ class Arbiter:
         telemetry: Telemetry,
         nudge: Callable[[], None] = lambda: None,
         granted: Callable[[], Mapping[str, Counted]] = dict,
+        sharing: Sharing | None = None,
     ) -> None:
         self._cache = cache
         self._writer = writer
@@ -72,10 +77,11 @@ class Arbiter:
         self._nudge = nudge
         self._granted = granted
         """What other schedulers' admitted pods use, by namespace, until the watch shows them."""
+        self._sharing = sharing or Alone(cache)
         self._based_on: tuple[object, ...] = ()
         """What the last round was decided on, in a few numbers."""
         self._last_at = 0.0
-        """When the last round was, by the clock of snapshots; 0 where there was none."""
+        """When the last round was that was carried out here, by the clock of snapshots; 0 where there was none."""
         self._promised: Mapping[str, Promise] = {}
         """Pods that the last round made room for, by uid."""
         self._resting_until = 0.0
@@ -89,7 +95,8 @@ class Arbiter:
 
         Never raises what a round raises.
         """
-        return with_granted(await self._arbitrate(snapshot), self._granted())
+        divided = await self._arbitrate(snapshot)
+        return self._sharing.in_turn(with_granted(divided, self._granted()))
 
     async def _arbitrate(self, snapshot: Snapshot) -> Snapshot:
         began = self._clock.monotonic()
@@ -108,11 +115,15 @@ class Arbiter:
         if began < self._due_at and based_on == self._based_on:
             return snapshot
         whole = replace(snapshot, arbitration=arbitration)
-        decided = await asyncio.to_thread(self.decide, whole)
+        acts = self._sharing.acts()
+        if acts:
+            decided = await asyncio.to_thread(self.decide, whole)
+        else:
+            decided = await asyncio.to_thread(self.follow, whole, lends=not self._sharing.promised(snapshot.now))
         division, verdict = decided.division, decided.verdict
-        after = self._carry_out(whole, arbitration, decided)
+        after = self._carry_out(whole, arbitration, decided) if acts else self._keep_to(whole, decided)
         ended = self._clock.monotonic()
-        self._based_on, self._last_at, self._failures = based_on, snapshot.now, 0
+        self._based_on, self._last_at, self._failures = based_on, snapshot.now if acts else 0.0, 0
         self._resting_until = ended + max(self._rules.pause_seconds, SHARE * (ended - began))
         self._due_at = began + self._rules.interval_seconds
         self._telemetry.arbitrated(Arbitrated(snapshot.now, arbitration, division, verdict), ended - began)
@@ -122,24 +133,37 @@ class Arbiter:
         """Who deserves what, what follows, and how much everybody may hold. Pure; for any thread."""
         division = divide(snapshot)
         verdict = reconcile(snapshot, division, self._rules, self._placing(), self._last_at, self._promised)
-        ceilings = ceilings_of(division, snapshot.axis, lends=not verdict.promised)
-        return RoundDecisions(division, verdict, ceilings, pools_of(division, snapshot.axis))
+        return _decisions(snapshot, division, verdict, lends=not verdict.promised)
+
+    def follow(self, snapshot: Snapshot, *, lends: bool) -> RoundDecisions:
+        """The same where another daemon carries it out: who deserves what, and nothing to do. Pure; for any thread."""
+        division = divide(snapshot)
+        rules = msgspec.structs.replace(self._rules, evictions_per_round=0)
+        found = reconcile(snapshot, division, rules, self._placing())
+        verdict = RoundResult((), (), found.overused, found.conditions, found.of_buckets)
+        return _decisions(snapshot, division, verdict, lends=lends)
+
+    def _keep_to(self, snapshot: Snapshot, decided: RoundDecisions) -> Snapshot:
+        self._promised = decided.verdict.promised
+        self._cache.set_ceilings(decided.ceilings, decided.pools)
+        return replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
 
     def _carry_out(self, snapshot: Snapshot, arbitration: Arbitration, decided: RoundDecisions) -> Snapshot:
         verdict = decided.verdict
-        self._promised = verdict.promised
-        self._cache.set_ceilings(decided.ceilings, decided.pools)
+        self._sharing.promise(max((one.until for one in verdict.promised.values()), default=0.0))
+        in_force = self._keep_to(snapshot, decided)
         self._writer.submit(verdict.effects, arbitration)
-        in_force = replace(snapshot, ceilings=decided.ceilings, pools=decided.pools)
         evictions = tuple(eviction for eviction in verdict.evictions if self._stays(eviction))
         if not evictions:
             return in_force
         self._cache.assume(CycleReport(evictions=evictions))
         self._evictor.submit(evictions)
         # So that the session does not take the same pods' room once more, it has to see them leave.
-        seen = self._cache.snapshot(self._clock.now())
+        seen = self._sharing.snapshot(self._clock.now())
         changed = sorted({*snapshot.changed, *seen.changed})
-        return replace(seen, arbitration=arbitration, changed=changed, previous=snapshot.previous)
+        elsewhere = sorted({*(key for key in snapshot.elsewhere if key in seen.jobs), *seen.elsewhere})
+        before = snapshot.previous
+        return replace(seen, arbitration=arbitration, changed=changed, elsewhere=elsewhere, previous=before)
 
     def _stays(self, eviction: Evict) -> bool:
         """Whether the pod still runs, and its eviction was not refused, since the round began."""
@@ -160,6 +184,11 @@ class Arbiter:
     def _woken(self) -> None:
         self._waking = None
         self._nudge()
+
+
+def _decisions(snapshot: Snapshot, division: Division, verdict: RoundResult, *, lends: bool) -> RoundDecisions:
+    axis = snapshot.axis
+    return RoundDecisions(division, verdict, ceilings_of(division, axis, lends=lends), pools_of(division, axis))
 
 
 def with_granted(snapshot: Snapshot, granted: Mapping[str, Counted]) -> Snapshot:

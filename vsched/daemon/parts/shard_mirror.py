@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -110,6 +110,10 @@ class ShardMirror:
         self._seen.set()
         mask = None if len(held) == self.division.count else self._territory(whole)
         return narrowed(whole, self.division, held, mask)
+
+    def active(self) -> Sequence[str]:
+        """The keys of the jobs of all shards that a cycle may act on, as of the latest snapshot."""
+        return () if self._latest is None else self._latest.active
 
     def preparing(self) -> Iterator[None]:
         """Much of the work of the next snapshot, in steps."""
