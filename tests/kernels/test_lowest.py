@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.lowest import MOVES_BETWEEN_LOOKS, LowestIdle
+from vsched.kernels.lowest import MOVES_BETWEEN_LOOKS, MOVES_KEPT, LowestIdle
 
 
 @given(
@@ -35,3 +35,30 @@ def test_room_that_was_given_back_counts_again_after_a_while() -> None:
         lowest.touch(0)
         found = lowest.covers(0, 9)
     assert found
+
+
+def test_moves_that_no_resource_was_asked_about_are_not_kept_for_ever() -> None:
+    idle = np.array([[5, 9], [9, 9]], dtype=np.int64)
+    lowest = LowestIdle(idle)
+    assert lowest.covers(0, 5)
+    for _ in range(MOVES_KEPT):
+        lowest.touch(1)
+    idle[0, 1] = 3
+    lowest.touch(1)
+    assert not lowest.covers(0, 5)
+    assert lowest.covers(0, 3)
+    assert len(lowest._moved) <= MOVES_KEPT
+
+
+def test_a_resource_that_is_asked_about_seldom_knows_the_moves_since() -> None:
+    idle = np.array([[5, 9], [9, 9]], dtype=np.int64)
+    lowest = LowestIdle(idle)
+    assert lowest.covers(0, 5)
+    assert lowest.covers(1, 9)
+    for moves in (1, MOVES_BETWEEN_LOOKS + 1):
+        idle[1, 0] -= 1
+        for _ in range(moves):
+            lowest.touch(0)
+            assert lowest.covers(0, 5)
+        assert not lowest.covers(1, int(idle[1].min()) + 1)
+        assert lowest.covers(1, int(idle[1].min()))

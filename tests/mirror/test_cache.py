@@ -98,6 +98,24 @@ def test_an_evicted_pod_is_releasing_until_the_watch_says_so_or_the_eviction_fai
     assert here.snapshot().nodes.releasing[0, 0] == 0
 
 
+def test_amounts_are_in_motion_as_long_as_a_pod_is_leaving_a_node_that_is_there() -> None:
+    here = world(RUNNING)
+    moving = [here.snapshot().nodes.in_motion]
+    here.evict(RUNNING)
+    moving.append(here.snapshot().nodes.in_motion)
+    here.cache.forget("uid-a")
+    moving.append(here.snapshot().nodes.in_motion)
+    here.add(make.merged(RUNNING, DELETING))
+    moving.append(here.snapshot().nodes.in_motion)
+    here.delete(make.node("n1"))
+    moving.append(here.snapshot().nodes.in_motion)
+    here.add(make.node("n1"))
+    moving.append(here.snapshot().nodes.in_motion)
+    here.delete(RUNNING)
+    moving.append(here.snapshot().nodes.in_motion)
+    assert moving == [False, True, False, True, False, True, False]
+
+
 def test_what_cannot_be_assumed_any_more_is_left_alone() -> None:
     here = world(RUNNING)
     here.bind(RUNNING, "n2")

@@ -173,6 +173,7 @@ class SmallCluster:
                 table.requested[column, row] += amount
             if holds.releasing:
                 table.releasing[column, row] += amount
+                table.in_motion = True
         table.scoring[0, row] += shape.scoring_cpu
         table.scoring[1, row] += shape.scoring_memory
         placed.shift(task.labels, shape, task.node, 1)

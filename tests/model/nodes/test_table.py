@@ -53,3 +53,15 @@ def test_what_rests_on_capacity_is_worked_out_again_for_other_amounts_alone() ->
     assert asked == [1]
     table.allocatable = table.allocatable + 1
     assert (table.of_capacity("total", total), len(asked)) == (54, 2)
+
+
+def test_a_copy_of_nodes_where_nothing_leaves_can_have_amounts_that_leave() -> None:
+    has, idle, none = (np.full((3, 2), value, dtype=np.int64) for value in (8, 5, 0))
+    table = NodeTable(ResourceAxis(), statics("a", "b"), has, idle, none, none.copy(), has - idle, none[:2].copy())
+    copy = table.copy()
+    copy.releasing[0, 1] = copy.pipelined[1, 0] = 1
+    copy.in_motion = True
+    again = copy.copy()
+    assert (table.in_motion, table.copy().in_motion, again.in_motion) == (False, False, True)
+    assert (table.releasing.any(), table.pipelined.any()) == (False, False)
+    assert (again.releasing.tolist(), again.pipelined.tolist()) == (copy.releasing.tolist(), copy.pipelined.tolist())

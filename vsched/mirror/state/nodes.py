@@ -51,6 +51,8 @@ class NodeStore:
         self._attributes_changed = False
         self._membership_changed = False
         self._table = empty_table(axis)
+        self._leaving: set[str] = set()
+        """Names of nodes with releasing amounts in the table."""
         self._original: NodeStatics | None = None
         """The nodes that were adopted; None where none were."""
 
@@ -85,6 +87,8 @@ class NodeStore:
             if record.served:
                 self._served.add(attributes.name)
             record.used, record.releasing = takes, leaves
+            if leaves:
+                self._leaving.add(attributes.name)
             record.milli_cpu, record.memory = taken
             add(self.total, record.allocatable)
             add(self.used, takes.items())
@@ -172,6 +176,7 @@ class NodeStore:
         self.capacity_version += 1
         self.stated_version += 1
         self._served.discard(name)
+        self._leaving.discard(name)
         record.attributes, record.allocatable, record.stated, record.served = None, NOTHING, NOTHING, NOTHING
         self._known -= 1
         self._membership_changed = True
@@ -362,12 +367,28 @@ class NodeStore:
             table.allocatable[:, rows] = allocatable
         table.requested[:, rows] = used
         table.idle[:, rows] = allocatable - used
-        table.releasing[:, rows] = dense([record.releasing for record in records], width)
+        if self._moved(records):
+            table.releasing[:, rows] = dense([record.releasing for record in records], width)
+            table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
         table.scoring[0, rows] = integers([record.milli_cpu for record in records])
         table.scoring[1, rows] = integers([record.memory for record in records])
         if table.changes is not None:
             for row, record in zip(rows.tolist(), records, strict=True):
                 table.changes.note(row, leaving=any(record.releasing.values()))
+
+    def _moved(self, records: Iterable[NodeRecord]) -> bool:
+        """Note which of these nodes have releasing amounts; whether any has, or had."""
+        found = False
+        for record in records:
+            leaves = any(record.releasing.values())
+            if leaves:
+                self._leaving.add(record.name)
+            elif record.name in self._leaving:
+                self._leaving.discard(record.name)
+            else:
+                continue
+            found = True
+        return found
 
 
 def _same_burden(old: Task, new: Task) -> bool:

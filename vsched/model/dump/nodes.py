@@ -77,7 +77,7 @@ def node_table(
     if len(widths) != 1 or len(amounts["scoring"]) != 2 or not 3 <= min(widths) <= len(axis):
         raise BadInput(f"amounts of nodes are not of the same resources (expected 3 to {len(axis)} of them)")
     usage = None if parts.usage is None else _usage(parts.usage, len(attributes), shapes)
-    return NodeTable(axis, NodeStatics(attributes), usage=usage, **amounts)
+    return NodeTable(axis, NodeStatics(attributes), usage=usage, in_motion=None, **amounts)
 
 
 def _ints(name: str, rows: Rows | None, nodes: int) -> Ints:

@@ -157,6 +157,7 @@ class NodeTable:
         requested: Ints,
         scoring: Ints,
         usage: UsageTable | None = None,
+        in_motion: bool | None = None,
     ) -> None:
         self.axis = axis
         self.statics = statics
@@ -172,8 +173,9 @@ class NodeTable:
         """Used plus pipelined; scores count this as used."""
         self.scoring = scoring
         """``int64[2, node]``: requested cpu and memory, with Kubernetes' defaults for containers that request none."""
-        self.in_motion = bool(releasing.any() or pipelined.any())
-        """Whether any amount is releasing or pipelined; only then do idle and future idle differ."""
+        self.in_motion = bool(releasing.any() or pipelined.any()) if in_motion is None else in_motion
+        """Whether any amount is releasing or pipelined; only then do idle and future idle differ. Who changes these
+        amounts says so here."""
         self.terminating: Ints = releasing[PODS].copy()
         """``int64[node]``: slots of pods that were leaving when the cycle began. A slot is free only once its pod is
         gone, so no further pod waits for these; slots of pods that this cycle evicts may be counted on."""
@@ -191,17 +193,19 @@ class NodeTable:
         return int(self.idle.shape[0])
 
     def copy(self) -> NodeTable:
-        """A private copy: amounts copied, statics and usage shared."""
+        """A private copy: amounts copied, statics and usage shared. What is all zeros is not read."""
+        moving = self.in_motion
         return NodeTable(
             self.axis,
             self.statics,
             self.allocatable,
             self.idle.copy(),
-            self.releasing.copy(),
-            self.pipelined.copy(),
+            self.releasing.copy() if moving else np.zeros(self.releasing.shape, dtype=np.int64),
+            self.pipelined.copy() if moving else np.zeros(self.pipelined.shape, dtype=np.int64),
             self.requested.copy(),
             self.scoring.copy(),
             self.usage,
+            moving,
         )
 
     def follow(self, source: NodeTable, rows: Ints) -> None:
