@@ -5,8 +5,9 @@ So some admitted jobs always wait, and freed resources are used at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,8 +17,11 @@ from vsched.framework.nodes.why import shortages
 from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, Plugin, SessionContext, Vote
 from vsched.framework.points.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.model.amounts.resources import PODS, Vector, add
+from vsched.kernels.differing import differing
+from vsched.model.amounts.resources import PODS, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
+from vsched.model.queues.queue import Queue
+from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.refusals import beyond_cluster, named
 
 OVERUSED = "ClusterOverused"
@@ -36,6 +40,30 @@ class OvercommitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self if self.factor >= 1 else OvercommitArgs()
 
 
+class Promised(NamedTuple):
+    """What is promised in all queues together, and what it was summed up from. Never changes."""
+
+    queues: Mapping[str, Queue]
+    names: Sequence[str]
+    books: Sequence[QueueUsage | None]
+    """By name."""
+    together: Vector
+
+
+def promised_in(snapshot: Snapshot, before: Promised | None) -> Promised:
+    """The sum; of queues that are promised what they were before, nothing is added up again."""
+    if before is None or before.queues is not snapshot.queues:
+        names = list(snapshot.queues)
+        before = Promised(snapshot.queues, names, [None] * len(names), {})
+    books = [*map(snapshot.books.get, before.names)]
+    together = dict(before.together)
+    for at in differing(books, before.books):
+        now, then = books[at], before.books[at]
+        add(together, () if now is None else now.promised.items())
+        subtract(together, () if then is None else then.promised.items())
+    return before._replace(books=books, together=together)
+
+
 class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     """Admits jobs while used plus promised amounts stay below the cluster's total times a factor."""
 
@@ -45,7 +73,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
     def open(self, context: SessionContext) -> None:
         """Compute the limits."""
-        snapshot = context.snapshot
+        snapshot, self._context = context.snapshot, context
         self._names = snapshot.axis.names
         self._snapshot = snapshot
         factor = self.args.normalised().factor
@@ -55,11 +83,9 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     @cached_property
     def _promised(self) -> Vector:
         """The amounts promised so far; summed up when a job first asks to be admitted."""
-        promised: Vector = {}
-        for queue, books in self._snapshot.books.items():
-            if queue in self._snapshot.queues:
-                add(promised, books.promised.items())
-        return promised
+        promised = promised_in(self._snapshot, self._context.recall(self.name, Promised))
+        self._context.keep(self.name, promised)
+        return dict(promised.together)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""

@@ -266,6 +266,10 @@ class Proportion(
             self._answers[queue.name] = Known(queue, held, deserved, division)
         return division
 
+    def divided_by(self) -> Mapping[str, object]:
+        """What each queue deserves."""
+        return self._deserved
+
     def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:
         """Its capability."""
         if queue.capability:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vsched.framework.combine.tiers import PluginTiers
 from vsched.framework.points.extension import (
@@ -29,11 +29,19 @@ class PluginDivision(PluginTiers):
     def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
         super().__init__(policy, registry, trace)
         self._memories = self.taking_part(UsageMemory)
-        self._dividers = [plugin.division for plugin in self.taking_part(QueueDivider)]
+        self._divides = self.taking_part(QueueDivider)
+        self._dividers = [plugin.division for plugin in self._divides]
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""
         return next((found for ask in self._dividers if (found := ask(queue)) is not None), None)
+
+    def divided_by(self) -> Mapping[str, object] | None:
+        """By queue, what all that is said of it follows from besides its record and what it holds; None where more
+        decides (see ``QueueDivider.divided_by``)."""
+        if self._memories or len(self._divides) > 1:
+            return None
+        return self._divides[0].divided_by() if self._divides else {}
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""

@@ -6,7 +6,7 @@ held.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Protocol
 
 from vsched.framework.ledger.pledges import Pledges
@@ -67,6 +67,10 @@ class SessionUsage:
     def is_as_found(self, queue: str) -> bool:
         """Whether the amounts of a queue are those of the snapshot: no placement in it was made or undone."""
         return queue not in self._queues
+
+    def moved_queues(self) -> Set[str]:
+        """The queues with placements that were made or undone; all others hold what the snapshot says."""
+        return self._queues.keys()
 
     def moved_namespaces(self) -> list[tuple[str, str]]:
         """The (queue, namespace) pairs with placements that were made or undone."""

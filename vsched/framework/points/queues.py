@@ -142,6 +142,11 @@ class QueueDivider(Point):
     def division(self, queue: Queue) -> QueueDivision | None:
         """The division for one queue; None where the plugin has none for it."""
 
+    def divided_by(self) -> Mapping[str, object] | None:
+        """By queue, what its division follows from besides its record and what it holds: while all three are the same
+        objects as in the last session, so is the division. None where more decides."""
+        return None
+
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits how much of a resource the queue may hold; None where the plugin sets no limit for it."""
 

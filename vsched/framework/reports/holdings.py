@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import is_
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from vsched.framework.points.extension import PastUse, QueueDivision
 from vsched.framework.session import Session
+from vsched.kernels.differing import differing
 from vsched.model.plan import NamespaceOutcome, QueueOutcome
 from vsched.model.queues.queue import Namespace, Queue
-from vsched.model.snapshot import Snapshot
+from vsched.model.snapshot import QueueUsage, Snapshot
 
+QUEUES = "queue records"
+"""The name under which ``QueueRecords`` are kept."""
 NO_SUCH_CLASS = "NoSuchPriorityClass"
 
 
@@ -25,24 +27,50 @@ class QueueRecord(NamedTuple):
     outcome: QueueOutcome
 
 
-class QueueRecords(dict[str, QueueRecord]):
-    """What the last cycle said of each queue."""
+class QueueRecords(NamedTuple):
+    """What the last cycle said of queues, and what it follows from."""
+
+    queues: Mapping[str, Queue]
+    names: Sequence[str]
+    """Sorted."""
+    books: Sequence[QueueUsage | None]
+    """The sums of each, as the snapshot has them."""
+    parts: Sequence[object] | None
+    """What the division of each follows from besides; None where more decides."""
+    records: dict[str, QueueRecord]
+    """Of queues that held at the end what the snapshot said."""
+    moved: Set[str]
+    """The other queues."""
+    outcomes: dict[str, QueueOutcome]
+
+
+NOTHING_SAID = QueueRecords({}, (), (), None, {}, frozenset(), {})
 
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
-    """Each queue's share of the cluster after the cycle, by name, sorted."""
+    """Each queue's share of the cluster after the cycle, by name, sorted; the cost follows what has changed."""
     memory, snapshot = session.memory, session.snapshot
     if memory.before is not None:
         return memory.before.queues
-    before = memory.parts.get("queue records")
-    known = before if isinstance(before, QueueRecords) else QueueRecords()
-    records, outcomes = QueueRecords(), dict[str, QueueOutcome]()
-    for name in sorted(snapshot.queues):
-        record = _queue_record(session, snapshot.queues[name], known.get(name))
-        if session.usage.is_as_found(name):  # else what it holds may still change in place
+    before = memory.parts.pop(QUEUES, None)
+    known = before if isinstance(before, QueueRecords) else NOTHING_SAID
+    queues, by = snapshot.queues, session.plugins.divided_by()
+    moved = {name for name in session.usage.moved_queues() if name in queues}
+    names = known.names if known.queues is queues else sorted(queues)
+    books, parts = [*map(snapshot.books.get, names)], None if by is None else [*map(by.get, names)]
+    records, outcomes, again = known.records, dict[str, QueueOutcome](), iter(names)
+    if known.queues is queues and parts is not None and known.parts is not None:
+        changed = {*differing(books, known.books), *differing(parts, known.parts)}
+        outcomes = dict(known.outcomes)
+        again = iter({names[at] for at in changed} | known.moved | moved)
+    for name in again:
+        record = _queue_record(session, queues[name], records.pop(name, None))
+        if name not in moved:  # else what it holds may still change in place
             records[name] = record
         outcomes[name] = record.outcome
-    memory.parts["queue records"] = records
+    if len(records) > len(names):
+        records = {name: record for name, record in records.items() if name in queues}
+    memory.parts[QUEUES] = QueueRecords(queues, names, books, parts, records, moved, outcomes)
     return outcomes
 
 
@@ -115,7 +143,7 @@ def _as_found(snapshot: Snapshot, before: object) -> NamespaceRecords:
     if known is None or known.namespaces is not namespaces or known.total != total:
         known = NamespaceRecords([], [], namespaces, total, {})
     if known.pairs == pairs:
-        moved = [at for at, same in enumerate(map(is_, held, known.shares)) if not same]
+        moved = differing(held, known.shares)
         if not moved:
             return known
     else:

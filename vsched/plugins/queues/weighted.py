@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.points.extension import stated_weights
+from vsched.kernels.differing import differing
 from vsched.kernels.fairness import EPSILON, Demand, water_fill
 from vsched.kernels.quota import dense, limit_of
 from vsched.model.amounts.resources import PODS
@@ -30,6 +31,8 @@ class Shares(NamedTuple):
     total: Sequence[int]
     divided: tuple[Queue, ...]
     """By row."""
+    names: Sequence[str]
+    """Of these queues."""
     books: Sequence[QueueUsage | None]
     """By row."""
     weights: Floats
@@ -56,18 +59,17 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
         return _anew(snapshot, weigh)
     if snapshot.state is not None and snapshot.state is before.state and weigh is stated_weights:
         return before
-    names = [queue.name for queue in before.divided]
-    books = [*map(snapshot.books.get, names)]
-    if len(books) != len(snapshot.books) or None in books:
+    books = [*map(snapshot.books.get, before.names)]
+    changed = differing(books, before.books)
+    if len(books) != len(snapshot.books) or any(books[row] is None for row in changed):
         return _anew(snapshot, weigh)
     weights = before.weights if weigh is stated_weights else weigh(before.divided)
     request = before.request
-    for row, (now, then) in enumerate(zip(books, before.books, strict=True)):
-        if now is not then and now is not None:
-            found = _requested(now, len(total))
-            if not np.array_equal(found, request[row]):
-                request = request.copy() if request is before.request else request
-                request[row] = found
+    for row in changed:
+        found = _requested(books[row], len(total))
+        if not np.array_equal(found, request[row]):
+            request = request.copy() if request is before.request else request
+            request[row] = found
     if request is before.request and np.array_equal(weights, before.weights):
         return before._replace(state=snapshot.state, books=books)
     made = before._replace(state=snapshot.state, books=books, weights=weights, request=request)
@@ -92,6 +94,7 @@ def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
         snapshot.queues,
         snapshot.total,
         divided,
+        [queue.name for queue in divided],
         books,
         weigh(divided),
         stated_weights(divided),
@@ -135,7 +138,9 @@ def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
     return limits
 
 
-def _requested(books: QueueUsage, width: int) -> Floats:
+def _requested(books: QueueUsage | None, width: int) -> Floats:
+    if books is None:
+        return np.zeros(width)
     return dense(books.allocated.items(), width) + dense(books.pending.items(), width)
 
 

@@ -1,0 +1,22 @@
+"""Elements of two lists that are not the same object."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vsched.kernels.differing import differing
+
+OBJECTS = [[0], [0], [1], None]
+
+
+@given(pairs=st.lists(st.tuples(st.sampled_from(OBJECTS), st.sampled_from(OBJECTS))))
+def test_the_positions_of_other_objects_are_told_equal_ones_included(
+    pairs: list[tuple[list[int] | None, list[int] | None]],
+) -> None:
+    now, then = [one for one, _ in pairs], [other for _, other in pairs]
+    assert differing(now, then) == [at for at, (one, other) in enumerate(pairs) if one is not other]
+
+
+def test_what_one_list_has_more_is_not_compared() -> None:
+    assert differing([OBJECTS[0], None, None], [OBJECTS[1]]) == [0]
