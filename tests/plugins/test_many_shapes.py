@@ -55,9 +55,14 @@ def plain_best(session: Session, task: Task) -> int | None:
 
 @pytest.mark.parametrize("feeder", [SmallNodes, NodesOfSizes], ids=["nodes are alike", "nodes of five sizes"])
 @pytest.mark.parametrize("text", ["", WEIGHTED], ids=["default policy", "other weights"])
-def test_each_of_many_different_pods_gets_the_best_node(feeder: type[MirrorFeeder], text: str) -> None:
+@pytest.mark.parametrize(
+    ("nodes", "pods"), [(24, 110), (56, 400)], ids=["all nodes are looked at", "few nodes stand for all"]
+)
+def test_each_of_many_different_pods_gets_the_best_node(
+    feeder: type[MirrorFeeder], text: str, nodes: int, pods: int
+) -> None:
     settings = load_text(text, "weighted", REGISTRY) if text else default_settings(REGISTRY)
-    crowd = feeder(World(nodes=24, pods=110, gang=1, shapes=110, queues=1, namespaces=1))
+    crowd = feeder(World(nodes=nodes, pods=pods, gang=1, shapes=pods, queues=1, namespaces=1))
     crowd.fill()
     session = Session(crowd.cache.snapshot(0.0), settings.policy, REGISTRY, Trace())
     waiting = [(job, task) for job in session.jobs.values() for task in job.job.pending.values()]
@@ -71,5 +76,5 @@ def test_each_of_many_different_pods_gets_the_best_node(feeder: type[MirrorFeede
                 if number % 7:
                     statement.commit()
                     placed.append(choice.row)
-    assert len(set(placed)) == 24
-    assert len(placed) < len(waiting) - 110 // 7
+    assert len(set(placed)) == nodes
+    assert len(placed) < len(waiting) - pods // 7

@@ -175,11 +175,18 @@ def least_and_balanced_row(
     least = (math.floor(left * MAX_SCORE / one) if left >= 0 else 0) + (
         math.floor(rest * MAX_SCORE / other) if rest >= 0 else 0
     )
-    before, beside = min(held[0] / one, 1.0), min(held[1] / other, 1.0)
-    after, with_it = min((held[0] + asked[0]) / one, 1.0), min((held[1] + asked[1]) / other, 1.0)
-    now = math.floor((1.0 - abs(before - beside) / 2.0) * MAX_SCORE)
-    then = math.floor((1.0 - abs(after - with_it) / 2.0) * MAX_SCORE)
-    return least >> 1, (then - now + EVEN) >> 1
+    then = balance_of_two((held[0] + asked[0], held[1] + asked[1]), capacity)
+    return least >> 1, (then - balance_of_two(held, capacity) + EVEN) >> 1
+
+
+def balance_of_two(taken: tuple[int, int], capacity: tuple[int, int]) -> int:
+    """``balance_row`` of two resources, both above 0 in ``capacity``."""
+    one, other = taken[0] / capacity[0], taken[1] / capacity[1]
+    if one > 1.0:
+        one = 1.0
+    if other > 1.0:
+        other = 1.0
+    return int((1.0 - abs(one - other) / 2.0) * MAX_SCORE)
 
 
 def _mean(scores: Floats, capacity: ScoredCapacity) -> Floats:

@@ -21,7 +21,7 @@ from vsched.kernels.allocation import (
     MAX_SCORE,
     ScoredCapacity,
     balance,
-    balance_row,
+    balance_of_two,
     capacity_at,
     capacity_of,
     least_allocated,
@@ -180,7 +180,7 @@ class AllocationTable:
         if len(rows) <= ROWS_ONE_BY_ONE:
             for row in rows.tolist():
                 taken = held[0, row] + asked[0], held[1, row] + asked[1]
-                balances[row] = balance_row(taken, (has[0, row], has[1, row]))
+                balances[row] = balance_of_two(taken, (has[0, row], has[1, row]))
         elif len(rows) == len(balances):
             np.copyto(balances, balance(self._held + _column(asked), self._capacity), casting="unsafe")
         else:
@@ -237,7 +237,7 @@ class AllocationTable:
             least[1] = memory - memory_held
         cpu_part, memory_part = cpu_held / cpu * HALF_SCORE, memory_held / memory * HALF_SCORE
         self._lean[row], self._parts[0, row], self._parts[1, row] = cpu_part - memory_part, cpu_part, memory_part
-        self._before_at[row] = EVEN - int(balance_row((cpu_held, memory_held), (cpu, memory)))
+        self._before_at[row] = EVEN - balance_of_two((cpu_held, memory_held), (cpu, memory))
 
 
 def _column(asked: tuple[int, int]) -> Floats:

@@ -32,9 +32,11 @@ from vsched.kernels.allocation import (
     most_allocated,
     most_allocated_row,
 )
+from vsched.kernels.allocation_few import AllocationOfFew
 from vsched.kernels.allocation_table import AllocationTable, Scores
 from vsched.kernels.domains import Rows
 from vsched.kernels.images import image_locality
+from vsched.kernels.representatives import Representatives
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
@@ -91,6 +93,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """The column of GPUs; past the last column where no object names the resource."""
         self._nodes: NodeTable | None = None
         self._table: AllocationTable | None = None
+        self._few: AllocationOfFew | None = None
         self._without_table = 0
         """So many more requests are scored without a table; 0 where there is one, or none can be."""
         self._asked: dict[Shape, Asked] = {}
@@ -109,6 +112,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """float64 by row: the weighted sum of least, most and balanced allocated and image locality."""
         self._look_at(nodes)
         args, asked = self.args, self._asked_by(shape, nodes)
+        if isinstance(rows, Representatives) and asked.plain and (few := self._few_for(nodes, rows)) is not None:
+            return few.score(asked.scoring, asked.plain, (args.least_requested, args.balanced_resource))
         at = None if rows == ALL_ROWS else rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
         if at is None and (table := self._table_for(asked, nodes)) is not None:
             return self._by_table(asked, table)
@@ -137,6 +142,15 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
                 self._table = AllocationTable(nodes.scoring, *amounts)
         fits = not self.args.most_requested and len(asked.balanced) in (0, 2)
         return self._table if fits else None
+
+    def _few_for(self, nodes: NodeTable, rows: Representatives) -> AllocationOfFew | None:
+        """What scores requests on the nodes that represent all; None where arrays have to do."""
+        if (self._few is None or self._few.rows is not rows) and AllocationTable.is_for(
+            nodes.allocatable[: MEMORY + 1]
+        ):
+            amounts = nodes.requested[: MEMORY + 1], nodes.allocatable[: MEMORY + 1]
+            self._few = AllocationOfFew(rows, nodes.scoring, *amounts)
+        return self._few
 
     def _by_table(self, asked: Asked, table: AllocationTable) -> Floats:
         args, found = self.args, list[Floats | Scores]()
@@ -206,11 +220,17 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             total += asked.images.item(row) * args.image_locality
         return total
 
+    def scores_by_amounts(self, shape: Shape, nodes: NodeTable) -> bool:
+        """True unless some node has an image of the pod."""
+        self._look_at(nodes)
+        return self._asked_by(shape, nodes).images is None
+
     def _look_at(self, nodes: NodeTable) -> None:
         if nodes is self._nodes:
             return
         self._nodes = nodes
         self._table = None
+        self._few = None
         self._without_table = SCORES_WITHOUT_TABLE
         self._asked.clear()
         self._now = None
@@ -276,6 +296,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             self._held.touch(row)
             if self._table is not None:
                 self._table.touch(row)
+            if self._few is not None:
+                self._few.touch(row)
 
 
 def _column(amounts: Sequence[int]) -> Floats:

@@ -15,6 +15,7 @@ import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.nodes.carried import FITS_MAX, CarriedNodes, Fit
+from vsched.framework.nodes.few import FewNodes, FewScores
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.kernels.lowest import LowestIdle
@@ -68,13 +69,14 @@ class Findings:
 
 
 class ShapeNodes:
-    """Feasibility and scores of all nodes for one shape and class, current up to ``position`` in the journal."""
+    """Feasibility and scores of all nodes for one shape and class."""
 
     __slots__ = (
         "_by_claims",
         "allowed",
         "checks",
         "dynamic",
+        "few",
         "findings",
         "position",
         "preference",
@@ -93,9 +95,14 @@ class ShapeNodes:
         self.preference = preference
         """float64[nodes]: what the queue adds to the scores; None where it has no preference."""
         self.position = -1
-        """How many journal entries are taken into account; -1 before the first computation."""
+        """How many journal entries ``ranked`` takes into account; -1 before the first computation."""
         self.ranked: Floats = np.empty(0)
-        """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others."""
+        """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others.
+
+        ``FeasibilityCache.ranked`` has it up to date.
+        """
+        self.few: FewScores | None = None
+        """The scores of nodes that represent all; None where all have to be looked at."""
         self.findings = Findings()
         """Of tasks without claims that no planned start binds."""
         self._by_claims: dict[Hashable, Findings] = {}
@@ -146,10 +153,11 @@ class FeasibilityCache:
         """What is known of shapes; None where more than shapes and nodes decides."""
         self._seen = len(journal)
         """How many entries of the journal ``_lowest`` knows."""
+        self._few = FewNodes(nodes, journal, self._scorers)
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
-    def current(self, task: Task) -> ShapeNodes:
-        """The up-to-date ``ShapeNodes`` for a task."""
+    def of(self, task: Task) -> ShapeNodes:
+        """The ``ShapeNodes`` for a task."""
         task_class = self.class_of(task)
         key = (task.shape, task_class, self._queue_class(task) if self._by_queue else None)
         fit = self._fits.get(key)
@@ -157,11 +165,27 @@ class FeasibilityCache:
             if len(self._fits) >= FITS_MAX:
                 del self._fits[next(iter(self._fits))]
             fit = self._fits[key] = self._begin(task, task_class)
+        return fit
+
+    def ranked(self, fit: ShapeNodes) -> Floats:
+        """float64[nodes]: the score of nodes that are allowed and have room now, minus infinity for all others."""
         position = len(self._journal)
         if fit.position != position:
             self._refresh(fit)
             fit.position = position
-        return fit
+        return fit.ranked
+
+    def best(self, fit: ShapeNodes) -> int | None:
+        """The first row with room now and the highest score; -1 where none has room, None where ``ranked`` has to say.
+
+        Whether scores are relative is not looked at.
+        """
+        if fit.few is None:
+            return None
+        row = self._few.best(fit.shape, fit.few, self.has_room)
+        if row is None:
+            fit.few = None
+        return row
 
     def scores(self, fit: ShapeNodes) -> Floats:
         """The score of each node, whether it has room or not. The caller may change the array."""
@@ -260,7 +284,9 @@ class FeasibilityCache:
         """Leave what is known of shapes to the next session."""
         if self._carried is not None:
             self._carried.give(
-                Fit(one.shape, one.allowed, one.checks, one.position, one.ranked) for one in self._fits.values()
+                Fit(one.shape, one.allowed, one.checks, one.position, one.ranked)
+                for one in self._fits.values()
+                if one.position >= 0
             )
 
     def _begin(self, task: Task, task_class: Hashable) -> ShapeNodes:
@@ -285,7 +311,10 @@ class FeasibilityCache:
         allowed: Mask | None = None
         for check in checks:
             allowed = check.passes if allowed is None else allowed & check.passes
-        return ShapeNodes(shape, allowed, checks, dynamic, preference)
+        fit = ShapeNodes(shape, allowed, checks, dynamic, preference)
+        if allowed is None and preference is None and not dynamic and self._few.represent(shape):
+            fit.few = FewScores()
+        return fit
 
     def _begin_again(self, known: Fit, task_class: Hashable) -> ShapeNodes:
         """Go on from what the last session knew; rules about pods are asked anew."""
@@ -354,19 +383,25 @@ class FeasibilityCache:
     def _refresh_row(self, fit: ShapeNodes, row: int) -> None:
         if fit.allowed is not None and not fit.allowed[row]:
             return
-        idle = self._idle
-        for column, amount in fit.shape.request:
-            free = idle[column, row]
-            if self._nodes.in_motion:
-                free += min(0, self._returning(column, row))
-            if free < amount:
-                fit.ranked[row] = -np.inf
-                return
+        if not self.has_room(fit.shape, row):
+            fit.ranked[row] = -np.inf
+            return
         total = 0.0
         for scorer in self._scorers:
             total += scorer.score_row(fit.shape, self._nodes, row)
         # The preference is added last, as for all rows at once, because float sums depend on the order.
         fit.ranked[row] = total if fit.preference is None else total + fit.preference[row]
+
+    def has_room(self, shape: Shape, row: int) -> bool:
+        """Whether a row has the amounts idle that a shape requests, less what pipelined tasks will need of them."""
+        idle, in_motion = self._idle, self._nodes.in_motion
+        for column, amount in shape.request:
+            free = idle[column, row]
+            if in_motion:
+                free += min(0, self._returning(column, row))
+            if free < amount:
+                return False
+        return True
 
     def _returning(self, column: int, row: int) -> int:
         """The amount being released on a row, less what is reserved of it; negative where more is reserved."""

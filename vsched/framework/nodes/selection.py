@@ -71,6 +71,8 @@ class NodeSelection:
         self.leave = self._fits.leave
         """Leaves what is known of shapes to the next session."""
         self._first, self._ours = shards.first, shards.ours
+        self._is_plain = not keepers and not self._implicit and shards.first is None
+        """Whether a task's own rules are all that limits its nodes."""
         self._looks = 0
         self._only: Restriction | None = None
         self.is_short = False
@@ -106,22 +108,36 @@ class NodeSelection:
         The row ``besides`` is never chosen.
         """
         self._checkpoint()
-        fit = self._fits.current(task)
+        fit = self._fits.of(task)
+        if nominated is None and besides is None and (row := self._best_of_few(fit, task)) is not None:
+            if row >= 0:
+                return Choice(row, waits=False)
+            return self._choose_later(fit, task, (), None)
+        return self._choose_of_all(fit, task, nominated, besides)
+
+    def _choose_of_all(self, fit: ShapeNodes, task: Task, nominated: int | None, besides: int | None) -> Choice | None:
         checks = self._dynamic_checks(fit, task)
         masks, later = _masks(checks, besides, len(self._nodes)), _masks(checks, besides, len(self._nodes), later=True)
         claims = self._claims_of(task) if task.claims is not None or self._implicit else None
+        ranked = self._fits.ranked(fit)
         if nominated is not None and self._may_be(nominated):
-            has_room = fit.ranked[nominated] > -np.inf and _passes(masks, nominated)
+            has_room = ranked[nominated] > -np.inf and _passes(masks, nominated)
             if has_room and _claims_pass(claims, nominated, later=False):
                 return Choice(nominated, waits=False)
             will_have = self._fits.fits_later(fit, nominated) and _passes(later, nominated)
             if will_have and _claims_pass(claims, nominated, later=True):
                 return Choice(nominated, waits=True)
-        row = self._best(fit, task, fit.ranked, masks, claims, later=False)
+        row = self._best(fit, task, ranked, masks, claims, later=False)
         if row >= 0:
             return Choice(row, waits=False)
+        return self._choose_later(fit, task, later, claims)
+
+    def _choose_later(
+        self, fit: ShapeNodes, task: Task, masks: Sequence[Mask], claims: TaskClaims | None
+    ) -> Choice | None:
+        """The best node with room once leaving pods have left; None where there is none, which is noted."""
         if self._nodes.in_motion:
-            row = self._best(fit, task, self._later(fit), later, claims, later=True)
+            row = self._best(fit, task, self._later(fit), masks, claims, later=True)
             if row >= 0:
                 return Choice(row, waits=True)
         findings = self._findings(fit, claims, task)
@@ -146,11 +162,11 @@ class NodeSelection:
 
     def has_failed(self, task: Task) -> bool:
         """Whether a task of the same shape, class and kind of claims found no node earlier in this cycle."""
-        return self._findings(self._fits.current(task), self._claims_of(task), task).failed
+        return self._findings(self._fits.of(task), self._claims_of(task), task).failed
 
     def fits_at(self, task: Task, row: int) -> bool:
         """Whether the task fits on this row, now or once leaving pods have left."""
-        fit = self._fits.current(task)
+        fit = self._fits.of(task)
         return (
             self._may_be(row)
             and self._fits.fits_later(fit, row)
@@ -160,7 +176,7 @@ class NodeSelection:
 
     def can_hold(self, task: Task, row: int) -> bool:
         """Whether a nomination of this row is still usable: only pods that are leaving may be in the way."""
-        fit = self._fits.current(task)
+        fit = self._fits.of(task)
         if not self._may_be(row) or not self._fits.fits_later(fit, row, slots=self._nodes.terminating[row]):
             return False
         if not _claims_pass(self._claims_of(task), row, later=True):
@@ -176,7 +192,7 @@ class NodeSelection:
 
         Claims rule out the nodes where evictions cannot help.
         """
-        fit = self._fits.current(task)
+        fit = self._fits.of(task)
         mask = np.ones(len(self._nodes), dtype=np.bool_) if fit.allowed is None else fit.allowed.copy()
         claims = self._claims_of(task)
         if claims is not None:
@@ -192,7 +208,7 @@ class NodeSelection:
 
     def ranking(self, task: Task, candidates: Mask) -> Floats:
         """The score of each candidate, minus infinity for the other nodes."""
-        fit = self._fits.current(task)
+        fit = self._fits.of(task)
         ranked = self._restricted(np.where(candidates, self._fits.scores(fit), -np.inf))
         return _with_claims(self._fits.with_relative(fit, task, ranked), self._claims_of(task))
 
@@ -207,7 +223,7 @@ class NodeSelection:
 
     def explain(self, task: Task) -> NodeReasons:
         """Why no node fits the task now; cached until a placement changes something."""
-        fit, claims = self._fits.current(task), self._claims_of(task)
+        fit, claims = self._fits.of(task), self._claims_of(task)
         findings, position = self._findings(fit, claims, task), len(self._journal)
         if findings.explanation is None or findings.explanation[0] != position:
             findings.explanation = (position, reasons_of(self._looked_at, self._failing(fit, task, claims)))
@@ -219,7 +235,7 @@ class NodeSelection:
         With ``filled``, every node first gets as many tasks like this one as it has room for. Dynamic checks are left
         out in this case, because each such task would change them.
         """
-        fit, claims = self._fits.current(task), self._claims_of(task)
+        fit, claims = self._fits.of(task), self._claims_of(task)
         if filled:
             return list(self._failing_filled(fit, claims, *self._count(fit, task, claims)))
         return list(self._failing(fit, task, claims))
@@ -242,14 +258,14 @@ class NodeSelection:
 
     def static_checks(self, task: Task) -> Sequence[Check]:
         """The static checks of the task's shape and queue."""
-        return self._fits.current(task).checks
+        return self._fits.of(task).checks
 
     def room(self, task: Task) -> Room:
         """How many tasks like this one the nodes could hold at most, now or later, without dynamic checks.
 
         The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
         """
-        fit, claims = self._fits.current(task), self._claims_of(task)
+        fit, claims = self._fits.of(task), self._claims_of(task)
         findings, position = self._findings(fit, claims, task), len(self._journal)
         if findings.room is None or findings.room[0] != position:
             findings.room = (position, self._measure(fit, task, claims))
@@ -257,7 +273,7 @@ class NodeSelection:
 
     def room_at_hand(self, task: Task) -> Room | None:
         """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
-        known = self._findings(self._fits.current(task), self._claims_of(task), task).room
+        known = self._findings(self._fits.of(task), self._claims_of(task), task).room
         if known is None or known[0] != len(self._journal):
             if self._looks >= LOOKS_MAX:
                 return None
@@ -267,7 +283,7 @@ class NodeSelection:
     def rooms(self, task: Task, *, now: bool = False) -> Ints:
         """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
         what pods have yet to leave."""
-        return self._count(self._fits.current(task), task, self._claims_of(task), now=now)[0]
+        return self._count(self._fits.of(task), task, self._claims_of(task), now=now)[0]
 
     def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Room:
         rows, kept = self._count(fit, task, claims)
@@ -319,6 +335,12 @@ class NodeSelection:
         if task.claims is None and not self._implicit:
             return None
         return None if self._claims is None else self._claims.of(task)
+
+    def _best_of_few(self, fit: ShapeNodes, task: Task) -> int | None:
+        """The best row with room now, -1 where there is none; None where all nodes have to be looked at to know it."""
+        if fit.few is None or not self._is_plain or self._only is not None or task.claims is not None:
+            return None
+        return None if self._fits.is_relative(fit, task) else self._fits.best(fit)
 
     def _best(
         self,

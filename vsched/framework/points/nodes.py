@@ -106,9 +106,14 @@ class NodeScore(Point):
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
         """Scores that depend only on the shape and on each node, for the given rows; None where there are none.
 
-        The caller may change the array.
+        The caller may change the array. Where ``scores_by_amounts`` says so, the rows may also be ``Representatives``,
+        the same object throughout a session.
         """
         return None
+
+    def scores_by_amounts(self, shape: Shape, nodes: NodeTable) -> bool:
+        """Whether nodes with equal amounts always score the same for the shape, so that one stands for all of them."""
+        return type(self).score is NodeScore.score
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The score of one row as a plain number; must equal ``score`` bit for bit. Called after each placement."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vsched.kernels.domains import Rows
+from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Floats, Ints
 
 
@@ -60,3 +61,37 @@ class Used:
             for column in range(len(self._values)):
                 at[column, row] = has[column, row] - idle[column, row]
         return self._values
+
+
+class UsedByFew:
+    """The same on the rows that represent all nodes, beside what is allocatable there; exact below 2**53."""
+
+    __slots__ = ("_allocatable", "_count", "_has", "_idle", "_moved", "_used", "rows")
+
+    def __init__(self, rows: Representatives, allocatable: Ints, idle: Ints) -> None:
+        self.rows = rows
+        self._has, self._idle = allocatable, idle
+        self._used: Floats = np.empty((len(allocatable), 0))
+        self._allocatable: Floats = self._used
+        self._count = 0
+        self._moved: set[int] = set()
+
+    def touch(self, row: int) -> None:
+        """Note that the amounts of a node changed."""
+        self._moved.add(row)
+
+    def current(self) -> tuple[Floats, Floats]:
+        """The up-to-date amounts, used and allocatable, float64[resource, row]; read-only."""
+        if len(self.rows) > self._count:
+            at = self.rows.rows
+            self._used = np.subtract(self._has[:, at], self._idle[:, at]).astype(np.float64)
+            self._allocatable = self._has[:, at].astype(np.float64)
+            self._count = len(at)
+            self._moved.clear()
+        positions = self.rows.at
+        while self._moved:
+            row = self._moved.pop()
+            position = positions.get(row)
+            if position is not None:
+                self._used[:, position] = self._has[:, row] - self._idle[:, row]
+        return self._used, self._allocatable

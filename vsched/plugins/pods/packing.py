@@ -16,10 +16,11 @@ from vsched.framework.points.extension import PlacementListener
 from vsched.framework.points.nodes import NodeScore
 from vsched.kernels.binpack import Wish, binpack, binpack_by_used, binpack_row
 from vsched.kernels.lowest import LowestIdle
+from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.following import Following, Used
+from vsched.plugins.pods.following import Following, Used, UsedByFew
 
 MAX_SCORE = 100.0
 ALL_ROWS = slice(None)
@@ -45,6 +46,7 @@ class Packing(NodeScore, PlacementListener):
         self._wanted: dict[Shape, Wanted] = {}
         self._nodes: NodeTable | None = None
         self._used: Used | None = None
+        self._few: UsedByFew | None = None
         self._scored_all = 0
         """How many requests were scored on all nodes."""
 
@@ -58,6 +60,8 @@ class Packing(NodeScore, PlacementListener):
         wanted = self._wanted_by(shape)
         if not wanted.wishes:
             return None
+        if isinstance(rows, Representatives) and not _by_free(wanted):
+            return self._score_few(wanted, nodes, rows)
         if rows == ALL_ROWS:
             return self._score_all(wanted, nodes)
         at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
@@ -67,12 +71,24 @@ class Packing(NodeScore, PlacementListener):
     def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:
         self._scored_all += 1
         wishes, lacking, weight_sum = wanted
-        if self._scored_all <= SCORES_WITHOUT_SUMS or any(lacking) or any(wish.free for wish in wishes):
+        if self._scored_all <= SCORES_WITHOUT_SUMS or _by_free(wanted):
             return binpack(wishes, self._free.current(), self._allocatable, weight_sum, self._scale, lacking)
         if self._used is None:
             self._used = Used(nodes.allocatable, nodes.idle)
         may_lack = [not self._lowest.covers(wish.column, wish.amount) for wish in wishes]
         return binpack_by_used(wishes, self._used.current(), self._allocatable, weight_sum, self._scale, may_lack)
+
+    def _score_few(self, wanted: Wanted, nodes: NodeTable, rows: Representatives) -> Floats:
+        if self._few is None or self._few.rows is not rows:
+            self._few = UsedByFew(rows, nodes.allocatable, nodes.idle)
+        wishes, _, weight_sum = wanted
+        used, allocatable = self._few.current()
+        may_lack = [not self._lowest.covers(wish.column, wish.amount) for wish in wishes]
+        return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, may_lack)
+
+    def scores_by_amounts(self, shape: Shape, nodes: NodeTable) -> bool:
+        """True: amounts are all that is looked at."""
+        return True
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
@@ -95,6 +111,8 @@ class Packing(NodeScore, PlacementListener):
             self._free.touch(row)
             if self._used is not None:
                 self._used.touch(row)
+            if self._few is not None:
+                self._few.touch(row)
             self._lowest.touch(row)
 
     def _look_at(self, nodes: NodeTable) -> None:
@@ -106,6 +124,7 @@ class Packing(NodeScore, PlacementListener):
         self._nodes = nodes
         self._free = Following(nodes.idle)
         self._used = None
+        self._few = None
         self._scored_all = 0
         self._lowest = LowestIdle(nodes.idle)
         self._allocatable, self._lacking = nodes.of_capacity(
@@ -124,3 +143,8 @@ class Packing(NodeScore, PlacementListener):
             lacking = tuple(self._lacking[wish.column] for wish in wishes)
             found = self._wanted[shape] = Wanted(tuple(wishes), lacking, weight_sum)
         return found
+
+
+def _by_free(wanted: Wanted) -> bool:
+    """Whether more counts than what is used of resources that all nodes have."""
+    return any(wanted.lacking) or any(wish.free for wish in wanted.wishes)

@@ -1,0 +1,128 @@
+"""Rows that represent all nodes: where many nodes are alike, looking at one of them is enough.
+
+Nodes are alike where all their amounts are equal. Of those of one kind, the first ones by name represent the others, as
+the first of equal scores wins anyway. A node that changes represents itself from then on, and a further one of its kind
+takes its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from vsched.model.nodes.table import Ints
+
+AHEAD = 32
+"""So many rows of a kind are added at a time, since arrays grow with these rows."""
+
+
+class Representatives(Sequence[int]):
+    """The rows, in the order in which they were added. Rows are only added."""
+
+    __slots__ = ("_added", "_changed", "_kind", "_kinds", "_rows", "_unchanged", "_view", "ascending", "at")
+
+    def __init__(self, kind: Ints) -> None:
+        """``kind`` has the kind of each node, from 0 on without gaps: int64[nodes]."""
+        self._kind: list[int] = kind.tolist()
+        self._kinds: list[list[int]] = [rows.tolist() for rows in _by_kind(kind)]
+        """The rows of each kind, ascending."""
+        self._added = [0] * len(self._kinds)
+        """How many of these rows, from the first on, were added."""
+        self._unchanged = [0] * len(self._kinds)
+        """How many of these have not changed."""
+        self._changed: set[int] = set()
+        self._rows: Ints = np.empty(len(self._kind), dtype=np.int64)
+        self._view = self._rows[:0]
+        self.at: dict[int, int] = {}
+        """The position of each of the rows."""
+        self.ascending = True
+        """Whether the rows ascend."""
+        self._add(sorted(rows[0] for rows in self._kinds))
+        for number in range(len(self._kinds)):
+            self._added[number] = self._unchanged[number] = 1
+
+    @property
+    def rows(self) -> Ints:
+        """int64[..]: the rows; valid until rows are added."""
+        return self._view
+
+    def touch(self, row: int) -> None:
+        """Note that the amounts of a node changed."""
+        if row in self._changed:
+            return
+        self._changed.add(row)
+        if row not in self.at:
+            self._add([row])
+            return
+        kind = self._kind[row]
+        self._unchanged[kind] -= 1
+        if not self._unchanged[kind]:
+            self._go_on(kind)
+
+    def _go_on(self, kind: int) -> None:
+        """Add further rows of a kind, those that have not changed."""
+        rows, added = self._kinds[kind], self._added[kind]
+        fresh: list[int] = []
+        while added < len(rows) and len(fresh) < AHEAD:
+            if rows[added] not in self._changed:
+                fresh.append(rows[added])
+            added += 1
+        self._added[kind], self._unchanged[kind] = added, len(fresh)
+        self._add(fresh)
+
+    def _add(self, rows: Sequence[int]) -> None:
+        count = len(self.at)
+        for position, row in enumerate(rows, count):
+            self.ascending = self.ascending and (not position or row > self._rows[position - 1])
+            self._rows[position] = row
+            self.at[row] = position
+        self._view = self._rows[: len(self.at)]
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, at: int | slice) -> int | Sequence[int]:
+        found: int | list[int] = self._view[at].tolist()
+        return found
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._view.tolist())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Ints:
+        return np.array(self._view, dtype=dtype, copy=copy)
+
+
+def representatives_of(amounts: Sequence[Ints], most: int) -> Representatives | None:
+    """Rows for nodes with these amounts (int64[.., nodes]); None where there are more than ``most`` kinds of nodes."""
+    kind = _kinds(np.concatenate(amounts), most)
+    return None if kind is None else Representatives(kind)
+
+
+def _kinds(amounts: Ints, most: int) -> Ints | None:
+    """The kind of each node, int64[nodes]; None where there are more than ``most``."""
+    if not amounts.shape[1]:
+        return None
+    # Nodes of different kinds may have equal sums, if hardly ever. That is found out below.
+    factors = np.arange(1, 2 * len(amounts), 2, dtype=np.int64) * 0x9E3779B97F4A7C1 + 1
+    with np.errstate(over="ignore"):
+        sums = (amounts * factors[:, None]).sum(axis=0)
+    _, firsts, kind = np.unique(sums, return_index=True, return_inverse=True)
+    if len(firsts) > most:
+        return None
+    kind = kind.astype(np.int64)
+    return kind if bool((amounts == amounts[:, firsts[kind]]).all()) else None
+
+
+def _by_kind(kind: Ints) -> list[Ints]:
+    """The rows of each kind, ascending."""
+    order = np.argsort(kind, kind="stable")
+    ends = np.cumsum(np.bincount(kind))[:-1]
+    return np.split(order, ends)
