@@ -12,6 +12,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import IN_CI, examples
 
 # In CI property tests draw the same examples each time, and an eighth as many; every other run draws new ones.
@@ -47,10 +48,6 @@ structlog.configure(
 )
 
 
-COLLECTIONS = (50_000, 20, 20)
-"""Allocations between garbage collections in tests, and those between longer ones."""
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """With ``-n auto``, twice as many as there are cores: half of their time tests wait for a daemon or a browser."""
@@ -68,7 +65,7 @@ def pytest_collection() -> Generator[None, object, object]:
     try:
         return (yield)
     finally:
-        gc.freeze()
+        freeze_for_good()
         gc.set_threshold(*COLLECTIONS)
         gc.enable()
 

@@ -9,15 +9,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.support.collecting import unfreeze
 from vsched.daemon.system.tuning import AT_FIRST, GENERATIONS, SWITCH_SECONDS, THOROUGH_EVERY, listed, tuned
 
 
 @pytest.fixture
-def _all_is_collected() -> Iterator[None]:
+def _all_is_collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is put aside before, as it is for tests; and again after."""
-    gc.unfreeze()
+    monkeypatch.setattr(gc, "unfreeze", unfreeze)
+    unfreeze()
     yield
-    gc.collect()
     gc.freeze()
 
 
