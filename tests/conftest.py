@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Generator, Iterator
+from zlib import crc32
 
 import pytest
 import structlog
@@ -68,6 +69,26 @@ def pytest_collection() -> Generator[None, object, object]:
         freeze_for_good()
         gc.set_threshold(*COLLECTIONS)
         gc.enable()
+
+
+BROWSER = "tests/web/page/"
+"""The folder of tests for which there is a browser."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Beside others, files come in an order that says nothing.
+
+    Each worker gets a part of it: those of daemons, which mostly wait, would all come to the same worker otherwise, and
+    at the end all workers would wait. Those in a browser stay together, so that there is only one.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=_place_of)
+
+
+def _place_of(item: pytest.Item) -> int:
+    file = item.nodeid.partition("::")[0]
+    return crc32((BROWSER if file.startswith(BROWSER) else file).encode())
 
 
 def pytest_unconfigure() -> None:
