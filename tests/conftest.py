@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import IN_CI, examples
 
-# In CI property tests draw the same examples each time, and an eighth as many; every other run draws new ones.
+# In CI property tests draw the same examples each time, and few; every other run draws new ones.
 settings.register_profile(
     "shared-machine",
     deadline=None,

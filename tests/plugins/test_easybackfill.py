@@ -112,7 +112,7 @@ def stream(seed: int, minutes: float, slots: int) -> list[Work]:
     ],
 )
 def test_a_gang_that_needs_all_nodes_starts_as_planned_where_it_would_starve_and_little_is_left_idle(also: str) -> None:
-    gang, nodes, until = Work(30.0, 8, 1, 20.0), [1] * 8, 4 * 60.0
+    gang, nodes, until = Work(30.0, 8, 1, 20.0), [1] * 8, 2.5 * 60.0
     work = sorted([gang, *stream(7, until, 8)])
     key = f"x/j{work.index(gang)}"
 
