@@ -16,6 +16,7 @@ from tests.guide.conftest import Guided
 from tests.guide.examples import FILES
 from tests.guide.shell import KUBECTL, Command, command_of, commands, every_command, parse, run
 from tests.support.pages import TOP, Block, Page, blocks, page, pages, rows, words_in
+from tests.support.waiting import until_now
 
 SHELL = blocks("sh")
 CONSOLE = blocks("console")
@@ -199,8 +200,9 @@ def test_the_first_job_runs(guided: Guided) -> None:
     wait = ("kubectl", "wait", "podgroup/train", "--for=jsonpath={.status.phase}=Running", "--timeout=60s")
     assert run(Command(wait), b"", guided)[0] == 0
     which = "jsonpath={range .items[*]}{.metadata.name}:{.spec.nodeName} {end}"
-    listed = run(Command(("kubectl", "get", "pods", "-o", which)), b"", guided)[1]
-    assert len(re.findall(rb"\btrain-\S+:node-", listed)) == 3
+    listed = Command(("kubectl", "get", "pods", "-o", which))
+    # The PodGroup may say so before the bindings of the last pods are written.
+    until_now(lambda: len(re.findall(rb"\btrain-\S+:node-", run(listed, b"", guided)[1])) == 3)
 
 
 @pytest.mark.skipif(not KUBECTL, reason="kubectl is not installed")

@@ -11,6 +11,7 @@ import yaml
 from tests.support import plans
 from tests.support.extending import HANGING, ExtenderServer, Payload, extending, refusing
 from tests.support.plans import DEFAULT_POLICY, NOW, Plan, manifests, mirror
+from tests.support.waiting import until_now
 from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
@@ -182,12 +183,14 @@ def test_a_dead_extender(server: ExtenderServer, silence: str, ignorable: bool, 
     server.answers = dict.fromkeys(ALL, HANGING)
     url = refusing() if silence == "refuses" else server.url
     text = f"{THREE_NODES}\njob x/a min=2 pods=2 cpu=1 phase=Pending minResources=cpu:2"
-    decided = plan(text, policy(url, *ALL, ignorable=ignorable, httpTimeout="50ms"))
+    decided = plan(text, policy(url, *ALL, ignorable=ignorable, httpTimeout="200ms"))
 
     assert decided.bound == bound
     if silence == "hangs":
         asked = ["queueOverused", "jobEnqueueable", *(["predicate"] if ignorable else [])]
-        assert server.verbs == asked, "no more is asked of what was silent three times"
+        # On a busy machine it hears a question after nobody waits for the answer any more.
+        until_now(lambda: len(server.verbs) >= len(asked))
+        assert sorted(server.verbs) == sorted(asked), "no more is asked of what was silent three times"
 
 
 def test_a_needed_extender_that_is_dead_is_given_as_the_reason() -> None:
