@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -40,6 +40,15 @@ VOLUME_CLAIMS, VOLUMES, RESOURCE_CLAIMS = (
     "resource.k8s.io/resourceclaims",
 )
 QUICK = TransactionSettings(waits=WaitSettings(pods_seconds=0.02, objects_seconds=0.05))
+
+
+def taken(steps: Generator[None, None, Sequence[Bind]]) -> Sequence[Bind]:
+    """What the steps return at their end."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return list(end.value)
 
 
 def machine(name: str, **labels: str) -> Obj:
@@ -155,7 +164,7 @@ class Claiming:
         snapshot = self.cache.snapshot(1_800_000_000.0)
         report = CycleReport(binds=binds, released=tuple(released))
         self.cache.assume(report)
-        return list(self.writes.submit(report, replace(snapshot, claims=self._catalogue())))
+        return list(taken(self.writes.submitting(report, replace(snapshot, claims=self._catalogue()))))
 
     def release(self, claim: str, *, device: bool) -> ClaimRelease:
         """Waiting pods hold the claim in vain."""

@@ -129,6 +129,17 @@ async def test_no_more_are_in_flight_than_allowed_and_order_is_kept() -> None:
         assert server.most_in_flight == 4
 
 
+async def test_a_burst_is_taken_in_steps_and_one_that_comes_to_a_closed_queue_on_the_way_is_dropped() -> None:
+    async with dispatching() as (_, dispatcher, outcomes, _):
+        steps = dispatcher.submitting(bind(number) for number in range(5))
+        for _ in range(3):
+            next(steps)
+        assert dispatcher.depth == 3
+        assert await dispatcher.drain(5.0) == 0
+        assert len(list(steps)) == 2
+        assert [outcome.bound for outcome in outcomes] == [True] * 3 + [False] * 2
+
+
 async def test_what_finds_no_room_in_the_queue_is_dropped_with_an_outcome() -> None:
     async with dispatching(DispatchSettings(max_in_flight=1, queue_limit=2)) as (server, dispatcher, outcomes, _):
         server.open.clear()

@@ -52,6 +52,11 @@ class Trigger:
         self._later: asyncio.TimerHandle | None = None
         """Pulls, where nothing else has before."""
 
+    @property
+    def pulls(self) -> int:
+        """How often it was pulled."""
+        return self._pulls
+
     def pull(self) -> None:
         """Something changed."""
         self._pulls += 1

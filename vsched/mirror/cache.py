@@ -56,12 +56,12 @@ class Cache(ObjectIntake):
             pass
 
     def assuming(self, report: CycleReport) -> Iterator[None]:
-        """The same in steps, one for each pod; events may be taken in between."""
+        """The same in steps, one for each pod and each job; events may be taken in between."""
         leaving: list[Task] = []
         yield from self._pods.assume(report, leaving)
         for task in leaving:
             self._budgets.promise(task, self._previous)
-        self._groups.assume(report.jobs)
+        yield from self._groups.assuming(report.jobs)
         for release in report.released:
             self._claims.release(release)
 
@@ -229,6 +229,7 @@ class Cache(ObjectIntake):
 
         Events may be taken in between. The last snapshot is not valid any more from the first step on.
         """
+        yield from self._pods.sweeping()
         self._settle_defaults()
         yield from self._jobs.prepare()
         yield from self._nodes.prepare()

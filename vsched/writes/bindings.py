@@ -6,7 +6,7 @@ A success is only confirmed by the watch; every other outcome tells the mirror t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import StrEnum
 
 import msgspec
@@ -108,12 +108,11 @@ class Dispatcher(Outgoing[Bind]):
         self.notes: Callable[[Bind], tuple[tuple[str, str], ...]] = lambda bind: ()
         """Gives further annotations to a pod that is bound: they cost no write of their own."""
 
-    def submit(self, items: Iterable[Bind]) -> None:
-        if not self._closed:
-            super().submit(items)
-            return
-        for bind in items:
-            self._drop(bind, "the scheduler is stopping")
+    def _submit(self, item: Bind) -> None:
+        if self._closed:
+            self._drop(item, "the scheduler is stopping")
+        else:
+            super()._submit(item)
 
     async def drain(self, deadline_seconds: float) -> int:
         """Take nothing new, wait for what is queued and in flight; drops and counts what is left at the deadline."""

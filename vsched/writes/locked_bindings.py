@@ -7,7 +7,7 @@ elsewhere.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -71,18 +71,14 @@ class LockingDispatcher(Dispatcher):
         self._node_of: dict[str, str] = {}
         """By uid."""
 
-    def submit(self, items: Iterable[Bind]) -> None:
-        """Queue them in order."""
-        at_once: list[Bind] = []
-        for bind in items:
-            self._forget(bind.uid)
-            if bind.lock and not self._closed:
-                self._waiting.setdefault(bind.node, {})[bind.uid] = Waiting(bind, self._clock.monotonic())
-                self._node_of[bind.uid] = bind.node
-                self._turns.put(bind.node, self._locks.look_seconds)
-            else:
-                at_once.append(bind)
-        super().submit(at_once)
+    def _submit(self, item: Bind) -> None:
+        self._forget(item.uid)
+        if item.lock and not self._closed:
+            self._waiting.setdefault(item.node, {})[item.uid] = Waiting(item, self._clock.monotonic())
+            self._node_of[item.uid] = item.node
+            self._turns.put(item.node, self._locks.look_seconds)
+        else:
+            super()._submit(item)
 
     @property
     def depth(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsched.writes.limits import Attempts
@@ -72,9 +72,18 @@ class Outgoing(ABC, Generic[T]):
 
     def submit(self, items: Iterable[T]) -> None:
         """Queue them in order; those that find no room are dropped at once, with an outcome."""
+        for _ in self.submitting(items):
+            pass
+
+    def submitting(self, items: Iterable[T]) -> Iterator[None]:
+        """The same in steps, one for each; other tasks may run in between."""
         for item in items:
-            if not self._workqueue.put(item.uid, item):
-                self._drop(item, f"the queue of {self.what}s is full")
+            self._submit(item)
+            yield
+
+    def _submit(self, item: T) -> None:
+        if not self._workqueue.put(item.uid, item):
+            self._drop(item, f"the queue of {self.what}s is full")
 
     async def run(self) -> None:
         """Send what is submitted, until cancelled."""

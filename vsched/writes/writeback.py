@@ -7,7 +7,7 @@ outcome of each status to the mirror. Bindings and evictions have modules of the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Protocol
@@ -119,6 +119,11 @@ class Writeback:
 
     def submit(self, report: CycleReport, snapshot: Snapshot) -> None:
         """Queue the results of a cycle; ``snapshot`` is the one it ran on."""
+        for _ in self.submitting(report, snapshot):
+            pass
+
+    def submitting(self, report: CycleReport, snapshot: Snapshot) -> Iterator[None]:
+        """The same in steps; other tasks may run in between."""
         if report.jobs is not self._submitted:
             self._submitted = report.jobs
             self._unsettled = [one for one in report.jobs.values() if one.changed or one.domain]
@@ -129,14 +134,16 @@ class Writeback:
             self.jobs.submit(snapshot, outcome)
             if outcome.domain:
                 self.domains.submit(snapshot, outcome)
+            yield
         gone = [key for key in snapshot.changed if key not in snapshot.jobs]
         self.jobs.forget(gone)
         self.domains.forget(gone)
-        self.native.submit(snapshot, report)
+        yield from self.native.submitting(snapshot, report)
         if self._first():
             self.queues.submit(snapshot, report)
             self.hypernodes.submit(snapshot)
-        self.pods.submit(snapshot, report)
+            yield
+        yield from self.pods.submitting(snapshot, report)
         self.nominations.submit(report)
 
     def session_failed(self, snapshot: Snapshot, error: Exception) -> None:

@@ -13,9 +13,14 @@ from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import Consumer
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice, VolumeChoice
 from vsched.model.plan import Bind
-from vsched.writes.claims.wishes import VolumeWish, wishes
+from vsched.model.snapshot import Snapshot
+from vsched.writes.claims.wishes import GangWish, VolumeWish, claiming, gang_wish
 
 A, B = make.pod("a"), make.pod("b")
+
+
+def wishes(binds: list[Bind], snapshot: Snapshot) -> dict[str, GangWish]:
+    return {job: gang_wish(job, gang, snapshot) for job, gang in claiming(binds).items()}
 
 
 def bind(name: str, job: str = "ns/g", node: str = "n1", **plan: Any) -> Bind:

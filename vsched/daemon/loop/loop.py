@@ -161,7 +161,7 @@ class Loop:
     async def _decide(self, reason: Reason, asked: list[asyncio.Future[FrozenSnapshot]]) -> float:
         parts = self._parts
         began = time.perf_counter()
-        await _in_slices(parts.mirror.preparing())
+        await in_slices(parts.mirror.preparing())
         snapshot = parts.mirror.snapshot(self._clock.now())
         frozen = time.perf_counter()
         if parts.arbiter is not None:
@@ -172,23 +172,31 @@ class Loop:
         report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
         self._due = report.due
-        await _in_slices(parts.mirror.assuming(report))
-        await _in_slices(parts.telemetry.assumed(snapshot, report))
-        parts.evictor.submit((*report.withdrawals, *report.evictions, *report.asks_responders))
-        parts.dispatcher.submit(report.binds if parts.claims is None else parts.claims.submit(report, snapshot))
+        await in_slices(parts.mirror.assuming(report))
+        await in_slices(self._handing_over(snapshot, report))
+        ended = time.perf_counter()
+        timing = Timing(reason, frozen - began, decided - agreed, ended - decided)
+        await in_slices(parts.telemetry.telling(snapshot, report, timing))
+        await parts.snapshots.end(asked, snapshot, policy, report)
+        if parts.recorder is not None:
+            await parts.recorder.decided(snapshot, policy, report)
+        return ended - began
+
+    def _handing_over(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Give each part what was decided for it, in steps."""
+        parts = self._parts
+        yield from parts.telemetry.assumed(snapshot, report)
+        yield from parts.evictor.submitting((*report.withdrawals, *report.evictions, *report.asks_responders))
+        binds = report.binds if parts.claims is None else (yield from parts.claims.submitting(report, snapshot))
+        yield from parts.dispatcher.submitting(binds)
         if parts.gates is not None:
             parts.gates.submit(report.ungated)
         if parts.provisioning is not None:
             parts.provisioning.submit(snapshot, report)
         if parts.node_shards is not None:
             parts.node_shards.submit(snapshot)
-        parts.writeback.submit(report, snapshot)
-        ended = time.perf_counter()
-        parts.telemetry.tell(snapshot, report, Timing(reason, frozen - began, decided - agreed, ended - decided))
-        await parts.snapshots.end(asked, snapshot, policy, report)
-        if parts.recorder is not None:
-            await parts.recorder.decided(snapshot, policy, report)
-        return ended - began
+        yield
+        yield from parts.writeback.submitting(report, snapshot)
 
     async def _decided(self, snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
         """The decisions of the cycle, made in a thread unless it is expected to be short.
@@ -212,7 +220,7 @@ class Loop:
             raise
 
 
-async def _in_slices(steps: Iterator[None]) -> None:
+async def in_slices(steps: Iterator[None]) -> None:
     """Take all steps, and let other tasks run once a slice is over."""
     turns = LoopTurns(SLICE_SECONDS)
     for _ in steps:

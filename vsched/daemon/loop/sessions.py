@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 
 from vsched.daemon.loop.heartbeat import BEAT_SECONDS
-from vsched.daemon.loop.loop import Loop
+from vsched.daemon.loop.loop import Loop, in_slices
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.watches import Watches
 from vsched.web.pages.health import Health
@@ -53,19 +53,21 @@ class Sessions:
             base.cache.review()
             await self._loop.run()
 
-    def _keep_warm(self) -> None:
+    async def _keep_warm(self) -> None:
         """Take snapshots as sessions would: changes must not pile up, so that the first session starts at once."""
+        await in_slices(self._base.cache.preparing())
         self._base.cache.snapshot(self._base.clock.now())
         if self._base.options.arbitrate:
             self._base.cache.arbitration()
 
-    async def _is_set(self, event: asyncio.Event, meanwhile: Callable[[], None] = lambda: None) -> bool:
+    async def _is_set(self, event: asyncio.Event, meanwhile: Callable[[], Awaitable[None]] | None = None) -> bool:
         """Wait for an event, with signs of life meanwhile; False if the daemon is stopped first."""
         while not event.is_set():
             if self._base.stopping.is_set():
                 return False
             self._health.turned()
-            meanwhile()
+            if meanwhile is not None:
+                await meanwhile()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(BEAT_SECONDS):
                     await event.wait()

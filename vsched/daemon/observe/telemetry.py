@@ -134,15 +134,24 @@ class Telemetry(ProcessTelemetry):
 
     def tell(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> None:
         """Count and log a session that has ended, and keep its results."""
+        for _ in self.telling(snapshot, report, timing):
+            pass
+
+    def telling(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> Iterator[None]:
+        """The same in steps; other tasks may run in between."""
         self._last_failure = ""
-        for key in self.findings.take(snapshot, report):
+        placed = self.findings.take(snapshot, report)
+        yield
+        for key in placed:
             self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
+            yield
         self.history.add(session_row(self.findings.cycles, snapshot.now, timing.reason.value, timing.parts, report))
         if self.shares.is_due(snapshot.now):
             shares = queue_shares(snapshot, report)
             self.shares.add(snapshot.now, shares)
             self._restore_shares(snapshot)
             self._used.read(snapshot.history, shares)
+            yield
         self._measure(report, timing)
         if report.evictions:
             self.history.evictions.decided(snapshot.now, report.evictions, snapshot.jobs)

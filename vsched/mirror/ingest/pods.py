@@ -6,7 +6,7 @@ what depends on other objects (priority classes, default queues, membership).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -139,10 +139,10 @@ class PodReader:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
-    def sweep(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
-        """Forget what no pod uses any more."""
+    def sweeping(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
+        """Forget what no pod uses any more, in steps."""
         self.known.clear()
-        self.shaper.sweep(shapes, labels)
+        yield from self.shaper.sweeping(shapes, labels)
 
     def occupant(self, pod: wire.Pod) -> Occupant | None:
         """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""

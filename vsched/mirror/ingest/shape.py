@@ -132,9 +132,9 @@ class Shaper:
         """Whether the tables have doubled since the last sweep."""
         return len(self._table) + self._table.labels_count >= self._sweep_at
 
-    def sweep(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
-        """Forget what no pod uses any more."""
-        self._table.forget_unused(shapes, labels)
+    def sweeping(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
+        """Forget what no pod uses any more, in steps."""
+        yield from self._table.forgetting(shapes, labels)
         self._memo.clear()
         self._large.clear()
         self._occupants.clear()

@@ -5,7 +5,7 @@ Changes are passed to the job store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
@@ -102,12 +102,12 @@ class PodGroupStore:
         """A snapshot shows all PodGroups: decisions from now on are about these."""
         self._came.clear()
 
-    def assume(self, outcomes: Mapping[str, JobOutcome]) -> None:
-        """Assume the phases that a cycle decided on the last snapshot, and that wall times are over."""
+    def assuming(self, outcomes: Mapping[str, JobOutcome]) -> Iterator[None]:
+        """Assume the phases that a cycle decided on the last snapshot, and that wall times are over; in steps."""
         if outcomes is self._assumed:
             return  # a change since would have made other ones
-        self._assumed = None if self._came else outcomes
         for key, outcome in outcomes.items():
+            yield
             group = self._jobs.group(key)
             if group is None or key in self._came or not (key in self._watched or key in self._native):
                 continue
@@ -120,6 +120,7 @@ class PodGroupStore:
             elif not is_over:
                 continue
             self._show(key)
+        self._assumed = None if self._came else outcomes
 
     def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
         """Make the phases that a cycle decided true, for what-if simulations."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from math import ceil
+from typing import NamedTuple
 
 import msgspec
 from cachetools import LRUCache
@@ -30,6 +31,7 @@ from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import JobSpec
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.cooperation import EvictionRequest
+from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -44,6 +46,18 @@ ON_ITS_WAY = frozenset(
     {(Status.BINDING, Status.BOUND), (Status.BINDING, Status.RUNNING), (Status.BOUND, Status.RUNNING)}
 )
 """Changes of status that follow from a binding."""
+
+
+class InUse(NamedTuple):
+    """Shapes and label sets that pods have."""
+
+    shapes: set[Shape]
+    labels: set[PodLabels]
+
+    def add(self, task: Task) -> None:
+        """A pod has these."""
+        self.shapes.add(task.shape)
+        self.labels.add(task.labels)
 
 
 class PodStore:
@@ -97,6 +111,8 @@ class PodStore:
         self._classless: dict[str, tuple[bool, str]] = {}
         """Pods with the priority of their class: whether each is gated, and its unsupported features."""
         self._assumed = AssumedTasks()
+        self._kept: InUse | None = None
+        """While shapes are swept in steps: those found in use so far."""
 
     def get(self, uid: str) -> Task | None:
         """The pod of this uid as snapshots show it, None where there is none."""
@@ -392,8 +408,23 @@ class PodStore:
 
     def sweep(self) -> None:
         """Forget shapes that no pod has any more."""
-        tasks = self._tasks.values()
-        self._reader.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
+        for _ in self._sweeping():
+            pass
+
+    def sweeping(self) -> Iterator[None]:
+        """The same as ``sweep_overgrown``, a pod a step; pods may come and change in between."""
+        if self._reader.shaper.overgrown:
+            yield from self._sweeping()
+
+    def _sweeping(self) -> Iterator[None]:
+        self._kept = kept = InUse(set(), set())
+        try:
+            for task in list(self._tasks.values()):
+                kept.add(task)
+                yield
+            yield from self._reader.sweeping(kept.shapes, kept.labels)
+        finally:
+            self._kept = None
 
     def columns(self) -> set[int]:
         """Columns of resources that pods ask for."""
@@ -426,6 +457,8 @@ class PodStore:
         if before is not None and before.job != task.job:
             self._jobs.drop(before)
         self._tasks[task.uid] = task
+        if self._kept is not None:
+            self._kept.add(task)
         self._nodes.move(before, task)
         if task.claims is not None or (before is not None and before.claims is not None):
             self.claims.move(before, task)

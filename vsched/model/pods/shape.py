@@ -8,6 +8,7 @@ shapes. Shapes are interned: compare them by identity.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -307,12 +308,20 @@ class ShapeTable:
             )
         return shape
 
-    def forget_unused(self, shapes: set[Shape], labels: set[PodLabels]) -> None:
-        """Keep only these shapes and labels; the caller calls this when the table has grown, to bound it."""
-        self._shapes = {key: shape for key, shape in self._shapes.items() if shape in shapes}
-        rules = {shape.rules for shape in shapes}
-        self._rules = {rule: rule for rule in rules}
-        self._labels = {label: label for label in labels}
+    def forgetting(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
+        """Keep only these shapes and labels, in steps; the caller calls this when the table has grown, to bound it.
+
+        Others may come in between, if they come into the sets as well.
+        """
+        for key, shape in list(self._shapes.items()):
+            if shape not in shapes:
+                del self._shapes[key]
+            yield
+        for label in list(self._labels):
+            if label not in labels:
+                del self._labels[label]
+            yield
+        self._rules = {shape.rules: shape.rules for shape in shapes}
 
     def __len__(self) -> int:
         return len(self._shapes)

@@ -5,6 +5,7 @@ There may be thousands of queues, and the event loop does it: sums go through ar
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from vsched.mirror.accounts.history import is_counted
 from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats
 from vsched.model.plan import Bind, CycleReport, QueueOutcome
 from vsched.model.queues.tree import lineage, tree
@@ -94,14 +96,17 @@ def _placed(snapshot: Snapshot, binds: Iterable[Bind], rows: Mapping[str, int], 
     """What the cycle has placed by queue: the snapshot has it among what waits, and not among what is used."""
     found = np.zeros((len(rows) + 1, len(columns)))
     places = {column: place for place, column in enumerate(columns)}
+    counts: Counter[tuple[str, Amounts]] = Counter()
     for bind in binds:
         job = snapshot.jobs.get(bind.job)
         task = job.tasks.get(bind.uid) if job is not None else None
         if job is not None and task is not None:
-            row = rows.get(job.spec.queue, -1)
-            for column, amount in task.shape.request:
-                if column in places:
-                    found[row, places[column]] += amount
+            counts[job.spec.queue, task.shape.request] += 1
+    for (queue, request), count in counts.items():
+        row = rows.get(queue, -1)
+        for column, amount in request:
+            if column in places:
+                found[row, places[column]] += count * amount
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Protocol
 
 from vsched.clock import Clock
@@ -63,10 +63,13 @@ class ClaimWrites:
         )
         self.releases = Releases(settling, holds, mirror)
 
-    def submit(self, report: CycleReport, snapshot: Snapshot) -> Sequence[Bind]:
-        """Take what concerns claims; returns the placements that need none. The snapshot is the cycle's."""
+    def submitting(self, report: CycleReport, snapshot: Snapshot) -> Generator[None, None, Sequence[Bind]]:
+        """Take what concerns claims, a gang a step; returns the placements that need none. The snapshot is the cycle's.
+
+        Other tasks may run between the steps.
+        """
         self.releases.submit(report.released, snapshot)
-        return self.gangs.submit(report.binds, snapshot)
+        return (yield from self.gangs.submitting(report.binds, snapshot))
 
     async def run(self) -> None:
         """Write what is submitted, until cancelled."""

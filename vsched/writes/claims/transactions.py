@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,7 +25,7 @@ from vsched.writes.claims.holds import Holds
 from vsched.writes.claims.settling import Deposed, Settling
 from vsched.writes.claims.transaction import GangTransaction, Phase
 from vsched.writes.claims.waiting import WaitSettings
-from vsched.writes.claims.wishes import GangWish, wishes
+from vsched.writes.claims.wishes import GangWish, claiming, gang_wish
 from vsched.writes.unexpected import Unexpected
 
 BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
@@ -98,14 +98,13 @@ class GangTransactions:
 
     # -- what comes in
 
-    def submit(self, binds: Sequence[Bind], snapshot: Snapshot) -> Sequence[Bind]:
-        """Take the gangs that claim something; returns the other placements. The snapshot is the cycle's."""
-        wanted = wishes(binds, snapshot)
-        if not wanted:
-            return binds
-        for wish in wanted.values():
-            self._begin(wish)
-        return [bind for bind in binds if bind.job not in wanted]
+    def submitting(self, binds: Sequence[Bind], snapshot: Snapshot) -> Generator[None, None, Sequence[Bind]]:
+        """Take the gangs that claim something, one a step; returns the other placements."""
+        gangs = claiming(binds)
+        for job, gang in gangs.items():
+            self._begin(gang_wish(job, gang, snapshot))
+            yield
+        return [bind for bind in binds if bind.job not in gangs] if gangs else binds
 
     def _begin(self, wish: GangWish) -> None:
         if self._closed or len(self._open) >= self._settings.limit:

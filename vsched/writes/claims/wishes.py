@@ -126,14 +126,14 @@ def _uses(bind: Bind, kind: str, key: str) -> bool:
     return kind == "Pod" and key == f"{bind.namespace}/{bind.name}"
 
 
-def wishes(binds: Sequence[Bind], snapshot: Snapshot) -> dict[str, GangWish]:
-    """What each gang of a cycle needs that claims something, by the key of its job."""
-    claiming = {bind.job for bind in binds if bind.claims is not None}
+def claiming(binds: Sequence[Bind]) -> dict[str, list[Bind]]:
+    """The placements of each gang of a cycle that claims something, by the key of its job."""
+    jobs = {bind.job for bind in binds if bind.claims is not None}
     gangs: dict[str, list[Bind]] = {}
-    for bind in binds if claiming else ():
-        if bind.job in claiming:
+    for bind in binds if jobs else ():
+        if bind.job in jobs:
             gangs.setdefault(bind.job, []).append(bind)
-    return {job: gang_wish(job, gang, snapshot) for job, gang in gangs.items()}
+    return gangs
 
 
 def gang_wish(job: str, binds: Sequence[Bind], snapshot: Snapshot) -> GangWish:

@@ -187,8 +187,8 @@ class NativeStatuses:
         """The outcomes in the last report."""
         self.workqueue: Workqueue[tuple[str, str], GroupCondition] = Workqueue(settings.workqueue, self._write)
 
-    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
-        """Take note of what the conditions of native PodGroups should be."""
+    def submitting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Take note of what the conditions of native PodGroups should be: a job a step."""
         if report.jobs is not self._submitted:  # else all of it is known
             self._submitted = report.jobs
             for key, outcome in report.jobs.items():
@@ -196,6 +196,7 @@ class NativeStatuses:
                 if job is not None and job.spec.native is not None:
                     for due, before in (*conditions_of(job, outcome), *ended_of(job, outcome)):
                         self._submit(due, before)
+                yield
         for eviction in report.evictions:
             job = snapshot.jobs.get(eviction.job)
             native = None if job is None else job.spec.native

@@ -6,7 +6,7 @@ reason in which only numbers change is written seldom.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -90,8 +90,8 @@ class PodConditions:
         """Those of these jobs whose pods are still being made."""
         self.workqueue: Workqueue[str, DueCondition] = Workqueue(settings.workqueue, self._write)
 
-    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
-        """Queue the reasons why pods wait, and drop those of pods that no longer wait."""
+    def submitting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Queue the reasons why pods wait, and drop those of pods that no longer wait: a job a step."""
         if report.unschedulable is self._submitted:
             return
         self._submitted = report.unschedulable
@@ -104,7 +104,11 @@ class PodConditions:
                 self._growing.add(key)
             else:
                 self._growing.discard(key)
-            self._compare(snapshot, key, self._waiting.pop(key, {}), waiting.get(key, {}))
+            before = self._waiting.pop(key, {})
+            if key in waiting:  # at once: a write that fails before the last step forgets what it was about
+                self._waiting[key] = waiting[key]
+            self._compare(snapshot, key, before, waiting.get(key, {}))
+            yield
         self._waiting |= waiting
 
     def placed(self, about: Reference) -> None:
