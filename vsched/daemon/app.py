@@ -25,6 +25,7 @@ from vsched.daemon.loop.housekeeping import Housekeeping
 from vsched.daemon.loop.loop import Loop, SessionParts
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
+from vsched.daemon.loop.upkeep import Upkeep
 from vsched.daemon.observe.numbers import Numbers, of_watches, of_writes
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options, check
@@ -38,6 +39,7 @@ from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach, served_versions
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
+from vsched.daemon.system.tuning import collected
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry
@@ -67,7 +69,12 @@ class Daemon:
         observing: ObserveSettings | None = None,
         makers: MakerSettings | None = None,
         on_listed: Callable[[], None] = lambda: None,
+        on_often: Callable[[], None] = lambda: None,
+        on_calm: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_listed`` is called once the mirror is complete, ``on_often`` several times a second, ``on_calm`` now and
+        then while nothing changes.
+        """
         check(options)
         self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger, observing)
         self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
@@ -104,6 +111,7 @@ class Daemon:
         sharded = () if writes.shards is None else (writes.shards.decided_by,)
         self.inspection = Inspection(base, self._standing, *sharded)
         self.caller = Caller()
+        self._upkeep = Upkeep(lambda: base.trigger.pulls, on_often, on_calm)
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
@@ -146,6 +154,7 @@ class Daemon:
             LongLived("MIG geometries", self.geometries.run, "follows the ConfigMap that says how GPUs may be divided"),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
             LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, "measures how late the event loop is"),
+            LongLived("upkeep", self._upkeep.run, "has garbage looked for, little by little"),
         )
 
     async def run(self) -> None:
@@ -249,6 +258,7 @@ class Daemon:
             **self.usage.numbers(),
             **self.listeners.numbers(),
             **self.inspection.numbers(),
+            **collected.numbers(),
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),
             **(self.housekeeping.makers.numbers() if self.housekeeping.makers is not None else {}),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},

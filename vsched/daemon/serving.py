@@ -21,12 +21,19 @@ from vsched.log import logger
 
 
 async def serve(
-    options: Options, connection: Connection, registry: Registry, on_listed: Callable[[], None] = lambda: None
+    options: Options,
+    connection: Connection,
+    registry: Registry,
+    on_listed: Callable[[], None] = lambda: None,
+    on_often: Callable[[], None] = lambda: None,
+    on_calm: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
         policy = await _policy_map(options, client, registry)
-        daemon = Daemon(options, client, registry, policy=policy, on_listed=on_listed)
+        daemon = Daemon(
+            options, client, registry, policy=policy, on_listed=on_listed, on_often=on_often, on_calm=on_calm
+        )
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 

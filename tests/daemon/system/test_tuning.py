@@ -10,7 +10,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.collecting import unfreeze
-from vsched.daemon.system.tuning import AT_FIRST, GENERATIONS, SWITCH_SECONDS, THOROUGH_EVERY, listed, tuned
+from vsched.daemon.system.tuning import (
+    AT_FIRST,
+    CALM_AFTER,
+    GENERATIONS,
+    SWITCH_SECONDS,
+    calm,
+    collected,
+    listed,
+    tuned,
+    young,
+)
 
 
 @pytest.fixture
@@ -34,40 +44,68 @@ def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
         assert abs(sys.getswitchinterval() - SWITCH_SECONDS) < 1e-6
         listed()
         assert gc.get_threshold() == GENERATIONS
-        frozen = gc.get_freeze_count()
-        assert frozen > len(kept)
-        gc.collect(1)
-        assert gc.get_freeze_count() <= frozen, "from then on, no young ones; what was put aside may be freed"
+        assert gc.get_freeze_count() > len(kept)
     assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == before
     assert gc.callbacks == callbacks
 
 
 @pytest.mark.usefixtures("_all_is_collected")
-def test_full_collections_look_only_at_what_has_come_since_the_one_before() -> None:
+def test_what_was_looked_at_twice_is_put_aside_and_freed_when_nothing_refers_to_it() -> None:
     with tuned():
         listed()
-        kept = [[number] for number in range(10_000)]  # whatever a collector looks at
+        kept = [[number] for number in range(5_000)]  # whatever a collector looks at
         frozen = gc.get_freeze_count()
-        gc.collect()
-        assert gc.get_freeze_count() > frozen + len(kept) - 1_000, "what has survived is put aside"
-        assert len(gc.get_objects(generation=2)) < len(kept)
+        gc.collect(0)
+        assert gc.get_freeze_count() <= frozen, "a second look finds what was only in use at the first one"
+        young()
+        assert gc.get_freeze_count() > frozen + len(kept) - 100
+        assert sum(len(gc.get_objects(generation=age)) for age in range(3)) < len(kept)
         del kept
-        assert gc.get_freeze_count() < frozen + 1_000, "and freed when nothing refers to it"
+        assert gc.get_freeze_count() < frozen + 1_000
 
 
 @pytest.mark.usefixtures("_all_is_collected")
-def test_now_and_then_a_full_collection_looks_at_everything() -> None:
+def test_what_is_new_is_looked_at_in_turn_for_the_first_and_the_second_time() -> None:
+    with tuned():
+        listed()
+        gc.collect(1)
+        before = list(collected.count)
+        for _ in range(6):
+            young()
+        assert [after - count for after, count in zip(collected.count, before, strict=True)] == [3, 3, 0]
+
+
+@pytest.mark.usefixtures("_all_is_collected")
+def test_in_a_calm_moment_everything_is_looked_at_once_much_was_put_aside() -> None:
     with tuned():
         listed()
         loop: list[object] = []
         loop.append(loop)
         died = weakref.ref(held := Held(loop))
         loop.append(held)
-        gc.collect()  # puts it aside
+        gc.collect(1)  # puts it aside
         del loop, held
-        for _ in range(THOROUGH_EVERY):
-            gc.collect()
+        calm()
+        assert died() is not None, "so little is not worth it"
+        for _ in range(CALM_AFTER):
+            gc.collect(1)
+        assert died() is not None
+        full = collected.count[2]
+        calm()
         assert died() is None
+        calm()
+        assert collected.count[2] == full + 1, "and it counts anew"
+
+
+@pytest.mark.usefixtures("_all_is_collected")
+def test_collections_are_counted_and_timed_by_generation() -> None:
+    with tuned():
+        before = collected.numbers()["vsched_garbage_collections_total"]
+        gc.collect(1)
+        found = collected.numbers()
+        assert found["vsched_garbage_collections_total"]["1"] == before["1"] + 1
+        longest = found["vsched_garbage_collection_longest_seconds"]["1"]
+        assert 0 < longest <= found["vsched_garbage_collection_seconds_total"]["1"]
 
 
 class Held:

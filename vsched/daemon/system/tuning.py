@@ -7,21 +7,77 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import count
 
 SWITCH_SECONDS = 0.001
 """How long a session may block the event loop; the default of 5 ms delays every binding."""
-GENERATIONS = (50_000, 20, 20)
-"""Allocations between collections. Few are needed, because nothing in the mirror is in a reference cycle."""
-AT_FIRST = (20_000, 20, 20)
+GENERATIONS = (7_000, 0, 20_000)
+"""Allocations between collections. None takes long, because each looks only at what has come since: what survives two
+of them is put aside, and full ones are rare. Python subtracts what is freed, however old it is: where objects are
+replaced by new ones, ``young`` has to see to it that not too many are new."""
+AT_FIRST = (10_000, 20, 20)
 """The same until the first lists are complete: nearly all of their objects stay, so survivors are frozen in steps."""
+CALM_AFTER = 10_000
+"""So often something has been put aside until everything is looked at in a calm moment, for reference cycles in it."""
 
-THOROUGH_EVERY = 50
-"""So many full collections look at what has come since the one before; then one looks at everything."""
-_OLDEST = 2
-_full_collections = count(1)
+_YOUNGEST, _MIDDLE, _OLDEST = 0, 1, 2
+
+
+class Collected:
+    """How often the interpreter has looked for garbage, and how long that took, by generation."""
+
+    def __init__(self) -> None:
+        self.count = [0, 0, 0]
+        self.seconds = [0.0, 0.0, 0.0]
+        self.longest_seconds = [0.0, 0.0, 0.0]
+        self._began = 0.0
+
+    def __call__(self, phase: str, details: dict[str, int]) -> None:
+        """A collection begins or ends, in any thread, which no other one interrupts."""
+        if phase == "start":
+            self._began = time.thread_time()
+            return
+        generation, seconds = details["generation"], time.thread_time() - self._began
+        self.count[generation] += 1
+        self.seconds[generation] += seconds
+        self.longest_seconds[generation] = max(self.longest_seconds[generation], seconds)
+
+    def numbers(self) -> Mapping[str, Mapping[str, float]]:
+        """For metrics: by name, then by generation."""
+        return {
+            "vsched_garbage_collections_total": {str(age): float(count) for age, count in enumerate(self.count)},
+            "vsched_garbage_collection_seconds_total": {str(age): spent for age, spent in enumerate(self.seconds)},
+            "vsched_garbage_collection_longest_seconds": {
+                str(age): longest for age, longest in enumerate(self.longest_seconds)
+            },
+        }
+
+
+class Aside:
+    """Puts what survives aside, so that no collection looks at it again but a full one, which looks at everything.
+
+    What is put aside is freed as soon as nothing refers to it. Only reference cycles would stay.
+    """
+
+    def __init__(self) -> None:
+        self.times = 0
+        """How often something was put aside since the last full collection."""
+
+    def __call__(self, phase: str, details: dict[str, int]) -> None:
+        generation = details["generation"]
+        if phase == "start":
+            if generation == _OLDEST:
+                self.times = 0
+                gc.unfreeze()
+        elif generation >= _MIDDLE:
+            self.times += generation == _MIDDLE
+            gc.freeze()
+
+
+collected = Collected()
+_aside = Aside()
 
 
 @contextmanager
@@ -30,11 +86,12 @@ def tuned() -> Iterator[None]:
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*AT_FIRST)
+    gc.callbacks.append(collected)
     gc.callbacks.append(_put_aside)
     try:
         yield
     finally:
-        _stop_putting_aside()
+        _stop(_put_aside, _aside, collected)
         sys.setswitchinterval(interval)
         gc.set_threshold(*thresholds)
         gc.unfreeze()
@@ -42,25 +99,25 @@ def tuned() -> Iterator[None]:
 
 def listed() -> None:
     """The first lists are complete: their objects stay, so no collection needs to visit them again."""
-    _stop_putting_aside()
+    _stop(_put_aside, _aside)
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GENERATIONS)
-    gc.callbacks.append(_put_old_aside)
+    gc.callbacks.append(_aside)
 
 
-def _put_old_aside(phase: str, details: dict[str, int]) -> None:
-    """Freeze what survives a full collection, so that the next one looks only at what has come since.
+def young() -> None:
+    """Look for garbage among what has come since the last time; what has been looked at twice is put aside."""
+    if gc.get_count()[1]:
+        gc.collect(_MIDDLE)
+    else:
+        gc.collect(_YOUNGEST)
 
-    What is put aside is freed as soon as nothing refers to it. Only cycles would stay, so that now and then a
-    collection looks at everything.
-    """
-    if details["generation"] != _OLDEST:
-        return
-    if phase == "stop":
-        gc.freeze()
-    elif next(_full_collections) % THOROUGH_EVERY == 0:
-        gc.unfreeze()
+
+def calm() -> None:
+    """Nobody waits for anything: look at everything, if much has been put aside since that was done last."""
+    if _aside.times >= CALM_AFTER:
+        gc.collect()
 
 
 def _put_aside(phase: str, details: dict[str, int]) -> None:
@@ -69,7 +126,7 @@ def _put_aside(phase: str, details: dict[str, int]) -> None:
         gc.freeze()
 
 
-def _stop_putting_aside() -> None:
-    for callback in (_put_aside, _put_old_aside):
+def _stop(*callbacks: Callable[[str, dict[str, int]], None]) -> None:
+    for callback in callbacks:
         if callback in gc.callbacks:
             gc.callbacks.remove(callback)
