@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -46,12 +46,13 @@ def evict(number: int = 7) -> Evict:
 
 @asynccontextmanager
 async def evicting(
-    settings: EvictionSettings = QUICK,
+    settings: EvictionSettings = QUICK, gone: Collection[str] = ()
 ) -> AsyncIterator[tuple[RecordingServer, Evictor, list[EvictionOutcome], Writer]]:
     outcomes: list[EvictionOutcome] = []
     async with recording() as (server, client):
         writer = writer_to(client)
-        evictor = Evictor(writer, outcomes.append, settings, FakeClock(now=1000.0))
+        clock, is_there = FakeClock(now=1000.0), lambda uid: uid not in gone
+        evictor = Evictor(writer, outcomes.append, settings, clock, is_there=is_there)
         task = asyncio.create_task(evictor.run())
         try:
             yield server, evictor, outcomes, writer
@@ -97,6 +98,28 @@ async def test_an_eviction_is_for_one_uid_and_the_pod_is_told_why_afterwards(
         assert server.sent == [asked, TOLD]
         assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED]
         assert outcomes[0].eviction == evict()
+
+
+@pytest.mark.parametrize("settings", [QUICK, DELETING], ids=["asked for", "done by deletion"])
+async def test_a_pod_that_is_gone_is_not_told_why(settings: EvictionSettings) -> None:
+    async with evicting(settings, gone={"uid-7"}) as (server, evictor, outcomes, _):
+        evictor.submit([evict(), evict(8)])
+        await until(lambda: not evictor.busy)
+        assert [one.path for one in server.sent if one.method == "PATCH"] == ["/api/v1/namespaces/ns/pods/pod-8/status"]
+        assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED] * 2
+
+
+async def test_pods_are_told_why_once_no_eviction_waits() -> None:
+    async with evicting(msgspec.structs.replace(QUICK, max_in_flight=1)) as (server, evictor, _, _):
+        evictor.submit([evict(1), evict(2)])
+        await until(lambda: not evictor.busy)
+        asked = [(one.method, one.path.removeprefix("/api/v1/namespaces/ns/pods/")) for one in server.sent]
+        assert asked == [
+            ("POST", "pod-1/eviction"),
+            ("POST", "pod-2/eviction"),
+            ("PATCH", "pod-1/status"),
+            ("PATCH", "pod-2/status"),
+        ]
 
 
 async def test_pods_of_a_job_whose_wall_time_is_over_are_deleted_whatever_budgets_say() -> None:

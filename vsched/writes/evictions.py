@@ -99,7 +99,28 @@ def judge(answer: WriteResult) -> EvictionVerdict:
     return EvictionVerdict.REFUSED
 
 
-EvictorItem = Evict | Withdraw | AskResponders
+class SayWhy(msgspec.Struct, frozen=True):
+    """Tell a pod that was evicted why."""
+
+    eviction: Evict
+
+    @property
+    def uid(self) -> str:
+        """That of the pod."""
+        return self.eviction.uid
+
+    @property
+    def namespace(self) -> str:
+        """That of the pod."""
+        return self.eviction.namespace
+
+    @property
+    def name(self) -> str:
+        """That of the pod."""
+        return self.eviction.name
+
+
+EvictorItem = Evict | Withdraw | AskResponders | SayWhy
 OnWithdrawn = Callable[[Withdraw, EvictionVerdict, str], None]
 """Called with ``WITHDRAWN``, ``GONE``, ``DROPPED`` or ``GAVE_UP``, and the API server's message; a withdrawal that was
 given up is sent again later."""
@@ -117,10 +138,13 @@ class Evictor(Outgoing[EvictorItem]):
         settings: EvictionSettings,
         clock: Clock,
         on_withdrawn: OnWithdrawn = lambda withdrawal, verdict, message: None,
+        is_there: Callable[[str], bool] = lambda uid: True,
     ) -> None:
+        """``is_there`` says whether the watch still shows a pod, by uid."""
         super().__init__(writer, settings.max_in_flight, settings.queue_limit)
         self._on_outcome = on_outcome
         self._on_withdrawn = on_withdrawn
+        self._is_there = is_there
         self._settings = settings
         self._clock = clock
         self._responders_asked: LRUCache[str, None] = LRUCache(ASKED_MAX)
@@ -131,6 +155,8 @@ class Evictor(Outgoing[EvictorItem]):
             await self._withdraw(item)
         elif isinstance(item, AskResponders):
             await self._ask_responders(item)
+        elif isinstance(item, SayWhy):
+            await self._say_why(item.eviction)
         elif (item.wait or item.responds) and self._settings.asks_seconds:
             await self._ask(item)
         else:
@@ -139,14 +165,26 @@ class Evictor(Outgoing[EvictorItem]):
     async def _evict(self, item: Evict) -> None:
         answer = await self._send(item, lambda _: self._leaving(item), self._settings.attempts, _in_doubt)
         verdict = self._tell(item, answer, judge(answer))
-        if verdict is EvictionVerdict.EVICTED:
+        if verdict is not EvictionVerdict.EVICTED:
+            return
+        if self._is_deleted(item):
+            await self._say_why(item)
+        else:
             # Only now: the eviction itself sets the same condition, with a reason that says less, and one set
-            # beforehand would have to be taken back from pods that stay. Pods without grace are gone already.
+            # beforehand would have to be taken back from pods that stay. The evictions that wait go first.
+            self._workqueue.put(item.uid, SayWhy(item))
+
+    async def _say_why(self, item: Evict) -> None:
+        """Say why a pod has to go, unless it is gone: pods without grace are at once."""
+        if self._is_there(item.uid):
             condition = disruption_write(item, self._clock.now())
             await self._writer.send(condition, self._settings.condition_attempts)
 
     def _leaving(self, item: Evict) -> Write:
-        return deletion_write(item) if self._settings.delete or not item.asks_budgets else eviction_write(item)
+        return deletion_write(item) if self._is_deleted(item) else eviction_write(item)
+
+    def _is_deleted(self, item: Evict) -> bool:
+        return self._settings.delete or not item.asks_budgets
 
     async def _ask(self, item: Evict) -> None:
         """Ask the pod, then its responders: what was asked stands once the pod says so."""

@@ -66,7 +66,9 @@ class WritePath:
         evictions = EvictionSettings(
             delete=options.eviction_mode == "delete", asks_seconds=options.cooperative_eviction_seconds
         )
-        self.evictor = Evictor(writer, outcomes.eviction, evictions, clock, outcomes.withdrawal)
+        self.evictor = Evictor(
+            writer, outcomes.eviction, evictions, clock, outcomes.withdrawal, lambda uid: cache.task(uid) is not None
+        )
         elected, leads = options.leader_elect, base.election.holds
         self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
         self.shards: ShardMirror | None = None
