@@ -125,9 +125,10 @@ def test_a_list_in_parts_with_changes_meanwhile_ends_as_a_fresh_list(
                 if fields["kind"] == kind:
                     cache.include(kind, make.read(fields))
             cache.restart(kind)
-    for fields in listed:
-        meanwhile()
-        cache.include(fields["kind"], make.read(fields))
+    for fields in data.draw(st.permutations(listed), label="order of objects"):
+        for _ in range(data.draw(st.integers(1, 2), label="times")):
+            meanwhile()
+            cache.include(fields["kind"], make.read(fields))
     for kind in kinds:
         for _ in cache.finish(kind):
             meanwhile()

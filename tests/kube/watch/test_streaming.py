@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 
 import msgspec
 import orjson
 import pytest
+from aiohttp import web
 
 from tests.kube.conftest import Eventually
 from tests.kube.mirroring import PODS, QUICK, Mirror, Pod
@@ -155,6 +157,37 @@ async def test_where_a_list_does_not_come_with_its_watch_it_comes_in_pages(
     asked = [seen.query for seen in server.of("watch")]
     assert ["sendInitialEvents" in query for query in asked] == [True, False]
     assert await lists.worth_trying() is (told in TROUBLE), "trouble says nothing about other kinds"
+
+
+async def endless(request: web.Request) -> web.StreamResponse:
+    """Objects, one after the other, and never the bookmark that says that these are all."""
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    for version in count(1):
+        await response.write(event("ADDED", pod(f"x{version}", version)))
+        await asyncio.sleep(0.001)
+    return response
+
+
+async def test_a_list_whose_objects_never_end_comes_in_pages(server: StubServer, eventually: Eventually) -> None:
+    server.script("watch", endless, stream(event("ADDED", pod("c", 11)), hold=True))
+    server.script("list", page(pod("a", 1), pod("b", 2)))
+    lists, bounded = StreamedLists(), msgspec.structs.replace(QUICK, streamed_most_seconds=0.05)
+    async with reflecting(server, lists, bounded) as (_, mirror, _):
+        await eventually(lambda: "c" in mirror.pods)
+        assert mirror.diary == ["replace a b @10", "ADDED c @11"]
+    assert await lists.worth_trying() is False
+
+
+async def test_of_objects_that_come_twice_while_a_list_goes_on_the_last_counts(
+    server: StubServer, eventually: Eventually
+) -> None:
+    changed = event("MODIFIED", pod("b", 6))
+    again = event("ADDED", pod("a", 3)), event("ADDED", pod("b", 5)), event("ADDED", pod("a", 3))
+    server.script("watch", stream(event("ADDED", pod("b", 2)), *again, changed, complete(7), hold=True))
+    async with reflecting(server) as (reflector, mirror, _):
+        await eventually(reflector.synced.is_set)
+        assert mirror.pods == {"a": "3", "b": "6"}
 
 
 async def test_of_many_reflectors_one_tries(server: StubServer, eventually: Eventually) -> None:

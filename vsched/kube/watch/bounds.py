@@ -18,6 +18,8 @@ class ReflectorSettings(msgspec.Struct, frozen=True):
     """For one page."""
     streamed_seconds: float = 10.0
     """If nothing comes for so long of a list that is to come with its watch, the kind is listed in pages."""
+    streamed_most_seconds: float = 120.0
+    """If such a list is not complete after so long, although objects keep coming, the kind is listed in pages."""
     watch_seconds: tuple[float, float] = (300.0, 480.0)
     """The range of ``timeoutSeconds`` of a watch, drawn anew each time so that watches do not end together."""
     silence_seconds: float = 150.0

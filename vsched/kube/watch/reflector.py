@@ -258,11 +258,13 @@ class Reflector(Generic[T]):
         return True
 
     async def _until_complete(self, following: asyncio.Task[None], complete: asyncio.Task[bool]) -> None:
-        """Wait until a streamed list is complete, or its task has ended, or nothing more comes."""
-        seen = -1
-        while not complete.done() and not following.done() and seen != self.statistics.listed:
-            seen, patience = self.statistics.listed, self._settings.streamed_seconds
+        """Wait until a streamed list is complete, its task has ended, nothing more comes, or it takes too long."""
+        seen, settings, now = -1, self._settings, asyncio.get_running_loop().time
+        left_seconds, began = settings.streamed_most_seconds, now()
+        while not complete.done() and not following.done() and seen != self.statistics.listed and left_seconds > 0:
+            seen, patience = self.statistics.listed, min(settings.streamed_seconds, left_seconds)
             await asyncio.wait((following, complete), timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+            left_seconds = settings.streamed_most_seconds - (now() - began)
 
     async def _follow_streamed(self) -> None:
         """Watch, beginning with a list, then as ``_follow`` does. Raises where the list does not become complete."""
