@@ -11,7 +11,7 @@ from vsched.daemon.policy.reload import PolicyReading
 from vsched.kube.watch.deltas import Statistics, WatchState
 from vsched.log import logger
 from vsched.mirror.resources import HEEDED, RESOURCES, SELDOM_SERVED
-from vsched.web.metrics.counters import Metrics, Series
+from vsched.web.metrics.counters import Metrics
 
 _SELDOM_SERVED = frozenset(str((RESOURCES | HEEDED)[kind]) for kind in SELDOM_SERVED)
 
@@ -22,19 +22,16 @@ class ProcessTelemetry:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.metrics = Metrics(self.registry)
-        self._writes = Series(self.metrics.requests.labels)
-        self._write_seconds = Series(self.metrics.request_seconds.labels)
-        self._answers = Series(self.metrics.api_requests.labels)
         self._log = logger("vsched")
 
     def request(self, kind: str, code: int, seconds: float) -> None:
         """A write was answered, or not (code 0)."""
-        self._writes[kind, str(code)].inc()
-        self._write_seconds[kind,].observe(seconds)
+        self.metrics.requests.labels(kind, str(code)).inc()
+        self.metrics.request_seconds.labels(kind).observe(seconds)
 
     def answered(self, verb: str, code: int) -> None:
         """Any request was answered, or not (code 0)."""
-        self._answers[verb, str(code)].inc()
+        self.metrics.api_requests.labels(verb, str(code)).inc()
 
     def reading(self, reading: PolicyReading) -> None:
         """The policy file was read."""

@@ -23,7 +23,6 @@ from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.web.findings import Arbitrated, Findings
-from vsched.web.metrics.counters import Series
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
@@ -103,8 +102,6 @@ class Telemetry(ProcessTelemetry):
         """Whether evictions for a beneficiary are still followed."""
         self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
         """Called with the beneficiary and the node of wasted evictions."""
-        self._bindings = Series(self.metrics.bindings.labels)
-        self._attempts = Series(self.metrics.attempts.labels)
         self._bind_stage = self.metrics.stage.labels("Bind")
         self._task_assumed, self._task_bound = map(self.metrics.task.labels, ("Assumed", "Bound"))
         self._transactions = Transactions()
@@ -287,8 +284,8 @@ class Telemetry(ProcessTelemetry):
     def outcome(self, outcome: Outcome) -> None:
         """A binding has ended, well or not."""
         created = self._created.pop(outcome.bind.uid, None)
-        self._bindings[outcome.verdict.value,].inc()
-        self._attempts[RESULTS[outcome.verdict],].inc()
+        self.metrics.bindings.labels(outcome.verdict.value).inc()
+        self.metrics.attempts.labels(RESULTS[outcome.verdict]).inc()
         self.metrics.bind_seconds.observe(outcome.seconds)
         self._bind_stage.observe(outcome.seconds * 1e3)
         if outcome.bound:

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, disable_created_metrics
+from prometheus_client import CollectorRegistry, Gauge, Info
 
 from vsched.version import build
+from vsched.web.metrics.tallies import Counter, Histogram
 
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
@@ -21,32 +19,15 @@ EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "arbitrate")
 """Actions whose evictions have a beneficiary."""
 
 
-M = TypeVar("M")
-
-
-class Series(dict[tuple[str, ...], M]):
-    """The series of a metric by the values of its labels, each asked of the library once: it takes its time."""
-
-    def __init__(self, labels: Callable[..., M]) -> None:
-        self._labels = labels
-
-    def __missing__(self, values: tuple[str, ...]) -> M:
-        found = self[values] = self._labels(*values)
-        return found
-
-
 class Metrics:
     """Counters and histograms by the name they have in code."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        # Each of these would have a series more, which no Prometheus asks for.
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves this one untyped
-
         def histogram(name: str, says: str, *labels: str, buckets: tuple[float, ...] = MILLISECONDS) -> Histogram:
-            return Histogram(name, says, labels, registry=registry, buckets=buckets)
+            return Histogram(registry, name, says, buckets, labels)
 
         def counter(name: str, says: str, *labels: str) -> Counter:
-            return Counter(name, says, labels, registry=registry)
+            return Counter(registry, name, says, labels)
 
         def gauge(name: str, says: str, *labels: str) -> Gauge:
             return Gauge(name, says, labels, registry=registry)
