@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import aiohttp
 import msgspec
@@ -62,12 +62,8 @@ class ClientSettings(msgspec.Struct, frozen=True):
     """A bigger buffer means fewer, longer chunks of a list or a watch."""
 
 
-class ApiResponse(NamedTuple):
-    """A successful answer."""
-
-    code: int
-    headers: Mapping[str, str]
-    body: bytes
+ApiResponse = Answer
+"""A successful answer."""
 
 
 class ApiClient:
@@ -166,7 +162,7 @@ class ApiClient:
             problem = why_no_answer(error, time.monotonic() - began)
             raise Unavailable(f"{self._at(method, path)}: {problem}") from error
         if 200 <= answer.code < 300:
-            return ApiResponse(*answer)
+            return answer
         raise error_from_answer(self._at(method, path), *answer)
 
     async def _exchanged(self, pool: Pool, method: str, path: str, body: bytes, content_type: str) -> Answer:

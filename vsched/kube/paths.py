@@ -6,6 +6,7 @@ This module knows the layout of URLs, not which kinds exist.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -64,11 +65,18 @@ _NAME = re.compile(rf"[A-Za-z0-9{_SAFE}]{{1,{NAME_LIMIT}}}")
 
 def is_name(text: str) -> bool:
     """Whether an object can have this name: it stands in a URL as it is. API servers let in still fewer."""
+    return len(text) <= NAME_LIMIT and _is_name(text)
+
+
+@lru_cache(maxsize=16384)  # the same names come again and again, in every change of an object
+def _is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None and text not in {".", ".."}
 
 
 def segment(text: str) -> str:
     """One path segment, quoted; segments that would lead to another path are refused."""
+    if is_name(text):
+        return text
     if text in {"", ".", ".."}:
         raise BadInput(f"{text!r} is not the name of an object")
     return quote(text, safe=_SAFE)

@@ -8,7 +8,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from vsched.writes.limits import Attempts
 from vsched.writes.precedence import Precedence
-from vsched.writes.unexpected import Unexpected
+from vsched.writes.unexpected import report
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import UNSENT, Write, Writer, WriteResult, may_help
 
@@ -96,6 +96,8 @@ class Outgoing(ABC, Generic[T]):
     async def _send(
         self, item: T, make: Callable[[T], Write], attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
     ) -> WriteResult:
-        with Unexpected(f"the {self.what} of {item.namespace}/{item.name} is dropped") as unexpected:
+        try:
             return await self._writer.send(make(item), attempts, again)
-        return WriteResult(UNSENT, f"not sent: {unexpected.why}")
+        except Exception as error:  # the requests about other pods go on
+            why = report(f"the {self.what} of {item.namespace}/{item.name} is dropped", error)
+            return WriteResult(UNSENT, f"not sent: {why}")

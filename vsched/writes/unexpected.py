@@ -8,6 +8,16 @@ from types import TracebackType
 from vsched.errors import VschedError, why_unreadable
 
 
+def report(what: str, error: Exception) -> str:
+    """Report an error that nobody expected; ``what`` says what it means for the object. Returns it as one line."""
+    why = why_unreadable(error)
+    context: dict[str, object] = {"message": f"{what}: {why}"}
+    if not isinstance(error, VschedError):
+        context["exception"] = error
+    asyncio.get_running_loop().call_exception_handler(context)
+    return why
+
+
 class Unexpected:
     """A block of work on one object: an error in it is reported, and does not go further.
 
@@ -29,9 +39,5 @@ class Unexpected:
     ) -> bool:
         if not isinstance(error, Exception):
             return False
-        self.why = why_unreadable(error)
-        context: dict[str, object] = {"message": f"{self._what}: {self.why}"}
-        if not isinstance(error, VschedError):
-            context["exception"] = error
-        asyncio.get_running_loop().call_exception_handler(context)
+        self.why = report(self._what, error)
         return True

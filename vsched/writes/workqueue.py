@@ -20,7 +20,7 @@ import msgspec
 
 from vsched.writes.limits import TokenBucket
 from vsched.writes.precedence import Precedence
-from vsched.writes.unexpected import Unexpected
+from vsched.writes.unexpected import report
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -252,8 +252,9 @@ class Workqueue(Generic[K, V]):
         self._yielding.discard(key)
         self._writing.add(key)
         try:
-            with Unexpected(f"what was to be written of {key!a} is dropped"):
-                await self._write(key, value)
+            await self._write(key, value)
+        except Exception as error:  # work on all other objects goes on
+            report(f"what was to be written of {key!a} is dropped", error)
         finally:
             self._writing.discard(key)
             self._ended.set()

@@ -49,7 +49,7 @@ class _Object(msgspec.Struct):
     metadata: _Metadata
 
 
-class WriteResult(NamedTuple):
+class WriteResult(msgspec.Struct, frozen=True):
     """How a write ended, after all attempts."""
 
     code: int
@@ -121,7 +121,7 @@ class Writer:
             while again(answer) and made < attempts.count:
                 await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
                 answer, made = await self._once(write), made + 1
-            return answer._replace(seconds=time.perf_counter() - began, attempts=made)
+            return msgspec.structs.replace(answer, seconds=time.perf_counter() - began, attempts=made)
         return answer
 
     async def _once(self, write: Write) -> WriteResult:
@@ -133,19 +133,17 @@ class Writer:
         if not self._permit():  # asked last of all: every wait is behind us
             await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
             return WITHOUT_PERMIT
+        message, body, asked_seconds = "", b"", 0.0
+        causes: tuple[str, ...] = ()
         try:
-            found = await self._client.write(write.method, write.path, write.body, write.content_type)
+            code, _, body = await self._client.write(write.method, write.path, write.body, write.content_type)
         except ApiError as error:
+            code, message, asked_seconds = error.code, error.message, error.retry_after_seconds or 0.0
             causes = tuple(cause.reason for cause in error.causes)
-            answer = WriteResult(
-                error.code, error.message, causes=causes, asked_seconds=error.retry_after_seconds or 0.0
-            )
         except Unavailable as error:
-            answer = WriteResult(NO_ANSWER, str(error))
+            code, message = NO_ANSWER, str(error)
         except BadInput as error:
-            answer = WriteResult(UNSENT, f"not sent: {error}")
-        else:
-            answer = WriteResult(found.code, "", found.body)
+            code, message = UNSENT, f"not sent: {error}"
         ended = time.perf_counter()
-        self._on_request(write.kind, answer.code, ended - began)
-        return answer._replace(seconds=ended - asked_at)
+        self._on_request(write.kind, code, ended - began)
+        return WriteResult(code, message, body, ended - asked_at, causes, asked_seconds)

@@ -60,7 +60,7 @@ class Answer(NamedTuple):
     """A whole answer."""
 
     code: int
-    headers: Headers
+    headers: Mapping[str, str]
     body: bytes
 
 
