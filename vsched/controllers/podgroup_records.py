@@ -160,14 +160,16 @@ class PodGroupRecords:
         if not isinstance(item, wire.Pod) or (item.spec.scheduler_name or "") not in self._names:
             return None
         metadata = item.metadata
+        gang = self._gang_pod(wire.uid_of(metadata))
+        name = implied_name(metadata) if gang is None else ""
+        if gang is None and not name:
+            return None  # asked of every pod: most name their PodGroup, which is cheap to see
         if not is_name(metadata.name) or not is_name(metadata.namespace or "default"):
             return None
         live = metadata.deletion_timestamp is None and item.status.phase not in ENDED
-        gang = self._gang_pod(wire.uid_of(metadata))
         if gang is not None:
             return _in_gang(gang, live)
-        name = "" if _has_native_group(item) else implied_name(metadata)
-        if not name:
+        if _has_native_group(item):
             return None
         group = shared(f"{metadata.namespace or 'default'}/{name}")
         return Member(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))

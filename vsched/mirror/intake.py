@@ -185,14 +185,12 @@ class ObjectIntake(WatchHandler):
 
     def _put(self, kind: str, key: str, found: wire.Object) -> bool:
         """Take in an object, or leave it out and note the problem; True where that can matter to scheduling."""
+        if isinstance(found, wire.Pod):
+            return self._put_pod(key, found)
         remarks, matters = list[str](), False
         self._awaiting_columns.drop(kind, key)
         try:
             match found:
-                case wire.Pod():
-                    matters = self._native.see(key, found)
-                    self._gangs.see(key, found)
-                    matters |= self._pods.put(key, found, remarks)
                 case wire.Node():
                     facts = node_of(found, self.axis, remarks)
                     matters = self._nodes.see(facts)
@@ -234,28 +232,51 @@ class ObjectIntake(WatchHandler):
                 matters |= self._jobs.workloads.put(kind, key, found)
             if isinstance(found, wire.Workload | wire.WorkloadObject):
                 matters |= self._gangs.put(kind, key, found, remarks)
-            if self.arbitrating and kind != "Pod":
+            if self.arbitrating:
                 matters |= self._accounts.put(key, found)
         except UNUSABLE as error:
             if kind == "HyperNode":
                 self._leave_out_hypernode(key, found, error)
-            elif not isinstance(found, wire.Pod):
+            else:
                 self._drop(kind, key)
-            if self.arbitrating:
-                self._accounts.leave_out(kind, key)
-            if isinstance(error, NoColumn):
-                self._awaiting_columns.put(kind, key, found)
-            self._problems.put_broken(kind, key, found.metadata, wire.complaint(kind, found.metadata, error))
+            self._leave_out(kind, key, found, error)
             return True
-        if isinstance(found, wire.Pod):
-            matters |= self._put_foreign(key, found)
-        if isinstance(found, wire.Pod) and (found.spec.scheduler_name or "") not in self._scheduler_names:
-            self._problems.put_foreign(key, found)
-        elif remarks:
+        self._remark(kind, key, found, remarks)
+        return matters
+
+    def _put_pod(self, uid: str, pod: wire.Pod) -> bool:
+        """The same for a pod, of which there are more than of all others."""
+        remarks = list[str]()
+        self._awaiting_columns.drop("Pod", uid)
+        try:
+            matters = self._native.see(uid, pod)
+            self._gangs.see(uid, pod)
+            matters |= self._pods.put(uid, pod, remarks)
+        except UNUSABLE as error:  # of such a pod, its usage of its node is kept
+            self._leave_out("Pod", uid, pod, error)
+            return True
+        ours = (pod.spec.scheduler_name or "") in self._scheduler_names
+        matters |= self._put_foreign(uid, pod, ours=ours)
+        if ours:
+            self._remark("Pod", uid, pod, remarks)
+        else:
+            self._problems.put_foreign(uid, pod)
+        return matters
+
+    def _leave_out(self, kind: str, key: str, found: wire.Object, error: Exception) -> None:
+        """Note why an object is left out."""
+        if self.arbitrating:
+            self._accounts.leave_out(kind, key)
+        if isinstance(error, NoColumn):
+            self._awaiting_columns.put(kind, key, found)
+        self._problems.put_broken(kind, key, found.metadata, wire.complaint(kind, found.metadata, error))
+
+    def _remark(self, kind: str, key: str, found: wire.Object, remarks: list[str]) -> None:
+        """Note what of an object cannot be used, or that there is nothing of that kind."""
+        if remarks:
             self._problems.put_blemished(kind, key, found.metadata, remarks)
         else:
             self._problems.drop(kind, key)
-        return matters
 
     def _leave_out_hypernode(self, name: str, found: wire.Object, error: Exception) -> None:
         """Its tree is left out with it. Of one with a bad field, the store has what can be read."""
@@ -263,9 +284,8 @@ class ObjectIntake(WatchHandler):
             why = wire.complaint("HyperNode", found.metadata, error).removeprefix(f"HyperNode {name}: ")
             self.topology.put_unread(name, found.metadata.uid, why)
 
-    def _put_foreign(self, key: str, pod: wire.Pod) -> bool:
+    def _put_foreign(self, key: str, pod: wire.Pod, *, ours: bool) -> bool:
         """Count a pod of another scheduler for the PodGroup that it names; True where its job is shown again."""
-        ours = (pod.spec.scheduler_name or "") in self._scheduler_names
         if ours and not len(self._foreign):
             return False
         return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
+
+import msgspec
 
 from vsched.errors import BadObject
 from vsched.kube.paths import ApiResource
@@ -23,7 +25,7 @@ class Delta(StrEnum):
     DELETED = "DELETED"
 
 
-class ReadLine(NamedTuple, Generic[T]):
+class ReadLine(msgspec.Struct, Generic[T], frozen=True, gc=False):
     """A line of a watch: what happened to which object."""
 
     delta: Delta

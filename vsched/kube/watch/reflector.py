@@ -410,6 +410,8 @@ class Reflector(Generic[T]):
     async def _take(self, lines: list[bytes]) -> None:
         """Deliver the lines of one chunk to the sink, with turns of the event loop in between."""
         turns = LoopTurns(self._settings.slice_seconds)
+        if lines:
+            self.statistics.last_event_monotonic = self._clock.monotonic()
         for line in lines:
             self._take_line(line)
             if self._streaming is not None and self._streaming.ended:
@@ -425,9 +427,7 @@ class Reflector(Generic[T]):
             if found.version:
                 self._version, self._latest = found.version, None
             self._pass_on(found.delta, found.item)
-        statistics = self.statistics
-        statistics.events += 1
-        statistics.last_event_monotonic = self._clock.monotonic()
+        self.statistics.events += 1
 
     def _take_unusual(self, line: bytes) -> None:
         try:

@@ -64,7 +64,7 @@ DEFAULT_PRIORITY = 1
 _NONE: Mapping[str, str] = {}
 
 
-class PodFacts(NamedTuple):
+class PodFacts(msgspec.Struct, frozen=True, gc=False):
     """A pod as a task, and what the stores need besides."""
 
     task: Task
@@ -193,47 +193,19 @@ class PodReader:
         conditions = status.conditions
         if implicit is not None and (implicit.name != own or implicit.created != created):
             implicit = msgspec.structs.replace(implicit, name=own, created=created)
-        task = Task(
-            wire.uid_of(metadata),
-            like.namespace,
-            metadata.name,
-            shared(job),
-            like.shape,
-            self.shaper.labels(like.namespace, metadata.labels or {}),
-            like.status,
-            shared(pod.spec.node_name or ""),
-            like.priority,
-            created,
-            like.role,
-            like.gated,
-            status.nominated_node_name or "",
-            like.preemptable,
-            like.preempts,
-            like.priority_class,
-            scheduled_condition(pod) if conditions else "",
-            seconds_of(status.start_time),
-            0.0,
-            like.preferred_victim,
-            like.returns,
-            False,
-            False,
-            like.reserves,
-            like.owned,
-            like.expected,
-            like.limit,
-            like.endless,
-            like.status is Status.RUNNING and is_unready(pod),
-            finished_at(pod) if like.status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
-            like.unsupported,
-            None,
-            like.group,
-            like.zones,
-            like.devices,
-            like.checkpoint,
-            like.deletion_cost,
-            like.cooperates,
-            like.responds,
-            like.asked,
+        task = msgspec.structs.replace(
+            like,
+            uid=wire.uid_of(metadata),
+            name=metadata.name,
+            job=shared(job),
+            labels=self.shaper.labels(like.namespace, metadata.labels or {}),
+            node=shared(pod.spec.node_name or ""),
+            created=created,
+            nominated=status.nominated_node_name or "",
+            condition=scheduled_condition(pod) if conditions else "",
+            started=seconds_of(status.start_time),
+            unready=like.status is Status.RUNNING and is_unready(pod),
+            finished=finished_at(pod) if like.status in (Status.SUCCEEDED, Status.FAILED) else 0.0,
         )
         return PodFacts(task, known.needs_class, implicit, known.remarks)
 

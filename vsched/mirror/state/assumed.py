@@ -194,9 +194,11 @@ class AssumedTasks:
     def _settled(self, uid: str) -> Task:
         """The task as snapshots show it after an assumption ended; without assumptions it is as watched."""
         watched = self._watched[uid]
-        if all(uid not in known for known in self._kept):
-            del self._watched[uid]
-        return self._shown(watched)
+        for known in self._kept:
+            if uid in known:
+                return self._shown(watched)
+        del self._watched[uid]
+        return watched
 
     def _shown(self, watched: Task) -> Task:
         uid = watched.uid

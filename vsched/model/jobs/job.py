@@ -205,7 +205,11 @@ class Job:
 
     def put(self, task: Task) -> None:
         """Add a task, or replace its earlier record."""
-        if task.uid in self.tasks:
+        before = self.tasks.get(task.uid)
+        if before is not None:
+            if before.shape is task.shape and HOLDS[before.status].allocated and HOLDS[task.status].allocated:
+                self._replace(before, task)
+                return
             self.drop(task.uid)
         self.tasks[task.uid] = task
         self.counts[task.status] += 1
@@ -217,6 +221,14 @@ class Job:
             self._count_pending(task, 1)
             if not task.unsupported:
                 add(self.pending_request, task.shape.request)
+
+    def _replace(self, before: Task, after: Task) -> None:
+        """A task that holds the same as before, as one that is bound and starts."""
+        del self.tasks[before.uid]  # the newest record comes last
+        self.tasks[after.uid] = after
+        self.counts[before.status] -= 1
+        self.counts[after.status] += 1
+        self.asked += (after.asked is not None) - (before.asked is not None)
 
     def drop(self, uid: str) -> Task | None:
         """Remove a task; returns its record, or None where it is not here."""
