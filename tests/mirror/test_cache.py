@@ -116,6 +116,20 @@ def test_amounts_are_in_motion_as_long_as_a_pod_is_leaving_a_node_that_is_there(
     assert moving == [False, True, False, True, False, True, False]
 
 
+def test_nothing_is_leaving_a_node_that_comes_while_pods_leave_another() -> None:
+    here = world(make.merged(RUNNING, DELETING))
+    here.snapshot()
+    here.add(make.node("n0"))
+    here.add(make.node("n9"))
+    table = here.snapshot().nodes
+    assert dict(zip(table.statics.names, table.releasing[0] > 0, strict=True)) == {
+        "n0": False,
+        "n1": True,
+        "n2": False,
+        "n9": False,
+    }
+
+
 def test_what_cannot_be_assumed_any_more_is_left_alone() -> None:
     here = world(RUNNING)
     here.bind(RUNNING, "n2")

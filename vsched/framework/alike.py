@@ -67,12 +67,11 @@ class AlikeJobs:
                 return (found.number, *[self._label_class(task) for task in found.waiting.tasks])
         return found.number
 
-    def is_uniform(self, job: JobView) -> bool:
-        """Whether a job has a kind, and all of its tasks one shape."""
-        if self.kind(job) is None:
-            return False
-        found = self._known[job.key]
-        return found is not None and len(found.shapes) == 1
+    def uniform_kind(self, job: JobView) -> Hashable | None:
+        """The kind of a job whose tasks are all of one shape; None for other jobs."""
+        kind = self.kind(job)
+        found = None if kind is None else self._known[job.key]
+        return kind if found is not None and len(found.shapes) == 1 else None
 
     def tasks(self, job: JobView) -> tuple[Task, ...]:
         """The tasks of a job that has a kind; those of jobs of one kind correspond to each other in this order."""

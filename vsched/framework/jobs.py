@@ -36,6 +36,7 @@ class JobView:
         "running",
         "spec",
         "sub_groups",
+        "touched",
         "trail",
         "waiting",
     )
@@ -64,6 +65,8 @@ class JobView:
         """The amounts its tasks hold or wait for, base units (pipelined tasks count within a cycle)."""
         self.moved: dict[str, tuple[Status, str, Task]] = {}
         """Tasks whose status or node this session changed: uid to (status, node, task)."""
+        self.touched = False
+        """Whether any step was ever recorded, undone ones included."""
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
         self.gates_minimum = self.min_member >= sum(minimum for _, minimum in spec.min_task_member)
         """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
@@ -88,6 +91,7 @@ class JobView:
 
     def move(self, task: Task, before: Status, after: Status, node: str) -> None:
         """Record the change of one task's status. Only the ledger calls this."""
+        self.touched = True
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
         self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
@@ -124,6 +128,11 @@ class JobView:
         """The node of a task before the step that is being recorded."""
         moved = self.moved.get(task.uid)
         return task.node if moved is None else moved[1]
+
+    @property
+    def is_as_new(self) -> bool:
+        """Whether it is as it was when it was made, so that another session may go on with it."""
+        return not self.touched and self.phase == self.spec.phase and self.sub_groups is None
 
     @property
     def waiting_to_enter(self) -> bool:

@@ -48,6 +48,8 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
+VIEWS = "views of jobs"
+"""The name under which the views of waiting jobs are kept."""
 PIPELINED = "Pipelined"
 """The reason of a task that has a node but is not bound yet."""
 
@@ -101,11 +103,14 @@ class Session:
         """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
         self.job_refusals: dict[str, Refusal] = {}
         """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
+        views = self.memory.parts.pop(VIEWS, None)
+        before: dict[str, JobView] = views if isinstance(views, dict) else {}
         for key in snapshot.active:
             job = snapshot.jobs[key]
             refusal = obstacle(job, snapshot.queues)
             if refusal is None:
-                self.jobs[key] = JobView(job)
+                view = before.get(key)
+                self.jobs[key] = view if view is not None and view.job is job else JobView(job)
             else:
                 self.stranded[key], self.job_refusals[key] = JobView(job), refusal
         self.victimised: dict[str, JobView] = {}
@@ -172,9 +177,10 @@ class Session:
         """Tiers, and the domains that jobs may use."""
 
     def leave(self) -> None:
-        """Leave what is known of nodes to the next session; nothing may be asked of this one any more."""
+        """Leave what is known of nodes and jobs to the next session; nothing may be asked of this one any more."""
         self.node_selection.leave()
         leave_nodes(self.memory.parts, self._carried)
+        self.memory.parts[VIEWS] = {key: view for key, view in self.jobs.items() if view.is_as_new}
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""

@@ -116,13 +116,14 @@ class PlainJobs:
         session, spec = self._session, view.spec
         if view.moved or view.roles is not None or view.sub_groups is not None or spec.topology is not None:
             return None
-        if view.key in session.protected or not session.alike.is_uniform(view):
+        if view.key in session.protected:
             return None
-        kind, apart = session.alike.kind(view), set_apart(session, view)
-        if kind is None or apart is None:
+        kind = session.alike.uniform_kind(view)
+        apart = None if kind is None else set_apart(session, view)
+        if apart is None:
             return None
         of_job, of_tasks, refused = session.job_refusals.get(view.key), None, 0
-        for uid in apart:
+        for uid in apart:  # mostly none
             why = session.task_refusals.get(uid)
             if why is not None:
                 if of_tasks is not None and why is not of_tasks:

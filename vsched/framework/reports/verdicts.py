@@ -152,7 +152,7 @@ def verdicts(
 def _sizes(view: JobView, scale_up: ScaleUp) -> tuple[bool, bool, str, str] | None:
     """What verdicts about all pods of a job read of a scale-up; None where it is for some of them only."""
     count = len(view.job.pending)
-    if any(chosen and len(chosen) < count for chosen in (scale_up.pods, scale_up.asked)):
+    if 0 < len(scale_up.pods) < count or 0 < len(scale_up.asked) < count:
         return None
     return bool(scale_up.pods), bool(scale_up.asked), scale_up.code, scale_up.why_not
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.state.node_records import NodeRecord
-from vsched.mirror.state.node_tables import changed_table, dense, empty_table, integers, vectors
+from vsched.mirror.state.node_tables import at_most, changed_table, dense, empty_table, integers, vectors
 from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.amounts.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.nodes.changes import RowChanges
@@ -23,6 +23,8 @@ from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
+_FEW = 16
+"""Up to so many changed amounts are written as plain numbers; arrays take longer for them."""
 _MANY = 256
 """From so many changed nodes on, their rows are written in steps, so many at a time."""
 
@@ -279,8 +281,7 @@ class NodeStore:
             self._rewrite(list(self._dirty))
         self._placed.publish(self._published_placed)
         if self._table.changes is None:
-            leaving = np.flatnonzero(self._table.releasing.any(axis=0)).tolist()
-            self._table.changes = RowChanges(leaving, reserved=bool(self._table.pipelined.any()))
+            self._table.changes = RowChanges()
         self._table.axis = axis
         self._table.usage = self._usage.publish(self._table.statics)
         return self._table, self._published_placed
@@ -340,7 +341,9 @@ class NodeStore:
         def carried(amounts: Ints) -> Ints:
             if not len(old):
                 return np.zeros((amounts.shape[0], len(names)), dtype=np.int64)
-            return np.ascontiguousarray(amounts[:, source])
+            found = np.ascontiguousarray(amounts[:, source])
+            found[:, source < 0] = 0  # new nodes: what is leaving is written only where something is
+            return found
 
         self._table = changed_table(old, carried, self._statics(names))
 
@@ -358,6 +361,10 @@ class NodeStore:
         records = [self._records[name] for name in names if name in row_of]
         if not records:
             return
+        if len(records) * table.width <= _FEW:
+            for record in records:
+                self._rewrite_one(record)
+            return
         width = table.width
         rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
         allocatable = dense([dict(record.allocatable) for record in records], width)
@@ -373,8 +380,7 @@ class NodeStore:
         table.scoring[0, rows] = integers([record.milli_cpu for record in records])
         table.scoring[1, rows] = integers([record.memory for record in records])
         if table.changes is not None:
-            for row, record in zip(rows.tolist(), records, strict=True):
-                table.changes.note(row, leaving=any(record.releasing.values()))
+            table.changes.note(rows.tolist())
 
     def _moved(self, records: Iterable[NodeRecord]) -> bool:
         """Note which of these nodes have releasing amounts; whether any has, or had."""
@@ -389,6 +395,24 @@ class NodeStore:
                 continue
             found = True
         return found
+
+    def _rewrite_one(self, record: NodeRecord) -> None:
+        """Write one row anew, in plain numbers."""
+        table, row = self._table, self._table.statics.row[record.name]
+        has, used = dict(record.allocatable), record.used
+        if any(table.allocatable.item(column, row) != at_most(has.get(column, 0)) for column in range(table.width)):
+            table.allocatable = table.allocatable.copy()  # as in ``_rewrite``
+        allocatable, requested, idle = table.allocatable.data, table.requested.data, table.idle.data
+        for column in range(table.width):
+            offered, taken = at_most(has.get(column, 0)), at_most(used.get(column, 0))
+            allocatable[column, row], requested[column, row], idle[column, row] = offered, taken, offered - taken
+        if self._moved([record]):
+            for column in range(table.width):
+                table.releasing[column, row] = at_most(record.releasing.get(column, 0))
+            table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
+        table.scoring[0, row], table.scoring[1, row] = at_most(record.milli_cpu), at_most(record.memory)
+        if table.changes is not None:
+            table.changes.note([row])
 
 
 def _same_burden(old: Task, new: Task) -> bool:

@@ -9,35 +9,26 @@ ROWS_MAX = 4096
 
 
 class RowChanges:
-    """The rows that were written anew in one table, in order, and those that pods are leaving."""
+    """The rows that were written anew in one table, in order."""
 
-    __slots__ = ("_forgotten", "_leaving", "_reserved", "_rows")
+    __slots__ = ("_forgotten", "_rows")
 
-    def __init__(self, leaving: Iterable[int] = (), *, reserved: bool = False) -> None:
-        """``leaving`` are the rows with amounts that are being released; ``reserved``: amounts of some row are."""
+    def __init__(self) -> None:
         self._rows: list[int] = []
         self._forgotten = 0
         """How many rows were noted before those in ``_rows``."""
-        self._leaving = set(leaving)
-        self._reserved = reserved
-
-    @property
-    def in_motion(self) -> bool:
-        """Whether any amount of the table is being released or reserved."""
-        return self._reserved or bool(self._leaving)
 
     @property
     def position(self) -> int:
         """How many rows have been noted so far."""
         return self._forgotten + len(self._rows)
 
-    def note(self, row: int, *, leaving: bool) -> None:
-        """A row was written anew; ``leaving``: amounts on it are being released."""
-        self._rows.append(row)
-        (self._leaving.add if leaving else self._leaving.discard)(row)
+    def note(self, rows: Iterable[int]) -> None:
+        """These rows were written anew."""
+        self._rows.extend(rows)
         if len(self._rows) >= 2 * ROWS_MAX:
-            del self._rows[:ROWS_MAX]
-            self._forgotten += ROWS_MAX
+            self._forgotten += len(self._rows) - ROWS_MAX
+            del self._rows[:-ROWS_MAX]
 
     def since(self, position: int) -> Sequence[int] | None:
         """The rows that were noted after a position; None where that is too long ago."""

@@ -209,11 +209,7 @@ class NodeTable:
         )
 
     def follow(self, source: NodeTable, rows: Ints) -> None:
-        """Take over these rows of the table that this one is a copy of; all others must be as they are there.
-
-        The amounts that are allocatable are shared, and the source has to note its changes.
-        """
-        assert source.changes is not None, "the caller has looked"
+        """Take over these rows of the table that this one is a copy of; all others must be as they are there."""
         if len(rows):
             self.idle[:, rows] = source.idle[:, rows]
             self.releasing[:, rows] = source.releasing[:, rows]
@@ -222,7 +218,7 @@ class NodeTable:
             self.scoring[:, rows] = source.scoring[:, rows]
             self.terminating[rows] = source.releasing[PODS, rows]
         self.allocatable, self.usage, self.axis = source.allocatable, source.usage, source.axis
-        self.in_motion = source.changes.in_motion
+        self.in_motion = source.in_motion
 
     def of_capacity(self, key: str, compute: Callable[[], T]) -> T:
         """The value of ``compute()``, worked out once as long as no allocatable amount changes.
