@@ -43,12 +43,13 @@ class AllocationOfFew:
         """
         self._catch_up()
         parts, halves, least, found = self._parts, self._halves, self._least, self._found
-        np.subtract(self._left, _column(100 * asked[0], 100 * asked[1]), out=parts)
+        requests = np.array((100 * asked[0], 100 * asked[1], *balanced, *weights), dtype=np.float64).reshape(3, 2, 1)
+        np.subtract(self._left, requests[0], out=parts)
         np.divide(parts, self._size, out=parts)
         np.floor(parts, out=parts)
         np.maximum(parts, 0.0, out=parts)
         np.add(self._cpu, self._memory, out=least)
-        np.add(self._taken, _column(*balanced), out=parts)
+        np.add(self._taken, requests[1], out=parts)
         np.divide(parts, self._twice, out=parts)
         np.minimum(parts, HALF, out=parts)
         np.subtract(self._cpu, self._memory, out=found)
@@ -60,7 +61,7 @@ class AllocationOfFew:
         np.multiply(halves, HALF, out=halves)
         np.floor(halves, out=halves)
         if weights != (1, 1):
-            np.multiply(halves, _column(*weights), out=halves)
+            np.multiply(halves, requests[2], out=halves)
         total: Floats = np.add(least, found)
         return total
 
@@ -108,7 +109,3 @@ class AllocationOfFew:
     @staticmethod
     def _make(length: int) -> Floats:
         return np.empty((5, 2, length))
-
-
-def _column(cpu: int, memory: int) -> Floats:
-    return np.array(((cpu,), (memory,)), dtype=np.float64)

@@ -21,7 +21,7 @@ AHEAD = 32
 class Representatives(Sequence[int]):
     """The rows, in the order in which they were added. Rows are only added."""
 
-    __slots__ = ("_added", "_changed", "_kind", "_kinds", "_rows", "_unchanged", "_view", "ascending", "at")
+    __slots__ = ("_added", "_changed", "_kind", "_kinds", "_order", "_rows", "_unchanged", "_view", "ascending", "at")
 
     def __init__(self, kind: Ints) -> None:
         """``kind`` has the kind of each node, from 0 on without gaps: int64[nodes]."""
@@ -35,6 +35,8 @@ class Representatives(Sequence[int]):
         self._changed: set[int] = set()
         self._rows: Ints = np.empty(len(self._kind), dtype=np.int64)
         self._view = self._rows[:0]
+        self._order: list[int] = []
+        """The same rows."""
         self.at: dict[int, int] = {}
         """The position of each of the rows."""
         self.ascending = True
@@ -75,8 +77,9 @@ class Representatives(Sequence[int]):
     def _add(self, rows: Sequence[int]) -> None:
         count = len(self.at)
         for position, row in enumerate(rows, count):
-            self.ascending = self.ascending and (not position or row > self._rows[position - 1])
+            self.ascending = self.ascending and (not position or row > self._order[-1])
             self._rows[position] = row
+            self._order.append(row)
             self.at[row] = position
         self._view = self._rows[: len(self.at)]
 
@@ -90,11 +93,10 @@ class Representatives(Sequence[int]):
     def __getitem__(self, at: slice) -> Sequence[int]: ...
 
     def __getitem__(self, at: int | slice) -> int | Sequence[int]:
-        found: int | list[int] = self._view[at].tolist()
-        return found
+        return self._order[at]
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self._view.tolist())
+        return iter(self._order)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Ints:
         return np.array(self._view, dtype=dtype, copy=copy)

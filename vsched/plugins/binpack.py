@@ -61,7 +61,11 @@ class Binpack(Plugin[BinpackArgs], Packing):
     def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
         if not self.args.weight:
             return [], 0
-        counted = [(column, amount, self._weights.get(column, 0)) for column, amount in shape.request]
-        width = len(self._lacking)
-        wishes = [Wish(*one) for one in counted if one[2] > 0 and one[0] < width]
-        return wishes, sum(weight for _, _, weight in counted)
+        weights, width, total = self._weights, len(self._lacking), 0
+        wishes: list[Wish] = []
+        for column, amount in shape.request:
+            weight = weights.get(column, 0)
+            total += weight
+            if weight > 0 and column < width:
+                wishes.append(Wish(column, amount, weight))
+        return wishes, total

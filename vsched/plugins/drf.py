@@ -219,7 +219,8 @@ class DominantShares:
 
     def of_namespace(self, queue: str, namespace: str, request: Amounts = NOTHING) -> float:
         """The dominant share of a namespace in a queue, the request included, divided by the namespace's weight."""
-        return self.of(self.held(queue, namespace), request) / self.weight(namespace)
+        known = self._namespaces.get(namespace)
+        return self.of(self._usage.namespace(queue, namespace), request) / (1 if known is None else known.weight)
 
     def held(self, queue: str, namespace: str) -> Mapping[int, int]:
         """The amounts that a namespace holds in a queue."""

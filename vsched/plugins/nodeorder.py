@@ -252,11 +252,12 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
 
     def _asks(self, shape: Shape, nodes: NodeTable) -> Asked:
         request = dict(shape.request)
-        balanced = [(CPU, request.get(CPU, 0)), (MEMORY, request.get(MEMORY, 0))]
-        if request.get(self._gpu) and self._gpu < nodes.width:
+        cpu, memory, gpu = request.get(CPU, 0), request.get(MEMORY, 0), request.get(self._gpu, 0)
+        balanced = [(CPU, cpu), (MEMORY, memory)]
+        if gpu and self._gpu < nodes.width:
             # As in kube-scheduler, an extended resource is balanced only for pods that request it.
-            balanced.append((self._gpu, request[self._gpu]))
-        if not any(amount for _, amount in balanced):
+            balanced.append((self._gpu, gpu))
+        elif not cpu and not memory:
             balanced = []
         images: Floats | None = None
         if shape.images and self.args.image_locality:
@@ -266,7 +267,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
                 lambda: (image_locality(shape.images, shape.containers, statics), True),
             )
         plain = len(balanced) == 2 and images is None and not self.args.most_requested
-        cpu_and_memory = (balanced[0][1], balanced[1][1]) if plain else ()
+        cpu_and_memory = (cpu, memory) if plain else ()
         return Asked((shape.scoring_cpu, shape.scoring_memory), tuple(balanced), images, cpu_and_memory)
 
     # -- among candidates ---------------------------------------------------------------------------------------

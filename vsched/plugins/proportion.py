@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import Admitted, UsageByQueue
-from vsched.framework.nodes.why import shortages
+from vsched.framework.nodes.why import shortages, within
 from vsched.framework.points.extension import (
     Allocatable,
     JobEnqueueable,
@@ -125,7 +125,7 @@ class Proportion(
         deserved = self._deserved.get(queue.name, {})
         share = None
         for column, amount in deserved.items():  # asked for every queue in turn: quicker than max of a generator
-            part = ratio(held.get(column, 0), amount)
+            part = held.get(column, 0) / amount if amount else ratio(held.get(column, 0), amount)
             if share is None or part > share:
                 share = part
         return 0.0 if share is None else share
@@ -160,10 +160,13 @@ class Proportion(
         if not queue.open:
             return not_open(self._queues, queue)
         held, reserved = self._usage.queue(queue.name), self._reserved.get(queue.name)
+        bounds = self._bounds.get(queue.name, {})
+        if not reserved and within(request, bounds, held):
+            return None
         if reserved:
             held = dict(held)
             add(held, reserved.items())
-        short = shortages(self._names, request, self._bounds.get(queue.name, {}), held, reserved)
+        short = shortages(self._names, request, bounds, held, reserved)
         if short:
             code = self._sort(queue, short)
             bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
@@ -238,12 +241,12 @@ class Proportion(
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
-        taken = dict(self._usage.queue(queue.name))
-        admitted = self._admitted_in(queue.name)
-        add(taken, admitted.items())
-        short = shortages(self._names, wanted, self._limits[queue.name], taken, admitted)
-        if not short:
+        held, limits, admitted = self._usage.queue(queue.name), self._limits[queue.name], self._admitted_in(queue.name)
+        if within(wanted, limits, held, admitted):
             return Vote.PERMIT
+        taken = dict(held)
+        add(taken, admitted.items())
+        short = shortages(self._names, wanted, limits, taken, admitted)
         bounds = (self.bound(queue, column) for column in columns_short(self._names, short))
         beyond = beyond_cluster(self._snapshot, wanted)
         return quota_insufficient(queue.name, f"queue {queue.name}", short, beyond, bounds)

@@ -16,6 +16,7 @@ from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
 _UNLIMITED = float("inf")
+_NONE_HELD: Mapping[int, int] = {}
 NO_NODES_KNOWN = "no nodes are known"
 Left = Callable[[int], Ints]
 """Returns what is left of a resource (by column) on each node: int64[nodes]."""
@@ -159,6 +160,17 @@ def exceeding(
         for column, amount in request
         if held.get(column, 0) + amount > limits.get(column, _UNLIMITED if column == PODS else 0)
     ]
+
+
+def within(
+    request: Amounts, limits: Mapping[int, float], held: Mapping[int, int], promised: Mapping[int, int] = _NONE_HELD
+) -> bool:
+    """Whether there are no ``shortages`` with what is held and promised; for callers that mostly hear that."""
+    for column, amount in request:
+        limit = limits.get(column, _UNLIMITED if column == PODS else 0)
+        if held.get(column, 0) + promised.get(column, 0) + amount > limit:
+            return False
+    return True
 
 
 def shortages(

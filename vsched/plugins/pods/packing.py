@@ -35,6 +35,8 @@ class Wanted(NamedTuple):
     lacking: tuple[bool, ...]
     """For each wish: whether some node has none of the resource."""
     weight_sum: int
+    by_used: bool
+    """Whether all that counts is what is used of resources that every node has."""
 
 
 class Packing(NodeScore, PlacementListener):
@@ -60,7 +62,7 @@ class Packing(NodeScore, PlacementListener):
         wanted = self._wanted_by(shape)
         if not wanted.wishes:
             return None
-        if isinstance(rows, Representatives) and not _by_free(wanted):
+        if isinstance(rows, Representatives) and wanted.by_used:
             return self._score_few(wanted, nodes, rows)
         if rows == ALL_ROWS:
             return self._score_all(wanted, nodes)
@@ -70,8 +72,8 @@ class Packing(NodeScore, PlacementListener):
 
     def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:
         self._scored_all += 1
-        wishes, lacking, weight_sum = wanted
-        if self._scored_all <= SCORES_WITHOUT_SUMS or _by_free(wanted):
+        wishes, lacking, weight_sum, by_used = wanted
+        if self._scored_all <= SCORES_WITHOUT_SUMS or not by_used:
             return binpack(wishes, self._free.current(), self._allocatable, weight_sum, self._scale, lacking)
         if self._used is None:
             self._used = Used(nodes.allocatable, nodes.idle)
@@ -81,10 +83,9 @@ class Packing(NodeScore, PlacementListener):
     def _score_few(self, wanted: Wanted, nodes: NodeTable, rows: Representatives) -> Floats:
         if self._few is None or self._few.rows is not rows:
             self._few = UsedByFew(rows, nodes.allocatable, nodes.idle)
-        wishes, _, weight_sum = wanted
         used, allocatable = self._few.current()
-        may_lack = [not self._lowest.covers(wish.column, wish.amount) for wish in wishes]
-        return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, may_lack)
+        may_lack = (True,) * len(wanted.wishes)
+        return binpack_by_used(wanted.wishes, used, allocatable, wanted.weight_sum, self._scale, may_lack)
 
     def scores_by_amounts(self, shape: Shape, nodes: NodeTable) -> bool:
         """True: amounts are all that is looked at."""
@@ -93,7 +94,7 @@ class Packing(NodeScore, PlacementListener):
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
         self._look_at(nodes)
-        wishes, _, weight_sum = self._wanted.get(shape) or self._wanted_by(shape)
+        wishes, _, weight_sum, _ = self._wanted.get(shape) or self._wanted_by(shape)
         if not wishes:
             return 0.0
         return binpack_row(wishes, self._idle, self._has, row, weight_sum, self._scale)
@@ -140,11 +141,7 @@ class Packing(NodeScore, PlacementListener):
         found = self._wanted.get(shape)
         if found is None:
             wishes, weight_sum = self._wishes(shape)
-            lacking = tuple(self._lacking[wish.column] for wish in wishes)
-            found = self._wanted[shape] = Wanted(tuple(wishes), lacking, weight_sum)
+            lacking = tuple([self._lacking[wish.column] for wish in wishes])
+            by_used = True not in lacking and not any(wish.free for wish in wishes)
+            found = self._wanted[shape] = Wanted(tuple(wishes), lacking, weight_sum, by_used)
         return found
-
-
-def _by_free(wanted: Wanted) -> bool:
-    """Whether more counts than what is used of resources that all nodes have."""
-    return any(wanted.lacking) or any(wish.free for wish in wanted.wishes)
