@@ -10,6 +10,7 @@ from tests.support.recording_server import recording, writer_to
 from tests.support.small import SmallCluster
 from vsched.clock import SystemClock
 from vsched.daemon.loop.loop import FIRST_PAUSE_SECONDS, Loop, SessionParts
+from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.triggers import Trigger
@@ -74,6 +75,8 @@ async def looping(
     period_seconds: float = 60.0,
     first_pause_seconds: float = FIRST_PAUSE_SECONDS,
     shown: Snapshot | None = None,
+    silence: Silence | None = None,
+    on_answer: Callable[[], None] = lambda: None,
 ) -> AsyncIterator[Running]:
     """``shown`` is the snapshot of each session, by default one of a single node."""
     async with recording() as (_, client):
@@ -87,7 +90,11 @@ async def looping(
         evictor = Evictor(writer, telemetry.eviction, EvictionSettings(), SystemClock())
         snapshots = SnapshotService(trigger.pull)
         parts = SessionParts(mirror, decide, lambda: POLICY, evictor, dispatcher, writeback, telemetry, snapshots)
-        loop = Loop(parts, trigger, SystemClock(), lambda: None, first_pause_seconds)
+
+        def turned() -> None:
+            running.turns += 1
+
+        loop = Loop(parts, trigger, SystemClock(), turned, first_pause_seconds, silence, on_answer)
         running = Running(loop, trigger, mirror, telemetry, snapshots, writeback)
         async with asyncio.TaskGroup() as group:
             others = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]

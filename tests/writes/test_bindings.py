@@ -186,6 +186,18 @@ async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait
     await asyncio.wait((task,))
 
 
+def test_once_the_server_answers_again_all_are_freed_at_once_and_counted_anew() -> None:
+    freed: list[str] = []
+    setbacks = BindBackoff(freed.append)
+    for uid in ("u", "v") * 3:
+        setbacks.failed(uid)
+    assert freed == ["u", "v"]
+    setbacks.release()
+    assert (sorted(freed[2:]), setbacks.workqueue.busy) == (["u", "v"], False)
+    setbacks.failed("u")
+    assert freed[4:] == ["u"]
+
+
 @pytest.mark.parametrize(("failures", "seconds"), [(2, 0.25), (3, 0.5), (6, 4.0), (100, 30.0)])
 def test_waits_between_failures_of_one_pod_double_up_to_a_ceiling(failures: int, seconds: float) -> None:
     assert wait_seconds(failures) == seconds

@@ -25,8 +25,9 @@ from vsched.daemon.loop.housekeeping import Housekeeping
 from vsched.daemon.loop.loop import Loop, SessionParts
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
+from vsched.daemon.loop.silence import Silence
 from vsched.daemon.loop.upkeep import Upkeep
-from vsched.daemon.observe.numbers import Numbers, of_watches, of_writes
+from vsched.daemon.observe.numbers import Numbers, last_shown, of_watches, of_writes
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.base import make_base, period_seconds
@@ -131,7 +132,11 @@ class Daemon:
             node_shards=self.housekeeping.node_shards,
             recorder=self.inspection.recorder,
         )
-        self.loop = Loop(parts, base.trigger, base.clock, self.health.turned)
+        self.silence = Silence(partial(last_shown, self.reflectors))
+        base.client.on_answer = self._answered
+        self.loop = Loop(
+            parts, base.trigger, base.clock, self.health.turned, silence=self.silence, on_answer=writes.answered_again
+        )
         self.history = history_keeper(base, writes, watches)
         settled = None if self.history is None else self.history.settled
         told = (self.housekeeping.listed, base.election.prepare, on_listed)
@@ -223,6 +228,10 @@ class Daemon:
             self.telemetry.worry("stopped with writes left", left=left.writes, bindings_on_the_wire=left.bindings)
         return not left.bindings
 
+    def _answered(self, verb: str, code: int) -> None:
+        self.telemetry.answered(verb, code)
+        self.silence.answered(code)
+
     async def _follow_policy(self) -> None:
         self.telemetry.reading(self.policy.last)
         await self.policy.follow(self._policy_read)
@@ -262,6 +271,7 @@ class Daemon:
             **(self.housekeeping.provisioning.numbers() if self.housekeeping.provisioning is not None else {}),
             **(self.housekeeping.makers.numbers() if self.housekeeping.makers is not None else {}),
             "vsched_foreign_bindings_total": {"": float(self.rivals.bindings)},
+            "vsched_api_silent": {"": float(self.silence.lasts)},
             "vsched_vcjobs_left_alone": {"": float(bool(self.housekeeping.standing_back()))},
             "vsched_extender_calls_total": {kind: float(count) for kind, count in self.caller.counts.items()},
         }

@@ -23,7 +23,7 @@ class BindBackoff:
     def __init__(self, forget: Callable[[str], object], remembered: int = 50_000) -> None:
         self._forget = forget
         self._failures: LRUCache[str, int] = LRUCache(remembered)
-        self.workqueue: Workqueue[str, None] = Workqueue(
+        self.workqueue: Workqueue[str, str] = Workqueue(
             WorkqueueSettings(workers=1, per_second=10_000.0, burst=10_000.0), self._write
         )
 
@@ -35,14 +35,20 @@ class BindBackoff:
         """A binding failed: forget the placement now, or after a wait."""
         failures = self._failures.get(uid, 0) + 1
         self._failures[uid] = failures
-        if failures == 1 or not self.workqueue.put(uid, None, wait_seconds(failures)):
+        if failures == 1 or not self.workqueue.put(uid, uid, wait_seconds(failures)):
+            self._forget(uid)
+
+    def release(self) -> None:
+        """What kept placements from being carried out is over: forget all of them now, and count anew."""
+        self._failures.clear()
+        for uid in self.workqueue.take_all():
             self._forget(uid)
 
     async def run(self) -> None:
         """Forget what is due, until cancelled."""
         await self.workqueue.run()
 
-    async def _write(self, uid: str, _: None) -> None:
+    async def _write(self, uid: str, _: str) -> None:
         self._forget(uid)
 
 

@@ -15,6 +15,7 @@ from vsched.controllers.gates import GateKeeper
 from vsched.controllers.provisioning.controller import ProvisioningController
 from vsched.controllers.sharding.nodeshards import NodeShards
 from vsched.daemon.loop.short_cycles import ShortCycles
+from vsched.daemon.loop.silence import Silence
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry, Timing
 from vsched.daemon.triggers import Reason, Trigger
@@ -110,12 +111,19 @@ class Loop:
         clock: Clock,
         turned: Callable[[], None],
         first_pause_seconds: float = FIRST_PAUSE_SECONDS,
+        silence: Silence | None = None,
+        on_answer: Callable[[], None] = lambda: None,
     ) -> None:
+        """``on_answer`` is called when the API server answers again after a silence; None never waits for it."""
         self._parts = parts
         self._trigger = trigger
         self._clock = clock
         self._turned = turned
         self._first_pause_seconds = first_pause_seconds
+        self._silence = silence
+        self._on_answer = on_answer
+        self._is_silent = False
+        """Whether the API server was silent when it was looked last."""
         self._stopping = False
         self._numbers = count()
         self._short = ShortCycles()
@@ -126,12 +134,16 @@ class Loop:
         """Start no further session."""
         self._stopping = True
         self._trigger.pull()
+        if self._silence is not None:
+            self._silence.wake()
 
     async def run(self) -> None:
         """Run a session whenever the trigger fires; after an error in one, report it, wait, and go on."""
         failures, busy_seconds = 0, 0.0
         while True:
             reason = await self._trigger.next(busy_seconds, self._due_seconds())
+            if self._silence is not None:
+                await self._listen(self._silence)
             if self._stopping:
                 return
             self._turned()
@@ -144,6 +156,24 @@ class Loop:
                 self._parts.telemetry.session_failed(error, pause_seconds)
                 await asyncio.sleep(pause_seconds)
             self._turned()
+
+    async def _listen(self, silence: Silence) -> None:
+        """Wait as long as the API server is silent: what is decided could not be carried out, and would be decided
+        over and over. Who looks on has a session all the same.
+        """
+        parts = self._parts
+        while silence.lasts and not self._stopping:
+            if not self._is_silent:
+                self._is_silent = True
+                parts.telemetry.worry("the API server does not answer: no sessions until it does")
+            if parts.snapshots.waiting:
+                return
+            self._turned()
+            await silence.wait()
+        if self._is_silent and not silence.lasts:
+            self._is_silent = False
+            parts.telemetry.note("the API server answers again")
+            self._on_answer()
 
     def _due_seconds(self) -> float:
         """After how long the next session is due by what the last one said."""

@@ -37,6 +37,12 @@ def of_watches(reflectors: Mapping[str, Reflector[wire.Object]]) -> Numbers:
     }
 
 
+def last_shown(reflectors: Mapping[str, Reflector[wire.Object]]) -> float:
+    """When a watch showed something last, by the monotonic clock; 0 where none has."""
+    shown = (reflector.statistics.last_event_monotonic for reflector in reflectors.values())
+    return max((at for at in shown if at is not None), default=0.0)
+
+
 def of_writes(
     cache: Cache,
     dispatcher: Dispatcher,

@@ -87,7 +87,6 @@ def make_base(
     observing = observing or ObserveSettings()
     telemetry = Telemetry(clock, cache.task, observing)
     cache.on_arrival.add(telemetry.arrived)
-    client.on_answer = telemetry.answered
     stopping = asyncio.Event()
     election = make_election(options, client, telemetry, stopping)
     if isinstance(election, ShardElection):

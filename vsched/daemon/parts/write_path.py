@@ -93,6 +93,11 @@ class WritePath:
             self.policy_status = PolicyStatus(base.policy, writer, self.events)
         self._signs = leader_signs(options, client, writer, telemetry.worry)
 
+    def answered_again(self) -> None:
+        """The API server answers again: what it did not hear is decided anew at once."""
+        self.bind_backoff.release()
+        self.claims.answered_again()
+
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""

@@ -28,6 +28,7 @@ MEANINGS: dict[str, str] = {
     "vsched_usage_history_bytes": "The size of the usage history as it was written last.",
     "vsched_usage_history_since_timestamp_seconds": "When the usage history began to count; 0 before it does.",
     "vsched_http_refusals_total": "Requests to our own addresses that were turned away, by code.",
+    "vsched_api_silent": "1 while the API server answers nothing, so that no sessions are held.",
     "vsched_garbage_collections_total": "Times that the interpreter looked for garbage, by generation.",
     "vsched_garbage_collection_seconds_total": "Processor time of that, by generation; everything waits meanwhile.",
     "vsched_garbage_collection_longest_seconds": "The longest of them since the daemon began, by generation.",

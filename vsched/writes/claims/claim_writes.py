@@ -77,6 +77,11 @@ class ClaimWrites:
             group.create_task(self.gangs.run(), name="gangs with claims")
             group.create_task(self.releases.run(), name="releases of claims")
 
+    def answered_again(self) -> None:
+        """The API server answers again: gangs and claims that wait for another try have it at once."""
+        self.gangs.backoff.release()
+        self.releases.backoff.release()
+
     async def drain(self, deadline_seconds: float) -> int:
         """Finish what is under way; gangs that wait for volumes are left to the next daemon. Counts what is left."""
         return await self.gangs.drain(deadline_seconds)

@@ -61,7 +61,7 @@ class Releases:
         self._settling = settling
         self._holds = holds
         self._mirror = mirror
-        self._backoff = BindBackoff(mirror.claim_release_failed)
+        self.backoff = BindBackoff(mirror.claim_release_failed)
         self.workqueue: Workqueue[tuple[str, str], _Wanted] = Workqueue(
             WorkqueueSettings(WORKERS, PER_SECOND, PER_SECOND), self._write
         )
@@ -78,7 +78,7 @@ class Releases:
 
     async def run(self) -> None:
         """Give back what is submitted, until cancelled."""
-        await together(self.workqueue.run(), self._backoff.run())
+        await together(self.workqueue.run(), self.backoff.run())
 
     async def _write(self, hold: tuple[str, str], wanted: _Wanted) -> None:
         key = wanted.release.claim
@@ -93,17 +93,17 @@ class Releases:
             self._holds.end((hold,))
         if isinstance(step, Failed):
             self.results[FAILED] += 1
-            self._backoff.failed(key)
+            self.backoff.failed(key)
         elif not seen.wrote:
             self._keep(key)
         else:
             self.results[RELEASED] += 1
-            self._backoff.clear(key)
+            self.backoff.clear(key)
 
     def _keep(self, key: str) -> None:
         """Nothing was written, so no watch will show it."""
         self.results[KEPT] += 1
-        self._backoff.failed(key)
+        self.backoff.failed(key)
 
     async def _volume(self, wanted: _Wanted, seen: _Seen) -> Step:
         release, settle = wanted.release, self._settling.settle
