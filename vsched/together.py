@@ -18,9 +18,9 @@ Result = TypeVar("Result")
 
 async def together(*wanted: Awaitable[Result]) -> list[Result]:
     """The results, in the order of what was asked for; the first failure cancels the rest and is raised."""
+    if len(wanted) < 2:
+        return [await each for each in wanted]
     tasks = [asyncio.ensure_future(each) for each in wanted]
-    if not tasks:
-        return []
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
         for task in tasks:

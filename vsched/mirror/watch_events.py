@@ -57,6 +57,11 @@ class WatchHandler(ABC):
         seen = self._seen.get(kind)
         return seen is not None and seen.is_current(key, as_number(resource_version))
 
+    def shows(self, kind: str, key: str, resource_version: str) -> bool:
+        """Whether the last that was seen of an object is this version."""
+        seen = self._seen.get(kind)
+        return seen is not None and 0 < seen.version(key) == as_number(resource_version)
+
     def replace(self, kind: str, objects: Iterable[wire.Object]) -> None:
         """A full list of one kind: objects it lacks are gone, and its objects are valid whatever their version."""
         self.restart(kind)

@@ -137,6 +137,65 @@ def test_a_claim_that_has_to_be_read_before_it_is_protected(claim: DeviceClaim |
 MADE = VolumeWish("ns/data", "uid-data", "n1", selected_node="n1", choose=True)
 
 
+CLASS_PATH = f"/apis/resource.k8s.io/v1/deviceclasses/{devices.DRIVER}"
+
+
+def give(at: Claiming, *numbers: int) -> None:
+    """Gangs of a pod each, with a device of the class."""
+    for number in numbers:
+        given = at.give(f"gpus-{number}", allocation("n1", f"gpu-{number}"))
+        plan = {"devices": (given,), "reserve": (f"default/gpus-{number}",)}
+        at.submit(at.bind(at.pod(), job=f"default/g-{number}", **plan))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "read", "again"),
+    [
+        pytest.param((*FOLLOWED, "DeviceClass"), 1, 2, id="the watch shows it"),
+        pytest.param(FOLLOWED, 2, 3, id="no watch shows it"),
+    ],
+)
+async def test_a_class_is_read_once_for_all_gangs_until_it_changes(kinds: Sequence[str], read: int, again: int) -> None:
+    claims = [devices.resource_claim(f"gpus-{number}", namespace="default") for number in range(5)]
+    config = [{"opaque": {"driver": devices.DRIVER, "parameters": {"mode": "new"}}}]
+    async with (
+        cluster_with(devices.device_class(), *claims) as cluster,
+        watching(cluster, kinds) as (at, requests),
+    ):
+        give(at, 0, 1, 2)
+        await until(lambda: not at.gangs.busy)
+        assert len(requests[CLASS_PATH]) == 1, "they came at once"
+        give(at, 3)
+        await until(lambda: not at.gangs.busy)
+        assert len(requests[CLASS_PATH]) == read
+        path, name = "resource.k8s.io/deviceclasses", devices.DRIVER
+        before = cluster.client.get(path, "", name)
+        assert before is not None
+        cluster.client.patch(path, "", name, lambda found: make.merged(found, {"spec": {"config": config}}))
+        await until(lambda: not at.cache.shows("DeviceClass", name, before["metadata"]["resourceVersion"]))
+        give(at, 4)
+        await until(lambda: not at.gangs.busy)
+        assert len(requests[CLASS_PATH]) == again
+        given = at.get(RESOURCE_CLAIMS, "gpus-4")["status"]["allocation"]["devices"]
+        assert given["config"] == [{"source": "FromClass", "requests": ["gpu"], **config[0]}]
+        assert sorted(at.nodes()) == ["p1", "p2", "p3", "p4", "p5"]
+
+
+async def test_that_a_class_is_missing_is_not_remembered() -> None:
+    claims = [devices.resource_claim(f"gpus-{number}", namespace="default") for number in range(2)]
+    async with (
+        cluster_with(*claims) as cluster,
+        watching(cluster, (*FOLLOWED, "DeviceClass")) as (at, _),
+    ):
+        give(at, 0)
+        await until(lambda: bool(at.undone))
+        assert "does not exist" in at.undone[0][1].why
+        cluster.client.create("resource.k8s.io/deviceclasses", devices.device_class())
+        give(at, 1)
+        await until(lambda: not at.gangs.busy)
+        assert at.reserved("gpus-1") == ["p2"]
+
+
 def disk(
     uid: str = "uid-data",
     *,

@@ -12,6 +12,7 @@ from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.writes.claims.classes import ClassReader
 from vsched.writes.claims.holds import Holds
 from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.settling import Settling
@@ -64,6 +65,7 @@ class Gang:
 
     wish: GangWish
     settling: Settling
+    classes: ClassReader
     holds: Holds
     mirror: GangMirror
     clock: Clock

@@ -10,7 +10,7 @@ from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.extended import ExtendedPlan, mention, plan_extended, reserve_extended
 from vsched.writes.claims.gang import Attempt, Gang
-from vsched.writes.claims.objects import DeviceClaimRead, DeviceClassRead, PodRead, VolumeClaimRead, VolumeRead
+from vsched.writes.claims.objects import DeviceClaimRead, PodRead, VolumeClaimRead, VolumeRead
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import DeviceWish, VolumeWish
 
@@ -61,12 +61,12 @@ class Reservation:
         self.plans = tuple(plans)
 
     async def _read_classes(self) -> None:
-        """The configuration of the DeviceClasses of all claims that get devices; each class is read once."""
+        """The configuration of the DeviceClasses of all claims that get devices."""
         claims = [*(each for each in self._gang.wish.devices if each.allocate), *(plan.claim for plan in self.plans)]
         names = dict.fromkeys(name for claim in claims for name in claim.classes)
         configs = {}
         for name in names if self._gang.obstacle is None else ():
-            found = await self._gang.settling.fetch(DeviceClassRead, name)
+            found = await self._gang.classes.fetch(name)
             if found is None or isinstance(found, Failed):
                 self._gang.meet(f"DeviceClass {name} does not exist any more" if found is None else found.why)
                 return

@@ -20,6 +20,7 @@ from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Dispatcher, Outcome
+from vsched.writes.claims.classes import ClassMirror, ClassReader
 from vsched.writes.claims.gang import Gang, GangMirror, Obstacle
 from vsched.writes.claims.holds import Holds
 from vsched.writes.claims.settling import Deposed, Settling
@@ -40,7 +41,7 @@ class TransactionSettings(msgspec.Struct, frozen=True):
     waits: WaitSettings = WaitSettings()
 
 
-class TransactionMirror(GangMirror, Protocol):
+class TransactionMirror(GangMirror, ClassMirror, Protocol):
     """What is asked of the mirror."""
 
     def forget(self, uid: str) -> bool: ...
@@ -74,6 +75,7 @@ class GangTransactions:
     ) -> None:
         """``bind_seconds`` is how long volumes and devices may take, by the policy in force."""
         self._settling = settling
+        self._classes = ClassReader(settling, mirror, clock)
         self._holds = holds
         self._dispatcher = dispatcher
         self._mirror = mirror
@@ -110,7 +112,7 @@ class GangTransactions:
         if self._closed or len(self._open) >= self._settings.limit:
             self._drop(wish.binds, "the scheduler is stopping" if self._closed else "too many gangs are being bound")
             return
-        gang = Gang(wish, self._settling, self._holds, self._mirror, self._clock)
+        gang = Gang(wish, self._settling, self._classes, self._holds, self._mirror, self._clock)
         transaction = GangTransaction(gang, self._settings.waits)
         self._open[transaction] = None
         for _, key in transaction.keys:
