@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import random
+from collections.abc import Callable
 
 import pytest
 
@@ -30,6 +32,22 @@ def test_growth_is_told_from_noise(name: str, per_sample: float, noise: float, g
 def test_a_figure_that_finds_its_height_at_the_beginning_does_not_grow() -> None:
     values = [min(100.0, 40.0 + number) for number in range(240)]
     assert not trend([number * 5.0 for number in range(240)], values, ALLOWED["rss_mb"]).grows
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "grows"),
+    [
+        pytest.param(lambda seconds: 105 + 20 * (1 - math.exp(-seconds / 300)), False, id="it fills up"),
+        pytest.param(lambda seconds: 105 + seconds / 60, True, id="it leaks"),
+        pytest.param(lambda seconds: 105 + (seconds / 60) ** 1.5 / 3, True, id="it leaks ever faster"),
+    ],
+)
+def test_what_fills_up_in_a_short_run_is_told_from_what_leaks(megabytes: Callable[[float], float], grows: bool) -> None:
+    draw = random.Random(7)
+    seconds = [number * 5.0 for number in range(121)]
+    found = trend(seconds, [megabytes(one) + draw.gauss(0, 0.2) for one in seconds], ALLOWED["rss_mb"])
+    assert (found.judged, found.grows) == (True, grows)
+    assert found.rise > ALLOWED["rss_mb"].amount / 2
 
 
 def test_too_few_measurements_are_not_judged() -> None:

@@ -1,4 +1,7 @@
-"""Whether a figure grows over time: the slope of a line through its measurements, compared with their scatter."""
+"""Whether a figure grows over time: the slope of a line through its measurements, compared with their scatter.
+
+What fills up rises ever more slowly, what leaks goes on: so the last half has to rise as steeply as growth would, too.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+Values = npt.NDArray[np.float64]
 WARM_UP, WARM_UP_SECONDS = 0.25, 300.0
 """The part of the time at the beginning that is not judged, and its least length: caches and heaps have to fill."""
 FEWEST = 12
@@ -60,10 +65,16 @@ def trend(seconds: Sequence[float], values: Sequence[float], allowed: Allowed) -
     first, last, peak = float(y[:quarter].mean()), float(y[-quarter:].mean()), float(what.max())
     if not enough:
         return Trend(first, last, peak, 0.0, 0.0, judged=False, grows=False)
+    slope, error = _line(x, y)
+    half, _ = _line(x[x.size // 2 :], y[y.size // 2 :])
+    rise, most = slope * float(x[-1]), max(allowed.share * float(y.mean()), allowed.amount)
+    grows = min(slope, half) * float(x[-1]) > most and slope > SIGMAS * error
+    return Trend(first, last, peak, slope * 60, rise, judged=True, grows=grows)
+
+
+def _line(x: Values, y: Values) -> tuple[float, float]:
+    """The slope of the line through these points, and its standard error."""
     spread = x - x.mean()
     slope = float((spread * (y - y.mean())).sum() / (spread**2).sum())
     left = y - y.mean() - slope * spread
-    error = float(np.sqrt((left**2).sum() / (y.size - 2) / (spread**2).sum()))
-    rise = slope * float(x[-1])
-    most = max(allowed.share * float(y.mean()), allowed.amount)
-    return Trend(first, last, peak, slope * 60, rise, judged=True, grows=rise > most and slope > SIGMAS * error)
+    return slope, float(np.sqrt((left**2).sum() / (y.size - 2) / (spread**2).sum()))
