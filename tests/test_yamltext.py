@@ -1,4 +1,4 @@
-"""What is nested so deeply that reading it would end the process is told from what is merely long."""
+"""What is nested so deeply that reading it would end the process is told from what is merely long; what is no YAML."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+import yaml
 
 from vsched.cli.plan.usage_file import read_usage
 from vsched.errors import BadInput
 from vsched.kube.auth.kubeconfig import read_files
 from vsched.mirror.wire.manifests import decode_manifests, read
 from vsched.sim.manifests import read_documents
-from vsched.yamltext import DEEPEST, is_too_deep
+from vsched.yamltext import DEEPEST, KubernetesLoader, is_too_deep, not_yaml
 
 MANY = 300_000
 DEEP = [
@@ -87,3 +88,18 @@ def test_aliases_as_people_use_them_are_fine(tmp_path: Path) -> None:
     labels = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {}\n  labels: &l {{a: b}}\n  annotations: *l\n"
     path.write_text("---\n".join(labels.format(f"n{number}") for number in range(50)), encoding="utf-8")
     assert len(list(read([str(path)], StringIO()))) == 50
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("a: 1\nb: {a: 1, ]", "x.yaml:2: not YAML: ", id="its line"),
+        pytest.param("a: \0", "x.yaml: not YAML: unacceptable character #x0000: ", id="no line where none is known"),
+    ],
+)
+def test_what_is_no_yaml_is_told_in_one_line(text: str, said: str) -> None:
+    with pytest.raises(yaml.YAMLError) as caught:
+        yaml.load(text, Loader=KubernetesLoader)
+    told = str(not_yaml("x.yaml", caught.value))
+    assert told.startswith(said)
+    assert "\n" not in told

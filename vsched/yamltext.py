@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from vsched.errors import BadInput
+
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The fast loader where PyYAML was built with it."""
 
@@ -35,6 +37,15 @@ _IN_ONE_LINE = re.compile(rf"(?:[-?] +){{{DEEPEST}}}")
 
 class Expands(yaml.YAMLError):
     """Aliases make far more of a text than it says."""
+
+
+def not_yaml(where: object, error: yaml.YAMLError | ValueError) -> BadInput:
+    """What is to be said of a text that cannot be read, in one line with the line where that is known."""
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return BadInput(f"{where}: not YAML: {str(error).splitlines()[0]}")
+    mark = error.problem_mark or error.context_mark
+    problem = " ".join((error.problem or error.context or "cannot be parsed").split())
+    return BadInput(f"{where}:{mark.line + 1 if mark else 1}: not YAML: {problem}")
 
 
 def check_aliases(text: str) -> None:

@@ -11,7 +11,7 @@ import yaml
 from vsched import files
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
-from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep, not_yaml
 
 T = TypeVar("T")
 D = TypeVar("D")
@@ -31,12 +31,8 @@ def read_yaml(path: Path) -> yaml.Node:
     try:
         check_aliases(text)
         root = yaml.compose(text, Loader=KubernetesLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        problem = " ".join((error.problem or error.context or "cannot be parsed").split())
-        raise BadInput(f"{path}:{mark.line + 1 if mark else 1}: not YAML: {problem}") from None
     except yaml.YAMLError as error:
-        raise BadInput(f"{path}: not YAML: {str(error).splitlines()[0]}") from None
+        raise not_yaml(path, error) from None
     if root is None:
         raise BadInput(f"{path}: empty (expected a list of test cases)")
     return root

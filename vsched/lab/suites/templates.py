@@ -17,7 +17,7 @@ import yaml
 
 from vsched import files
 from vsched.errors import BadInput
-from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
+from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep, not_yaml
 
 Obj = dict[str, Any]
 
@@ -78,12 +78,8 @@ class Template:
         try:
             check_aliases(text)
             found = yaml.load(text, Loader=KubernetesLoader)
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            problem = " ".join((error.problem or error.context or "cannot be parsed").split())
-            raise BadInput(f"{self.path}:{mark.line + 1 if mark else 1}: not YAML: {problem}") from None
         except (yaml.YAMLError, ValueError) as error:
-            raise BadInput(f"{self.path}: not YAML: {str(error).splitlines()[0]}") from None
+            raise not_yaml(self.path, error) from None
         if not isinstance(found, dict) or not isinstance(found.get("kind"), str):
             raise BadInput(f"{self.path}: no object (expected one Kubernetes object with apiVersion and kind)")
         for key in ("metadata", "spec", "status"):
