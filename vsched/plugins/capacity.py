@@ -24,6 +24,7 @@ from vsched.framework.nodes.why import exceeding, shortages
 from vsched.framework.points.extension import (
     Allocatable,
     ClaimLimit,
+    DividedBy,
     JobEnqueueable,
     JobEnqueued,
     PlacementListener,
@@ -336,6 +337,13 @@ class Capacity(
         if held is not None:
             self._answers[name] = Known(queue, held, account.terms, division)
         return division
+
+    def divided_by(self) -> DividedBy | None:
+        """The amounts in force, and what the queues below hold; None where devices or jobs in parents count as well."""
+        frame = self._accounts.frame
+        if self._devices is not None or self._problems is not frame.problems:
+            return None
+        return DividedBy(self._accounts.held_below(self._usage), frame)
 
     def _divided(self, queue: Queue, account: Account, problem: Refusal | None) -> QueueDivision:
         share, limit = account.share(self._usage), account.terms.limit

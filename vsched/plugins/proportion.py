@@ -16,6 +16,7 @@ from vsched.framework.ledger.usage import Admitted, UsageByQueue
 from vsched.framework.nodes.why import shortages, within
 from vsched.framework.points.extension import (
     Allocatable,
+    DividedBy,
     JobEnqueueable,
     JobEnqueued,
     JobState,
@@ -269,9 +270,9 @@ class Proportion(
             self._answers[queue.name] = Known(queue, held, deserved, division)
         return division
 
-    def divided_by(self) -> Mapping[str, object]:
+    def divided_by(self) -> DividedBy:
         """What each queue deserves."""
-        return self._deserved
+        return DividedBy(self._deserved)
 
     def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:
         """Its capability."""

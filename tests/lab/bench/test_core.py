@@ -37,6 +37,8 @@ KEYS = {
     "assume_ms",
     "idle_cycle_ms",
     "one_pod_cycle_ms",
+    "bound_pod_cycle_ms",
+    "ended_pod_cycle_ms",
     "rss_mb",
     "profile",
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from vsched.framework.combine.tiers import PluginTiers
 from vsched.framework.points.extension import (
+    DividedBy,
     DivisionWeight,
     PastUse,
     QueueDivider,
@@ -36,12 +37,12 @@ class PluginDivision(PluginTiers):
         """The queue's share of the cluster; None where no plugin divides the cluster."""
         return next((found for ask in self._dividers if (found := ask(queue)) is not None), None)
 
-    def divided_by(self) -> Mapping[str, object] | None:
-        """By queue, what all that is said of it follows from besides its record and what it holds; None where more
-        decides (see ``QueueDivider.divided_by``)."""
+    def divided_by(self) -> DividedBy | None:
+        """What all that is said of queues follows from besides their records and what they hold; None where that
+        cannot be said."""
         if self._memories or len(self._divides) > 1:
             return None
-        return self._divides[0].divided_by() if self._divides else {}
+        return self._divides[0].divided_by() if self._divides else DividedBy({})
 
     def bound(self, queue: Queue, column: int) -> Bound | None:
         """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""

@@ -50,6 +50,7 @@ from vsched.framework.points.plugin import (
 from vsched.framework.points.queues import (
     Allocatable,
     ClaimLimit,
+    DividedBy,
     DivisionWeight,
     NamespaceLimit,
     Overused,
@@ -67,6 +68,7 @@ __all__ = [
     "BindAnnotations",
     "ClaimLimit",
     "CycleEnd",
+    "DividedBy",
     "DivisionWeight",
     "JobCondition",
     "JobEnqueueable",

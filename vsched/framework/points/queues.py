@@ -133,6 +133,15 @@ class StatedLimit(NamedTuple):
     """What it and those below it hold."""
 
 
+class DividedBy(NamedTuple):
+    """What the divisions of queues follow from: while it is the same objects as in the last session, so are they."""
+
+    by_queue: Mapping[str, object]
+    """By name of a queue, what counts for it alone."""
+    whole: object = None
+    """What counts for all of them."""
+
+
 class QueueDivider(Point):
     """Divides the cluster among queues; the first plugin's answer is reported. Has no switch."""
 
@@ -142,9 +151,9 @@ class QueueDivider(Point):
     def division(self, queue: Queue) -> QueueDivision | None:
         """The division for one queue; None where the plugin has none for it."""
 
-    def divided_by(self) -> Mapping[str, object] | None:
-        """By queue, what its division follows from besides its record and what it holds: while all three are the same
-        objects as in the last session, so is the division. None where more decides."""
+    def divided_by(self) -> DividedBy | None:
+        """What divisions follow from besides the records of queues and what they hold themselves; None where that
+        cannot be said. It is asked for at the end of the session."""
         return None
 
     def bound(self, queue: Queue, column: int) -> Bound | None:

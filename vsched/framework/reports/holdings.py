@@ -36,7 +36,9 @@ class QueueRecords(NamedTuple):
     books: Sequence[QueueUsage | None]
     """The sums of each, as the snapshot has them."""
     parts: Sequence[object] | None
-    """What the division of each follows from besides; None where more decides."""
+    """What the division of each follows from besides; None where that cannot be said."""
+    whole: object
+    """What all of them follow from."""
     records: dict[str, QueueRecord]
     """Of queues that held at the end what the snapshot said."""
     moved: Set[str]
@@ -44,7 +46,7 @@ class QueueRecords(NamedTuple):
     outcomes: dict[str, QueueOutcome]
 
 
-NOTHING_SAID = QueueRecords({}, (), (), None, {}, frozenset(), {})
+NOTHING_SAID = QueueRecords({}, (), (), None, None, {}, frozenset(), {})
 
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
@@ -57,9 +59,10 @@ def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     queues, by = snapshot.queues, session.plugins.divided_by()
     moved = {name for name in session.usage.moved_queues() if name in queues}
     names = known.names if known.queues is queues else sorted(queues)
-    books, parts = [*map(snapshot.books.get, names)], None if by is None else [*map(by.get, names)]
+    books, parts = [*map(snapshot.books.get, names)], None if by is None else [*map(by.by_queue.get, names)]
+    whole = None if by is None else by.whole
     records, outcomes, again = known.records, dict[str, QueueOutcome](), iter(names)
-    if known.queues is queues and parts is not None and known.parts is not None:
+    if known.queues is queues and known.whole is whole and parts is not None and known.parts is not None:
         changed = {*differing(books, known.books), *differing(parts, known.parts)}
         outcomes = dict(known.outcomes)
         again = iter({names[at] for at in changed} | known.moved | moved)
@@ -70,7 +73,7 @@ def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
         outcomes[name] = record.outcome
     if len(records) > len(names):
         records = {name: record for name, record in records.items() if name in queues}
-    memory.parts[QUEUES] = QueueRecords(queues, names, books, parts, records, moved, outcomes)
+    memory.parts[QUEUES] = QueueRecords(queues, names, books, parts, whole, records, moved, outcomes)
     return outcomes
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -54,6 +55,11 @@ Examples:
   vsched bench --tiers 4
   vsched bench --rules --pods 10000 --gang 100
   vsched bench --shards 2
+
+\b
+idle_cycle_ms       a cycle when nothing has changed
+one_pod_cycle_ms    after one more pod came; bound_pod_cycle_ms: after the watch showed
+                    its binding; ended_pod_cycle_ms: after it ended
 
 \b
 --full also measures reclaim and preempt ("taking" in the JSON): whole cycles on
@@ -119,6 +125,8 @@ scores, pods by priority, and preempt. What is left out is said with its reason.
     + GROW_EPILOG
 )
 REPEATS = 30
+ONE_POD = ("one_pod", "bound_pod", "ended_pod")
+"""What happens to one pod between cycles: it comes, the watch shows its binding, it has ended."""
 TAKING_LABELS = {
     "taking back, in vain": "verdict",
     "taking back, a backlog in vain": "backlog",
@@ -133,6 +141,8 @@ FIGURES = {
     "pods a second": "pods_per_second",
     "cycle, nothing new (ms)": "idle_cycle_ms",
     "cycle, one new pod (ms)": "one_pod_cycle_ms",
+    "cycle, its binding is shown (ms)": "bound_pod_cycle_ms",
+    "cycle, it has ended (ms)": "ended_pod_cycle_ms",
     "peak memory (MB)": "rss_mb",
 }
 CLAIM_FIGURES = {
@@ -173,10 +183,29 @@ class CycleTimer:
 
     def milliseconds(self, before: Callable[[], None] = lambda: None) -> float:
         """The median time of a cycle, each run after ``before``."""
+        return _median(self._seconds(before) for _ in range(REPEATS))
+
+    def after_one_pod(self, crowd: MirrorFeeder) -> dict[str, float]:
+        """The same after one pod came, after the watch showed its binding, and after it ended."""
+        found: dict[str, list[float]] = {name: [] for name in ONE_POD}
         for _ in range(REPEATS):
-            before()
-            self.cycle()
-        return float(np.median(self.cycles[-REPEATS:]) * 1000)
+            crowd.add_gangs(1, gang=1)
+            report = self.cycle()
+            found["one_pod"].append(self.cycles[-1])
+            for bind in report.binds:
+                found["bound_pod"].append(self._seconds(partial(crowd.show_bound, bind.node)))
+            found["ended_pod"].append(self._seconds(crowd.end_latest))
+        return {name: _median(seconds) for name, seconds in found.items() if seconds}
+
+    def _seconds(self, before: Callable[[], None]) -> float:
+        before()
+        self.cycle()
+        return self.cycles[-1]
+
+
+def _median(seconds: Iterable[float]) -> float:
+    """In milliseconds."""
+    return round(float(np.median([*seconds]) * 1000), 3)
 
 
 def measure(world: World, policy: Policy) -> dict[str, Any]:
@@ -195,7 +224,7 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
     crowd.cache.snapshot(0.0)
     timed = CycleTimer(crowd, policy)
     idle = timed.milliseconds()
-    one_pod = timed.milliseconds(lambda: crowd.add_gangs(1, gang=1))
+    after = timed.after_one_pod(crowd)
     return {
         "placed": placed,
         "seconds": round(busy, 4),
@@ -203,8 +232,8 @@ def measure(world: World, policy: Policy) -> dict[str, Any]:
         "cycle_ms": _spread(watch.cycles),
         "snapshot_ms": _spread(watch.snapshots),
         "assume_ms": _spread(watch.assumes),
-        "idle_cycle_ms": round(idle, 3),
-        "one_pod_cycle_ms": round(one_pod, 3),
+        "idle_cycle_ms": idle,
+        **{f"{name}_cycle_ms": after.get(name, 0.0) for name in ONE_POD},
         "rss_mb": _peak_mb(),
         "profile": _shares(profile),
     }

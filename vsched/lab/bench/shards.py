@@ -48,9 +48,9 @@ class Recorder(MirrorFeeder):
         self.waiting: dict[str, dict[str, Any]] = {}
         """By uid."""
 
-    def _feed(self, kind: str, objects: Any) -> None:
+    def _feed(self, kind: str, objects: Any, delta: str = "ADDED") -> None:
         found = list(objects)
-        super()._feed(kind, found)
+        super()._feed(kind, found, delta)
         if kind == "Pod":
             self.waiting |= {pod["metadata"]["uid"]: pod for pod in found if "nodeName" not in pod["spec"]}
 

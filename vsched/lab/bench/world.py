@@ -57,6 +57,8 @@ class MirrorFeeder:
         self._random = Random(world.seed)
         self._requests = [self._request(number) for number in range(world.shapes)]
         self._gangs = 0
+        self._latest: dict[str, Any] = {}
+        """The pod that came last."""
 
     def fill(self) -> None:
         """Create nodes, queues, running gangs and waiting ones."""
@@ -78,6 +80,16 @@ class MirrorFeeder:
         size = gang or self.world.gang
         for first in range(0, pods, size):
             self._add_gang(min(size, pods - first), running)
+
+    def show_bound(self, node: str) -> None:
+        """The pod that came last runs on a node by now."""
+        pod = self._latest
+        pod["spec"]["nodeName"], pod["status"] = node, {"phase": "Running"}
+        self._feed("Pod", [pod], "MODIFIED")
+
+    def end_latest(self) -> None:
+        """The pod that came last is gone."""
+        self._feed("Pod", [self._latest], "DELETED")
 
     def _add_gang(self, size: int, running: bool) -> None:
         number, world = self._gangs, self.world
@@ -101,6 +113,7 @@ class MirrorFeeder:
         for pod in claiming:
             use_claims(world.claims, pod)
         self._feed("Pod", pods)
+        self._latest = pods[-1]
         for pod in claiming:  # as in a cluster, where claims are made for pods that are there
             self._feed_all(pod_objects(world.claims, number, min(ZONES, world.nodes), pod["metadata"]))
 
@@ -116,9 +129,9 @@ class MirrorFeeder:
         for kind, found in objects:
             self._feed(kind, [found])
 
-    def _feed(self, kind: str, objects: Any) -> None:
+    def _feed(self, kind: str, objects: Any, delta: str = "ADDED") -> None:
         for found in objects:
-            self.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
+            self.cache.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
 
     def _request(self, number: int) -> dict[str, int]:
         """A request between 0.25 and 2.25 cores, and 0.5 and 4.5 GiB, that no other number has."""

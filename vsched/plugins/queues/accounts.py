@@ -211,6 +211,20 @@ class Accounts:
         made = self._made.get(name)
         return base if made is None or made.subtree is base else None
 
+    @property
+    def frame(self) -> Frame:
+        """The queues and the amounts in force."""
+        return self._sums.frame
+
+    def held_below(self, usage: SessionUsage) -> Mapping[str, object]:
+        """By queue with children: what it and all below it hold, as found; an object of its own where the session has
+        changed that."""
+        found: dict[str, object] = {}
+        for name in self._sums.held:
+            held = self.held_as_found(name, usage)
+            found[name] = object() if held is None else held
+        return found
+
     def terms(self, name: str) -> Terms | None:
         """The terms of a queue, None where it is left out."""
         place = self._places.get(name)
