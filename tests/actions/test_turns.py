@@ -92,6 +92,17 @@ def test_namespaces_that_are_equal_leave_it_to_their_first_jobs() -> None:
     assert played(Equal(namespaces=True), jobs("p:x/b", "p:y/a", "p:x/c"), 1) == ["x/b", "x/c", "y/a"]
 
 
+def test_only_where_a_queue_has_several_namespaces_are_they_asked_for_keys() -> None:
+    class Asked(Orders):
+        def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> Any:
+            asked.add((queue, namespace))
+            return super().namespace_key(queue, namespace, admitting=admitting)
+
+    asked: set[tuple[str, str]] = set()
+    assert played(Asked(namespaces=True), jobs("p:x/a", "p:x/b", "q:x/c", "q:y/d"), 1) == ["x/a", "x/c", "x/b", "y/d"]
+    assert asked == {("q", "x"), ("q", "y")}
+
+
 def test_a_closed_lane_gives_no_more_turns() -> None:
     orders, order = Orders(), []
     for queue, job, lane in turns(orders, jobs("p:x/a", "p:x/b", "q:x/c")):

@@ -69,6 +69,8 @@ class QueueLane:
         self._plugins = ordering.plugins
         self._lines: dict[str, NamespaceLine] = {}
         self._namespaces: list[tuple[Any, Any, int, str]] = []
+        self._compares = self._plugins.orders_namespaces
+        """Whether keys of namespaces decide anything."""
         self._numbers = count()
 
     def add(self, job: JobView) -> None:
@@ -81,6 +83,7 @@ class QueueLane:
 
     def order(self) -> None:
         """Order the jobs that were added; called once, before the first turn."""
+        self._compares = self._compares and len(self._lines) > 1
         for namespace, line in self._lines.items():
             line.order()
             self._push(namespace)
@@ -98,11 +101,11 @@ class QueueLane:
         ``idle``: nothing was placed, admitted, reserved or evicted in the turn, so that all sort keys are the same.
         """
         self.idle = idle
-        line = self._lines[self._turn]
-        line.end_turn(job, idle=idle)
-        if line and idle:
-            heappush(self._namespaces, (self._key, line.first, next(self._numbers), self._turn))
-        elif line:
+        if not self._lines[self._turn].end_turn(job, idle=idle):
+            return
+        if idle:
+            heappush(self._namespaces, (self._key, self._lines[self._turn].first, next(self._numbers), self._turn))
+        else:
             self._push(self._turn)
 
     def __bool__(self) -> bool:
@@ -115,7 +118,7 @@ class QueueLane:
             yield from line.waiting()
 
     def _push(self, namespace: str) -> None:
-        key = self._ordering.namespace_key(self.queue.name, namespace) if self._plugins.orders_namespaces else ()
+        key = self._ordering.namespace_key(self.queue.name, namespace) if self._compares else ()
         heappush(self._namespaces, (key, self._lines[namespace].first, next(self._numbers), namespace))
 
 
@@ -210,18 +213,16 @@ class NamespaceLine:
         self._key, _, _, self._turn = heappop(self._users)
         return self._jobs[self._turn].pop()
 
-    def end_turn(self, job: JobView | None, *, idle: bool) -> None:
-        """Put the job back if it is given, and its user if there are still jobs."""
+    def end_turn(self, job: JobView | None, *, idle: bool) -> bool:
+        """Put the job back if it is given, and its user if there are still jobs; returns whether any job waits."""
         line = self._jobs[self._turn]
         if job is not None:
             line.put((self._plugins.job_key(job), next(self._numbers), job))
-        if line and idle:
-            heappush(self._users, (self._key, line.first, next(self._numbers), self._turn))
-        elif line:
-            self._push(self._turn)
-
-    def __bool__(self) -> bool:
-        """Whether any job waits for a turn."""
+        if line:
+            if idle:
+                heappush(self._users, (self._key, line.first, next(self._numbers), self._turn))
+            else:
+                self._push(self._turn)
         return bool(self._users)
 
     def waiting(self) -> Iterator[JobView]:
