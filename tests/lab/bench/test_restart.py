@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from vsched.errors import BadInput
+from vsched.lab.bench.held.run import PAGES
 from vsched.lab.bench.restart import RestartBenchSettings, apart, as_table, measure_restart
 from vsched.sim.fleet.residents import Residents
 
@@ -43,6 +44,7 @@ def test_the_daemon_has_a_core_of_its_own_where_there_are_two() -> None:
 
 def test_a_small_restart_from_end_to_end() -> None:
     result = measure_restart(SMALL, calm_seconds=0.3)
+    assert result["held"] is None
     assert 0 < result["ready_s"] <= result["first_binding_s"] <= result["all_bound_s"]
     assert result["relist"]["kinds"] == ["Pod"]
     assert result["relist"]["single_latency_ms"]["p50"] > 0
@@ -51,3 +53,14 @@ def test_a_small_restart_from_end_to_end() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     console.print(as_table(result))
     assert "relist of pods (s), kinds listed again" in console.export_text()
+
+
+def test_a_small_restart_tells_what_held_the_loop_in_each_part() -> None:
+    result = measure_restart(SMALL._replace(held=True), calm_seconds=0.1)
+    parts = ["start", "lists", "first session", "bindings", "single pods", "relist", *PAGES, "policy", "stop"]
+    assert list(result["held"]) == parts
+    assert "generation" in result["held"]["lists"]["collections"]["longest"]
+    assert result["held"]["start"]["held_ms"] > 0, "the parts of a daemon are made in one call"
+    console = Console(width=120, record=True, file=io.StringIO())
+    console.print(as_table(result))
+    assert "relist: longest call of the loop" in console.export_text()

@@ -77,6 +77,7 @@ class Probe:
     """Asks a daemon again and again whether it is ready, and times the answers."""
 
     def __init__(self, client: ApiClient) -> None:
+        self.answers = asyncio.Event()
         self.ready = asyncio.Event()
         self.ready_at = 0.0
         """When it was first ready; steady clock."""
@@ -90,6 +91,7 @@ class Probe:
             began = time.perf_counter()
             ready = await self._ask()
             if ready is not None:
+                self.answers.set()
                 ended = time.perf_counter()
                 self.seconds.append(ended - began)
                 if ready and not self.ready.is_set():

@@ -22,6 +22,8 @@ from rich.table import Table
 
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
+from vsched.lab.bench.held.phases import Phases, held_rows
+from vsched.lab.bench.held.run import HeldRun
 from vsched.lab.bench.observer import Observer, Probe, memory_mb, relists
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result
 from vsched.lab.children import Child, ClusterChild, beside, child, cpu_seconds, daemon_arguments, scratch, stage
@@ -36,7 +38,6 @@ EPILOG = """\b
 Examples:
   vsched bench-restart
   vsched bench-restart --nodes 500 --pods 14000 --pending 1000 --json
-  vsched bench-restart --pods 50000 --streaming-lists
 
 \b
 Seconds count from the start of the daemon's process:
@@ -47,6 +48,16 @@ Seconds count from the start of the daemon's process:
   rss_mb           its memory at its peak so far, and at the end
 Under "relist" the watch of pods has expired and all of them are listed again,
 while single pods come and are placed.
+
+\b
+With --held, calls of the daemon's event loop are measured in processor time of
+its thread, pages are asked for, and the policy is edited. For each part:
+  held_ms          the longest call of the loop
+  over_20_ms       how many took longer than 20 ms
+  calls            the longest ones, and the functions in which they were
+  thread_ms        the longest that another thread kept the loop from running
+  collections      of garbage, in whichever thread
+Measuring itself costs a little, so take the other figures without.
 """
 
 REQUEST = {"cpu": "500m", "memory": "1Gi"}
@@ -69,8 +80,7 @@ class RestartBenchSettings(NamedTuple):
     pods: int
     pending: int
     gang: int
-    streaming: bool = False
-    """Whether lists are to come with their watches."""
+    held: bool = False
 
     def residents(self) -> list[dict[str, Any]]:
         """The pods at the start, as the embedded cluster reads them."""
@@ -139,35 +149,45 @@ class RestartBench:
         self._sender = sender
         self._core = core
         self._calm_seconds = calm_seconds
+        self._phases = Phases()
         self.observer = Observer(client)
-        self._served: float | None = None
-        """The server's processor time when the daemon was started."""
 
     async def run(self, directory: Path) -> dict[str, Any]:
         """Measure the restart, then the relist."""
         await self.observer.opened.wait()
         arguments, listening, healthz = daemon_arguments(self._cluster.kubeconfig, level="info")
-        arguments += ("--streaming-lists",) if self._settings.streaming else ()
         log = directory / "scheduler.log"
+        held = HeldRun(directory) if self._settings.held else None
+        started = child("scheduler", arguments, log)
+        if held is not None:
+            self._phases = held.phases
+            arguments += held.arguments
+            started = child("scheduler", arguments, log, held.environment, module=held.module)
+        self._phases.begin("start")
         async with ApiClient(healthz) as health, ApiClient(listening) as metrics:
             probe = Probe(health)
-            began, self._served = time.perf_counter(), cpu_seconds(self._cluster.child.process.pid)
-            async with child("scheduler", arguments, log) as daemon:
+            began = time.perf_counter()
+            async with started as daemon:
                 if self._core is not None:
                     os.sched_setaffinity(daemon.process.pid, {self._core})
                 async with beside(probe.run(), daemon.ended()):
                     restart = await self._restart(daemon, probe, began)
                     relist = await self._relist(daemon, probe, metrics)
-                lines = log.read_bytes().splitlines()
-        return {**self._settings._asdict(), "core": self._core, **restart, "relist": relist, "log": _progress(lines)}
+                    if held is not None:
+                        await held.further(metrics)
+                self._phases.begin("stop")
+        found = {"core": self._core, **restart, "relist": relist, "log": _progress(log.read_bytes().splitlines())}
+        return {**self._settings._asdict(), **found, "held": None if held is None else held.held()}
 
     async def _restart(self, daemon: Child, probe: Probe, began: float) -> dict[str, Any]:
         observer, process = self.observer, daemon.process.pid
+        await probe.answers.wait()
+        self._phases.begin("lists")
         await probe.ready.wait()
+        self._phases.begin("first session")
         listing_ms, cpu = probe.longest_ms(), cpu_seconds(process)
-        served = cpu_seconds(self._cluster.child.process.pid)
-        listed = memory_mb(process)
         await observer.until(1)
+        self._phases.begin("bindings")
         memory = memory_mb(process)
         first_ms = probe.longest_ms()
         await observer.until(self._settings.pending)
@@ -177,22 +197,17 @@ class RestartBench:
             "all_bound_s": round(max(observer.bound.values()) - began, 2),
             "stall_ms": {"listing": listing_ms, "first_session": first_ms, "binding": probe.longest_ms()},
             "cpu_s_until_ready": cpu,
-            "server_cpu_s_until_ready": None
-            if served is None or self._served is None
-            else round(served - self._served, 2),
-            "rss_mb": {
-                "until_ready": listed.get("peak"),
-                "until_first_binding": memory.get("peak"),
-                **memory_mb(process),
-            },
+            "rss_mb": {"until_first_binding": memory.get("peak"), **memory_mb(process)},
         }
 
     async def _relist(self, daemon: Child, probe: Probe, metrics: ApiClient) -> dict[str, Any]:
         """Make the watch of pods expire, and place single pods until pods are listed again."""
         await asyncio.sleep(self._calm_seconds)
         before = await relists(metrics)
+        self._phases.begin("single pods")
         calm = await self._singles("calm", asyncio.create_task(asyncio.sleep(self._calm_seconds)))
         calm_ms, used = probe.longest_ms(), cpu_seconds(daemon.process.pid)
+        self._phases.begin("relist")
         began = time.perf_counter()
         self._cluster.child.process.send_signal(signal.SIGUSR1)
         listed = asyncio.create_task(self._listed_again(metrics, before))
@@ -242,11 +257,11 @@ def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
 @click.option("--pods", type=click.IntRange(1, 1_000_000), default=140_000, help="All pods, pending ones included.")
 @click.option("--pending", type=click.IntRange(1, 1_000_000), default=10_000, help="Pods that wait for the daemon.")
 @click.option("--gang", type=click.IntRange(1, 1_000), default=20, help="Pods in a gang.")
-@click.option("--streaming-lists", "streaming", is_flag=True, help="Lists come with their watches.")
+@click.option("--held", is_flag=True, help="Also measure what holds the daemon's event loop, and for how long.")
 @json_option
-def command(nodes: int, pods: int, pending: int, gang: int, streaming: bool, as_json: bool) -> None:
+def command(nodes: int, pods: int, pending: int, gang: int, held: bool, as_json: bool) -> None:
     """A restart in a big cluster: process start to first binding on one core, memory, stalls, and a relist."""
-    settings = RestartBenchSettings(nodes, pods, pending, gang, streaming)
+    settings = RestartBenchSettings(nodes, pods, pending, gang, held)
     print_result(measure_restart(settings), as_json, lambda result: [as_table(result)])
 
 
@@ -268,5 +283,6 @@ def as_table(result: dict[str, Any]) -> Table:
             ("relist of pods (s), kinds listed again", f"{relist['seconds']:.2f}, {', '.join(relist['kinds'])}"),
             ("longest stall during the relist (ms)", f"{relist['stall_ms']:,}"),
             ("single pods meanwhile, p50 / p99 (ms)", singles),
+            *(row for part, found in (result["held"] or {}).items() for row in held_rows(part, found)),
         ]
     )
