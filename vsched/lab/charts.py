@@ -1,4 +1,4 @@
-"""What all charts share: how they look, their title and legend, and the file that they are written to.
+"""What all charts share: how they look, their title and legend, and the files that they are written to.
 
 The colours are those of Okabe and Ito, which colour-blind people can tell apart; lines also differ in their dashes.
 matplotlib is imported only when something is drawn.
@@ -6,11 +6,13 @@ matplotlib is imported only when something is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import orjson
 
 from vsched.errors import BadInput
 
@@ -37,6 +39,8 @@ STYLE: Any = {
     # So equal documents give equal files.
     "svg.hashsalt": "vsched",
 }
+Charts = Mapping[str, Callable[[dict[str, Any], Path], None]]
+"""By name, what draws a document to a file."""
 INCHES, DOTS_AN_INCH = (11.5, 7.6), 110
 
 
@@ -44,6 +48,25 @@ def check_installed() -> None:
     """Raise BadInput where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         raise BadInput("--plots: matplotlib is not installed (expected pip install 'vsched[plots]', or --no-plots)")
+
+
+def make_folder(out: Path) -> None:
+    """Fail early where nothing could be written in the end; raises BadInput."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out: {out}: cannot be made: {error.strerror}") from None
+
+
+def write_results(out: Path, name: str, document: dict[str, Any], charts: Charts) -> None:
+    """A document as JSON, and by its name what is drawn of it, as PNG and SVG; raises BadInput."""
+    try:
+        (out / f"{name}.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
+        for chart, draw in charts.items():
+            for suffix in ("png", "svg"):
+                draw(document, out / f"{chart}.{suffix}")
+    except OSError as error:
+        raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
 
 
 @contextmanager

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
+from vsched.lab.charts import Charts, check_installed, make_folder, write_results
 from vsched.lab.fill.arrivals import arrivals, gpus_of, summary
 from vsched.lab.fill.run import FillProgress, fill_up, policy_of
-from vsched.lab.trace.command import make_folder, names_of, silent, tell
+from vsched.lab.trace.command import names_of, silent, tell
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, read_asking
 from vsched.lab.trace.load import with_share_of_nodes
 from vsched.lab.trace.processes import Replay, Say, side_by_side
@@ -84,8 +84,6 @@ def fill_test(
     draws = out is not None if plots is None else plots
     if draws:
         # Checked now, not after minutes.
-        from vsched.lab.charts import check_installed
-
         check_installed()
     trace = read_asking(request.nodes, request.pods)
     trace = trace if share == 1.0 else with_share_of_nodes(trace, share)
@@ -96,7 +94,7 @@ def fill_test(
     document = {"trace": facts_of(request, trace), "policies": found}
     _show(document, output)
     if out is not None:
-        _write(out, document, draws)
+        write_results(out, "fill", document, _charts() if draws else {})
 
 
 def facts_of(request: FillRequest, trace: ClusterTrace) -> Document:
@@ -155,16 +153,10 @@ def as_line(name: str, seed: int, progress: FillProgress) -> str:
     )
 
 
-def _write(out: Path, document: Document, plots: bool) -> None:
-    try:
-        (out / "fill.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
-        if plots:
-            from vsched.lab.fill.plots import draw
+def _charts() -> Charts:
+    from vsched.lab.fill.plots import draw
 
-            for suffix in ("png", "svg"):
-                draw(document, out / f"fill.{suffix}")
-    except OSError as error:
-        raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
+    return {"fill": draw}
 
 
 def _show(document: Document, output: Output) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-import orjson
 
 from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
+from vsched.lab.charts import Charts, check_installed, make_folder, write_results
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace
 from vsched.lab.trace.fleet import MachineKind
 from vsched.lab.trace.formats import TraceFormat, format_of, read_files
@@ -148,8 +148,6 @@ def replay_trace(
         load_file(policy, registry())
     if plots:
         # Checked now, not after minutes.
-        from vsched.lab.charts import check_installed
-
         check_installed()
     prepared, facts = prepare(request)
     if out is not None:
@@ -158,7 +156,7 @@ def replay_trace(
     # Shown first, so that the result is not lost where the files cannot be written.
     _show(document, output)
     if out is not None:
-        _write(out, document, plots)
+        write_results(out, "comparison", document, _charts() if plots else {})
 
 
 def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
@@ -261,24 +259,10 @@ def silent(line: str) -> None:
     """With --quiet nothing is said."""
 
 
-def make_folder(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"--out: {out}: cannot be made: {error.strerror}") from None
+def _charts() -> Charts:
+    from vsched.lab.trace.plots import draw, draw_shares
 
-
-def _write(out: Path, document: Document, plots: bool) -> None:
-    try:
-        (out / "comparison.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
-        if plots:
-            from vsched.lab.trace.plots import draw, draw_shares
-
-            for suffix in ("png", "svg"):
-                draw(document, out / f"comparison.{suffix}")
-                draw_shares(document, out / f"shares.{suffix}")
-    except OSError as error:
-        raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
+    return {"comparison": draw, "shares": draw_shares}
 
 
 def _show(document: Document, output: Output) -> None:

@@ -16,6 +16,7 @@ from vsched.lab.bench.grow.objects import Cluster, room
 from vsched.lab.bench.grow.point import Point
 from vsched.lab.bench.grow.view import as_line, as_tables
 from vsched.lab.bench.report import print_result
+from vsched.lab.charts import Charts, make_folder, write_results
 from vsched.settings import load_file
 from vsched.settings.installed import registry
 
@@ -53,10 +54,10 @@ def measure_growth(growth: Growth, *, as_json: bool) -> None:
     if growth.config:
         load_file(growth.config, registry())  # to refuse it before anything is measured
     if growth.out is not None:
-        _prepare(growth.out)
+        make_folder(growth.out)
     document = {"points": [_measured(point, at, len(points)) for at, point in enumerate(points)]}
     if growth.out is not None:
-        _write(growth.out, document, growth.draws)
+        write_results(growth.out, "growth", document, _charts() if growth.draws else {})
     print_result(document, as_json, lambda found: as_tables(found["points"]))
 
 
@@ -76,21 +77,7 @@ def _measured(point: Point, at: int, count: int) -> Document:
     return found
 
 
-def _prepare(out: Path) -> None:
-    """Fail early where nothing could be written in the end."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadInput(f"--out: {out}: cannot be made: {error.strerror}") from None
+def _charts() -> Charts:
+    from vsched.lab.bench.grow.plots import draw
 
-
-def _write(out: Path, document: Document, draws: bool) -> None:
-    try:
-        (out / "growth.json").write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2) + b"\n")
-        if draws:
-            from vsched.lab.bench.grow.plots import draw
-
-            for suffix in ("png", "svg"):
-                draw(document["points"], out / f"growth.{suffix}")
-    except OSError as error:
-        raise BadInput(f"--out: {error.filename or out}: cannot be written: {error.strerror}") from None
+    return {"growth": lambda document, path: draw(document["points"], path)}
