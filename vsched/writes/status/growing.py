@@ -14,5 +14,10 @@ def is_growing(job: Job, outcome: JobOutcome, now: float) -> bool:
     """Whether a gang has too few pods, and more seem to come; ``now`` is the time of the snapshot."""
     if outcome.code != Code.GANG_INCOMPLETE or not job.waits:
         return False  # a job of which no pod waits is told of once, and would never be told of again
+    return has_new_pods(job, now)
+
+
+def has_new_pods(job: Job, now: float) -> bool:
+    """Whether more pods of a job seem to come."""
     last = next(reversed(job.tasks.values()), None)
     return last is not None and now - last.created < GROWING_SECONDS

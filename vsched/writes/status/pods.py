@@ -20,7 +20,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import Reference, pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.status.growing import GROWING_SECONDS, is_growing
+from vsched.writes.status.growing import GROWING_SECONDS, has_new_pods, is_growing
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import RETRIED, Writer
 
@@ -93,6 +93,9 @@ class PodConditions:
     def submitting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
         """Queue the reasons why pods wait, and drop those of pods that no longer wait: a job a step."""
         if report.unschedulable is self._submitted:
+            self._growing = {
+                key for key in self._growing if key in snapshot.jobs and has_new_pods(snapshot.jobs[key], snapshot.now)
+            }
             return
         self._submitted = report.unschedulable
         waiting: dict[str, dict[str, Unschedulable]] = {}
