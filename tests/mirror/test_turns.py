@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.plans import NOW, manifests, mirror
 from vsched.mirror.sharding import Division
-from vsched.mirror.turns import PAUSE_SECONDS, TURN_SECONDS, Group, Rest, group_of, resting
+from vsched.mirror.turns import PAUSE_SECONDS, TURN_SECONDS, Group, Rest, group_of, resting_namespaces, resting_queues
 from vsched.model.arbitration.records import WHOLE, Ceiling
 from vsched.model.snapshot import Snapshot
 
@@ -44,11 +44,11 @@ def waiting() -> Snapshot:
 
 
 def rest(snapshot: Snapshot, at: float, *held: int) -> Rest:
-    return resting(replace(snapshot, now=at), snapshot.active, DIVISION, frozenset(held))
+    return resting_namespaces(replace(snapshot, now=at), snapshot.active, DIVISION, frozenset(held))
 
 
 def places(snapshot: Snapshot, at: float, *held: int, namespace: str = "one") -> bool:
-    return namespace not in rest(snapshot, at, *held).namespaces
+    return namespace not in rest(snapshot, at, *held).names
 
 
 @given(at=st.floats(0, 4e9))
@@ -64,7 +64,7 @@ def test_each_has_its_turn_and_knows_when_to_look_again(waiting: Snapshot) -> No
         at, turns = BEGIN, 0
         for _ in range(8):
             found = rest(snapshot, at, shard)
-            if found.namespaces:
+            if found.names:
                 assert 0 < found.seconds <= TURN_SECONDS + PAUSE_SECONDS
                 at += found.seconds
             else:
@@ -84,9 +84,9 @@ def test_nobody_waits_where_all_that_is_held_and_wanted_is_deserved(waiting: Sna
 
 def test_a_daemon_that_has_all_shards_of_a_namespace_waits_for_nobody(waiting: Snapshot) -> None:
     snapshot = ceilings(waiting, one=1, two=1, three=1)
-    assert rest(snapshot, BEGIN, 0, 1).namespaces == frozenset()
-    assert rest(snapshot, BEGIN + 1.0, 0).namespaces <= {"one"}, "the others have jobs of one shard"
-    assert rest(snapshot, BEGIN + 1.0, 2).namespaces == frozenset(), "it has no job there"
+    assert rest(snapshot, BEGIN, 0, 1).names == frozenset()
+    assert rest(snapshot, BEGIN + 1.0, 0).names <= {"one"}, "the others have jobs of one shard"
+    assert rest(snapshot, BEGIN + 1.0, 2).names == frozenset(), "it has no job there"
 
 
 def test_the_namespaces_of_a_bucket_have_one_turn(waiting: Snapshot) -> None:
@@ -116,7 +116,7 @@ def replace_limits(ceiling: Ceiling) -> Ceiling:
 
 
 def test_namespaces_that_nothing_is_divided_for_never_wait(waiting: Snapshot) -> None:
-    assert rest(waiting, BEGIN, 0).namespaces == frozenset()
+    assert rest(waiting, BEGIN, 0).names == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -130,3 +130,40 @@ def test_namespaces_that_nothing_is_divided_for_never_wait(waiting: Snapshot) ->
 )
 def test_the_group_of_a_namespace(pools: tuple[str, ...], group: Group) -> None:
     assert group_of("ns", Ceiling({}, pools=pools)) == group
+
+
+POOL = "volcano.sh/nodegroup-name"
+POOLS = f"""
+node n1 cpu=64 {POOL}=a
+node n2 cpu=64 {POOL}=g
+queue top capability=cpu:7
+queue low parent=top
+queue free
+job ns/a queue=low pods=4 cpu=1 selector={POOL}:a
+job ns/g queue=top pods=4 cpu=1 selector={POOL}:g
+job ns/free-a queue=free pods=4 cpu=1 selector={POOL}:a
+job ns/free-g queue=free pods=4 cpu=1 selector={POOL}:g
+"""
+BY_POOL = Division(2, "node-pool")
+
+
+def queues_at(text: str, at: float, *held: int, division: Division = BY_POOL) -> frozenset[str]:
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    return resting_queues(replace(snapshot, now=at), snapshot.active, division, frozenset(held)).names
+
+
+@given(at=st.floats(0, 4e9))
+def test_of_the_shards_that_want_more_than_a_queue_may_hold_one_places_at_a_time(at: float) -> None:
+    found = [queues_at(POOLS, at, shard) for shard in (0, 1)]
+    assert found.count(frozenset({"top", "low"})) == (2 if at % TURN_SECONDS < PAUSE_SECONDS else 1)
+    assert all(names <= {"top", "low"} for names in found), "the other queue has no limit"
+
+
+def test_nobody_waits_for_a_turn_in_a_queue_with_room_for_all_or_in_one_shard() -> None:
+    enough = POOLS.replace("cpu:7", "cpu:8")
+    for at in (BEGIN, BEGIN + 1.0, BEGIN + 3.0):
+        assert queues_at(enough, at, 0) == queues_at(enough, at, 1) == frozenset()
+        assert queues_at(POOLS, at, 0, 1) == frozenset()
+        assert queues_at(POOLS, at, 0, division=Division(2)) == frozenset()
+    holding = enough + f"pods ns/a 1 cpu=1 on=n1 selector={POOL}:a\n"
+    assert queues_at(holding, BEGIN, 0) == {"top", "low"}

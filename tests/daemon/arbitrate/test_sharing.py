@@ -156,7 +156,7 @@ def sharing_of(found: Replica) -> Together:
     election, shards = found.daemon.election, found.daemon._writes.shards
     assert isinstance(election, ShardElection)
     assert shards is not None
-    return Together(shards, election, lambda: None)
+    return Together(shards, election)
 
 
 async def test_jobs_that_wait_for_their_turn_are_left_out_and_what_changed_meanwhile_is_told_then() -> None:
@@ -172,12 +172,14 @@ async def test_jobs_that_wait_for_their_turn_are_left_out_and_what_changed_meanw
             """
         )
     )
-    clock, woken = FakeClock(), list[float]()
+    clock = FakeClock()
     election = ShardElection(LeaseSettings(), 2, Connection("http://nowhere"), Telemetry(clock), lambda: None)
     election._electors[0].leading.set()
     async with ApiClient(Connection("http://nowhere")) as client:
-        shards = ShardMirror(cache, election, Division(2), client, ("vsched",), clock, lambda: None, lambda: None)
-    sharing = Together(shards, election, lambda: woken.append(clock.now()))
+        shards = ShardMirror(
+            cache, election, Division(2), client, ("vsched",), clock, lambda: None, lambda: None, divided_later=True
+        )
+    sharing = Together(shards, election)
     cpu = cache.axis.column("cpu")
     limited = {"one": Ceiling({cpu: 4000}, deserved={cpu: 4000}, pools=(WHOLE,))}
     begin = NOW - NOW % (2 * TURN_SECONDS)

@@ -11,14 +11,22 @@ import orjson
 import pytest
 
 from tests.support.builders import merged
+from tests.support.plans import NOW, manifests, mirror
 from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, overfull, replica
 from tests.support.running import gang, node, nodes_of, queue_status, status_of
 from tests.support.waiting import until
+from vsched.clock import FakeClock
 from vsched.daemon.lead.lending import LENT
 from vsched.daemon.lead.shards import ShardElection, shards_held
+from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, check
+from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.errors import BadInput
-from vsched.mirror.sharding import shard_of
+from vsched.kube.auth.connection import Connection
+from vsched.kube.client import ApiClient
+from vsched.kube.lease.record import LeaseSettings
+from vsched.mirror.sharding import Division, shard_of
+from vsched.mirror.turns import TURN_SECONDS
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -164,6 +172,33 @@ async def test_a_daemon_whose_lease_is_taken_stops_writing_for_all_its_shards() 
         assert isinstance(election, ShardElection)
         await until(lambda: election.role == "lost")
         assert one.daemon._base.stopping.is_set()
+
+
+async def test_where_pools_decide_a_queue_is_filled_to_its_capability_by_one_shard_at_a_time() -> None:
+    pool = "volcano.sh/nodegroup-name"
+    cache = mirror(
+        manifests(
+            f"""
+            node n1 cpu=64 {pool}=a
+            node n2 cpu=64 {pool}=g
+            queue q capability=cpu:6
+            job ns/a queue=q pods=4 cpu=1 selector={pool}:a
+            job ns/g queue=q pods=4 cpu=1 selector={pool}:g
+            """
+        )
+    )
+    assert (shard_of("a", 2), shard_of("g", 2)) == (1, 0)
+    clock, url = FakeClock(), Connection("http://nowhere")
+    begin = NOW - NOW % TURN_SECONDS
+    active = []
+    async with ApiClient(url) as client:
+        for shard in (0, 1):
+            election = ShardElection(LeaseSettings(), 2, url, Telemetry(clock), lambda: None)
+            election._electors[shard].leading.set()
+            division = Division(2, "node-pool")
+            found = ShardMirror(cache, election, division, client, ("vsched",), clock, lambda: None, lambda: None)
+            active.append([found.snapshot(begin + turn * TURN_SECONDS + 1.0).active for turn in (0, 1)])
+    assert active == [[(), ("ns/g",)], [("ns/a",), ()]]
 
 
 @pytest.mark.parametrize(

@@ -57,4 +57,4 @@ class ArbitrationService:
 def _sharing(base: Base, writes: WritePath) -> Sharing:
     if writes.shards is None or not isinstance(base.election, ShardElection):
         return Alone(base.cache)
-    return Together(writes.shards, base.election, base.trigger.pull)
+    return Together(writes.shards, base.election)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 import msgspec
@@ -14,6 +14,7 @@ from vsched.clock import Clock
 from vsched.daemon.lead.lending import NO_NOTES, Lending, Notes, Sight, annotations_of, notes_of
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.numbers import Numbers
+from vsched.daemon.parts.shard_turns import ShardTurns
 from vsched.daemon.tasks import LongLived
 from vsched.errors import VschedError
 from vsched.framework.policy import Policy
@@ -52,9 +53,12 @@ class ShardMirror:
         clock: Clock,
         moved: Callable[[], None],
         changed: Callable[[], None],
+        *,
+        divided_later: bool = False,
     ) -> None:
         """``moved`` is called when the shards are others than in the session before, ``changed`` when other nodes may
-        be used. ``names`` are those of the schedulers whose pods are ours."""
+        be used. ``names`` are those of the schedulers whose pods are ours. Where shares are worked out only after the
+        snapshot (``divided_later``), whoever does it also asks which jobs have their turn (``in_turn``)."""
         self._cache = cache
         self._election = election
         self.division = division
@@ -63,6 +67,8 @@ class ShardMirror:
         self._clock = clock
         self._moved = moved
         self._changed = changed
+        self._turns = ShardTurns(division, changed)
+        self._divided_later = divided_later
         self._held: frozenset[int] = frozenset()
         self._latest: Snapshot | None = None
         self._seen = asyncio.Event()
@@ -109,11 +115,12 @@ class ShardMirror:
         self._seen_version = self._lending.version
         self._seen.set()
         mask = None if len(held) == self.division.count else self._territory(whole)
-        return narrowed(whole, self.division, held, mask)
+        found = narrowed(whole, self.division, held, mask)
+        return found if self._divided_later else self.in_turn(found)
 
-    def active(self) -> Sequence[str]:
-        """The keys of the jobs of all shards that a cycle may act on, as of the latest snapshot."""
-        return () if self._latest is None else self._latest.active
+    def in_turn(self, snapshot: Snapshot) -> Snapshot:
+        """The snapshot without the jobs that wait for the turn of their shard."""
+        return self._turns.narrowed(snapshot, () if self._latest is None else self._latest.active, self._held)
 
     def preparing(self) -> Iterator[None]:
         """Much of the work of the next snapshot, in steps."""

@@ -84,6 +84,7 @@ class WritePath:
                 clock,
                 self.rivals.took_over,
                 base.trigger.pull,
+                divided_later=options.arbitrate,
             )
             self.rivals.ours = self.shards.owns
         cache.on_foreign.add(self.rivals.bound)
