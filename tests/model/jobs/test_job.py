@@ -34,12 +34,15 @@ changes = st.lists(
 
 @given(changes)
 def test_sums_are_those_of_the_tasks_that_are_there(steps: list[tuple[str, Status | None, int, bool]]) -> None:
-    made = job()
+    made, newest_last = job(), dict[str, None]()
     for uid, status, shape, gated in steps:
+        newest_last.pop(uid, None)
         if status is None:
             made.drop(uid)
         else:
             made.put(task(uid, status, shape, gated))
+            newest_last[uid] = None
+    assert list(made.tasks) == list(newest_last)
     tasks, pending = list(made.tasks.values()), list(made.pending.values())
     assert made.counts == [sum(found.status is status for found in tasks) for status in Status]
     allocated = sum(dict(found.shape.request).get(0, 0) for found in tasks if HOLDS[found.status].allocated)
