@@ -181,6 +181,16 @@ async def test_a_class_is_read_once_for_all_gangs_until_it_changes(kinds: Sequen
         assert sorted(at.nodes()) == ["p1", "p2", "p3", "p4", "p5"]
 
 
+async def test_a_claim_that_was_just_written_is_not_read_before_the_binding() -> None:
+    claim = devices.resource_claim("gpus-0", namespace="default")
+    async with cluster_with(devices.device_class(), claim) as cluster, watching(cluster, ()) as (at, requests):
+        give(at, 0)
+        await until(lambda: not at.gangs.busy)
+        assert at.nodes() == {"p1": "n1"}
+        assert requests["resourceclaims/gpus-0"] == ["GET", "PATCH"], "no watch shows it, so it is read at first"
+        assert requests["resourceclaims/gpus-0/status"] == ["PATCH"]
+
+
 async def test_that_a_class_is_missing_is_not_remembered() -> None:
     claims = [devices.resource_claim(f"gpus-{number}", namespace="default") for number in range(2)]
     async with (

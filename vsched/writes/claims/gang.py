@@ -24,6 +24,9 @@ Attempt = Callable[[], Awaitable[Step]]
 
 KNOWN_SECONDS = 3.0
 """How long an object counts as known after it was read, written or watched, while the watch shows no change of it."""
+JUST_SECONDS = 0.5
+"""How long it counts as known although no watch has shown that version yet, where the gang waits for nothing. A read
+would find the same, unless somebody has changed the object in this moment; and a read does not see the next one."""
 _PLACED = (Status.BINDING, Status.BOUND, Status.RUNNING)
 
 
@@ -43,6 +46,8 @@ class GangMirror(Protocol):
     def watched_volume(self, name: str) -> Watched[Volume] | None: ...
 
     def is_current(self, kind: str, key: str, resource_version: str) -> bool: ...
+
+    def shows(self, kind: str, key: str, resource_version: str) -> bool: ...
 
 
 class Obstacle(NamedTuple):
@@ -71,6 +76,8 @@ class Gang:
     clock: Clock
     obstacle: Obstacle | None = None
     """The first that was met."""
+    waited: bool = False
+    """Whether something had to come that others do."""
     shown_bound: dict[str, float] = field(default_factory=dict)
     """When the mirror heard of a change of a PersistentVolumeClaim by which it was bound; steady clock."""
     _known: dict[tuple[type[ObjectRead], str], _Known] = field(default_factory=dict)
@@ -104,17 +111,21 @@ class Gang:
     async def look(self, read: type[R], key: str, decide: Callable[[R | None], Step]) -> Step:
         """What the decision comes to. The object is not read again where that can only show what is known already.
 
-        This is so where it was read or written a moment ago, and a watch that has shown that version shows no newer
-        one.
+        This is so where it was read or written a moment ago, and the mirror shows no newer version. A watch must have
+        shown that version by then, unless the moment is a short one and the gang has waited for nothing.
         """
         known = self._known.get((read, key))
-        if known is not None and self.clock.monotonic() - known.at <= KNOWN_SECONDS:
-            found, kind = known.found, kind_of(read)[0]
-            if isinstance(found, read) and self.mirror.is_current(kind, key, found.metadata.resource_version):
-                step = decide(found)
-                if isinstance(step, Done):
-                    return step
+        if known is not None and isinstance(known.found, read) and self._is_known(kind_of(read)[0], key, known):
+            step = decide(known.found)
+            if isinstance(step, Done):
+                return step
         return await self.settle(read, key, decide)
+
+    def _is_known(self, kind: str, key: str, known: _Known) -> bool:
+        age_seconds, version = self.clock.monotonic() - known.at, known.found.metadata.resource_version
+        if not self.waited and age_seconds <= JUST_SECONDS and self.mirror.shows(kind, key, version):
+            return True
+        return age_seconds <= KNOWN_SECONDS and self.mirror.is_current(kind, key, version)
 
     def was_just_bound(self, key: str) -> bool:
         """Whether the mirror heard a moment ago that a PersistentVolumeClaim is bound."""

@@ -55,6 +55,7 @@ class Waiting:
         clock = self._gang.clock.monotonic
         end, next_whole = clock() + bind_seconds, clock() + self._settings.objects_seconds
         asked = list(self._left)
+        self._gang.waited = bool(asked)
         while self._left and self._gang.obstacle is None:
             due = clock() >= min(next_whole, end)
             if due:
