@@ -121,7 +121,10 @@ flag = flags_of(Options)
     metavar="FILE",
 )
 @flag("--user-key", "annotation or label that names the user of a PodGroup, workload or pod")
-@flag("--streaming-lists", "have lists come with their watches where the API server offers that: half of the requests")
+@flag(
+    "--streaming-lists",
+    "have lists come with their watches where the API server offers that: less memory, but new pods wait for the list",
+)
 @flag("--history", "keep the usage history in a ConfigMap, so that it survives restarts")
 @flag(
     "--history-period",
