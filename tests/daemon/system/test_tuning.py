@@ -14,7 +14,9 @@ from vsched.daemon.system.tuning import (
     AT_FIRST,
     CALM_AFTER,
     GENERATIONS,
+    LONGEST,
     SWITCH_SECONDS,
+    WORTH,
     calm,
     collected,
     listed,
@@ -43,7 +45,7 @@ def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
         assert not any(map(len, kept))
         assert abs(sys.getswitchinterval() - SWITCH_SECONDS) < 1e-6
         listed()
-        assert gc.get_threshold() == GENERATIONS
+        assert gc.get_threshold() == (*GENERATIONS, 2 * CALM_AFTER)
         assert gc.get_freeze_count() > len(kept)
     assert (gc.get_threshold(), sys.getswitchinterval(), gc.get_freeze_count()) == before
     assert gc.callbacks == callbacks
@@ -95,6 +97,23 @@ def test_in_a_calm_moment_everything_is_looked_at_once_much_was_put_aside() -> N
         assert died() is None
         calm()
         assert collected.count[2] == full + 1, "and it counts anew"
+
+
+@pytest.mark.usefixtures("_all_is_collected")
+def test_as_long_as_little_is_found_everything_is_looked_at_ever_more_seldom() -> None:
+    with tuned():
+        listed()
+        waits = []
+        for _ in range(8):
+            gc.collect()
+            waits.append(gc.get_threshold()[2] / (2 * CALM_AFTER))
+        assert waits == [2, 4, 8, 16, 32, LONGEST, LONGEST, LONGEST]
+        loops: list[list[object]] = [[] for _ in range(WORTH)]
+        for number in range(WORTH):
+            loops[number].append(loops[number])
+        del loops
+        gc.collect()
+        assert gc.get_threshold()[2] == 2 * CALM_AFTER
 
 
 @pytest.mark.usefixtures("_all_is_collected")
