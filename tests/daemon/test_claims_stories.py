@@ -170,8 +170,14 @@ async def test_a_stateful_set_has_a_volume_in_each_zone_and_its_pods_return_ther
         assert {one["status"]["phase"] for one in await told.get(VOLUME_CLAIMS)} == {"Bound"}
 
         before = {one["metadata"]["name"]: one["metadata"]["uid"] for one in await told.get("pods")}
-        await told.kubectl("delete", "pod", "db-1")
-        await until(lambda: told.cluster.client.get("pods", NS, "db-1"))
+        # kubectl itself would wait for ever where the next pod of this name is there before it begins to watch.
+        await told.kubectl("delete", "pod", "db-1", "--wait=false")
+
+        def is_new() -> bool:
+            found = told.cluster.client.get("pods", NS, "db-1")
+            return found is not None and found["metadata"]["uid"] != before["db-1"]
+
+        await until(is_new)
         again = await told.runs(3, "db-")
         assert again == placed
         after = {one["metadata"]["name"]: one["metadata"]["uid"] for one in await told.get("pods")}
