@@ -62,10 +62,12 @@ def test_rows_of_a_kind_are_added_some_at_a_time() -> None:
         pytest.param(amounts([4, 4], [1, 1]), 1, id="all alike"),
         pytest.param(amounts([1, 2, 3, 4]), None, id="too many kinds"),
         pytest.param(amounts([], []), None, id="no nodes"),
+        pytest.param(amounts([*range(3)] * 100, [1] * 300), 3, id="many nodes of few kinds"),
+        pytest.param(amounts([*range(90), *[1] * 90], [1] * 180), None, id="half of a sample of many differs"),
     ],
 )
 def test_nodes_are_alike_where_all_their_amounts_are_equal(rows: Ints, kinds: int | None) -> None:
-    found = representatives_of([rows[:1], rows[1:]], most=3)
+    found = representatives_of([rows[:1], rows[1:]], most=3 if rows.shape[1] < 180 else 180)
     assert (None if found is None else len(found)) == kinds
 
 

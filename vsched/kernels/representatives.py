@@ -14,6 +14,8 @@ import numpy as np
 
 from vsched.model.nodes.table import Ints
 
+SAMPLE = 64
+"""So many nodes are looked at first: where most of these differ, the others are not looked at."""
 AHEAD = 32
 """So many rows of a kind are added at a time, since arrays grow with these rows."""
 
@@ -104,23 +106,34 @@ class Representatives(Sequence[int]):
 
 def representatives_of(amounts: Sequence[Ints], most: int) -> Representatives | None:
     """Rows for nodes with these amounts (int64[.., nodes]); None where there are more than ``most`` kinds of nodes."""
+    nodes = amounts[0].shape[1]
+    if not nodes or (nodes > SAMPLE and _mostly_differ([one[:, :: nodes // SAMPLE] for one in amounts])):
+        return None
     kind = _kinds(np.concatenate(amounts), most)
     return None if kind is None else Representatives(kind)
 
 
+def _mostly_differ(amounts: Sequence[Ints]) -> bool:
+    """Whether of these nodes more than half are of a kind of their own."""
+    sums = _sums(np.concatenate(amounts))
+    return 2 * len(np.unique(sums)) > len(sums)
+
+
 def _kinds(amounts: Ints, most: int) -> Ints | None:
     """The kind of each node, int64[nodes]; None where there are more than ``most``."""
-    if not amounts.shape[1]:
-        return None
     # Nodes of different kinds may have equal sums, if hardly ever. That is found out below.
-    factors = np.arange(1, 2 * len(amounts), 2, dtype=np.int64) * 0x9E3779B97F4A7C1 + 1
-    with np.errstate(over="ignore"):
-        sums = (amounts * factors[:, None]).sum(axis=0)
-    _, firsts, kind = np.unique(sums, return_index=True, return_inverse=True)
+    _, firsts, kind = np.unique(_sums(amounts), return_index=True, return_inverse=True)
     if len(firsts) > most:
         return None
     kind = kind.astype(np.int64)
     return kind if bool((amounts == amounts[:, firsts[kind]]).all()) else None
+
+
+def _sums(amounts: Ints) -> Ints:
+    """int64[nodes]: sums of the amounts, each times a large number of its own; what exceeds 64 bits is left out."""
+    factors = np.arange(1, 2 * len(amounts), 2, dtype=np.int64) * 0x9E3779B97F4A7C1 + 1
+    sums: Ints = (amounts * factors[:, None]).sum(axis=0)
+    return sums
 
 
 def _by_kind(kind: Ints) -> list[Ints]:

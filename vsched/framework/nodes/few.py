@@ -15,8 +15,8 @@ from vsched.kernels.representatives import Representatives, representatives_of
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
 
-SHAPES_WITHOUT = 4
-"""So many shapes are scored on all nodes before it pays to find out which nodes are alike."""
+SHAPES_WITHOUT = 8
+"""So many shapes are scored on all nodes before it is found out which nodes are alike, which takes about as long."""
 
 KINDS_AT_FRACTION = 8
 """Representatives are of use where at most an eighth of the nodes differ to begin with,"""
@@ -102,9 +102,10 @@ class FewNodes:
 
     def _find(self) -> None:
         nodes = self._nodes
-        amounts = nodes.allocatable, nodes.idle, nodes.releasing, nodes.pipelined, nodes.requested, nodes.scoring
-        terminating = nodes.terminating[None, :]
-        self._rows = representatives_of([*amounts, terminating], len(nodes) // KINDS_AT_FRACTION)
+        amounts = [nodes.allocatable, nodes.idle, nodes.requested, nodes.scoring]
+        if nodes.in_motion:
+            amounts += [nodes.releasing, nodes.pipelined, nodes.terminating[None, :]]
+        self._rows = representatives_of(amounts, len(nodes) // KINDS_AT_FRACTION)
         self._seen = len(self._journal)
 
     def _current(self) -> Representatives | None:
