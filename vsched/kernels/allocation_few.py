@@ -14,7 +14,8 @@ from vsched.kernels.allocation import EVEN, MAX_SCORE, balance_of_two
 from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Floats, Ints
 
-HALF = 0.5
+# Arrays without dimensions: a step with one of them takes a quarter less than with a plain number.
+NONE, HALF, ONE, MOST = (np.array(number) for number in (0.0, 0.5, 1.0, MAX_SCORE))
 ROOM = 2
 """Arrays are made so many times as long as they have to be."""
 
@@ -47,15 +48,15 @@ class AllocationOfFew:
         np.subtract(self._left, requests[0], out=parts)
         np.divide(parts, self._size, out=parts)
         np.floor(parts, out=parts)
-        np.maximum(parts, 0.0, out=parts)
+        np.maximum(parts, NONE, out=parts)
         np.add(self._cpu, self._memory, out=least)
         np.add(self._taken, requests[1], out=parts)
         np.divide(parts, self._twice, out=parts)
         np.minimum(parts, HALF, out=parts)
         np.subtract(self._cpu, self._memory, out=found)
         np.abs(found, out=found)
-        np.subtract(1.0, found, out=found)
-        np.multiply(found, MAX_SCORE, out=found)
+        np.subtract(ONE, found, out=found)
+        np.multiply(found, MOST, out=found)
         np.floor(found, out=found)
         np.add(found, self._before, out=found)
         np.multiply(halves, HALF, out=halves)

@@ -81,12 +81,12 @@ def binpack_by_used(
     ``may_lack`` says for each wish whether some node may have too little left of it; none has where it is empty.
     """
     total: Floats | None = None
-    enough: Mask | None = None
+    lacks: Mask | None = None
     for at, wish in enumerate(wishes):
         full = np.add(used[wish.column], float(wish.amount))
         if may_lack and may_lack[at]:
-            holds = np.less_equal(full, allocatable[wish.column])
-            enough = holds if enough is None else np.logical_and(enough, holds, out=enough)
+            short = np.greater(full, allocatable[wish.column])
+            lacks = short if lacks is None else np.logical_or(lacks, short, out=lacks)
         if wish.weight != 1:
             full *= float(wish.weight)
         full /= allocatable[wish.column]
@@ -98,8 +98,8 @@ def binpack_by_used(
         total *= scale
     else:  # powers of two change no rounding
         total *= scale / weight_sum
-    if enough is not None:
-        np.copyto(total, 0.0, where=np.logical_not(enough, out=enough))
+    if lacks is not None:
+        np.copyto(total, 0.0, where=lacks)
     return total
 
 

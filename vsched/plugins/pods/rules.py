@@ -92,7 +92,10 @@ class PodRules:
 
     def class_of(self, shape: Shape, labels: PodLabels) -> PodClass | None:
         """What the rules need besides the shape for a pod with these labels; None where the shape is enough."""
-        if (shape.affinity is not None or shape.spread) and self._is_costly(shape, labels.namespace):
+        has_rules = shape.affinity is not None or shape.spread
+        if not has_rules and not (self._affinity and self._repelling):
+            return None
+        if has_rules and self._is_costly(shape, labels.namespace):
             return PodClass(too_costly=True)
         repelled_by = self._repelling.signature(labels) if self._affinity and self._repelling else ()
         affinity = shape.affinity if self._affinity else None
