@@ -854,3 +854,20 @@ def test_pods_that_come_while_shapes_are_swept_in_steps_keep_theirs() -> None:
     here.add(make.pod("cold-2", spec={"containers": [cold]}), make.pod("late-2", spec={"containers": [late]}))
     again = [task.shape for task in map(here.cache.task, ("uid-cold-2", "uid-late-2")) if task is not None]
     assert again == [found["cold"], found["late"]], "the same ones"
+
+
+def test_priorities_are_worked_out_in_steps_where_a_class_changes_and_pods_may_change_in_between() -> None:
+    low, high = make.priority_class("c", 1), make.priority_class("c", 9)
+    classed = [make.pod(f"p{number}", group=f"g{number}", spec={"priorityClassName": "c"}) for number in range(10)]
+    here = world(low, *classed, *(make.pod_group(f"g{number}") for number in range(10)))
+    here.snapshot()
+    here.add(high)
+    steps = here.cache.preparing()
+    for _ in range(3):
+        next(steps)
+    here.delete(classed[8])
+    here.add(make.merged(classed[9], {"spec": {"priority": 5, "priorityClassName": ""}}))
+    assert sum(1 for _ in steps) >= 10
+    found = {task.name: task.priority for job in here.snapshot().jobs.values() for task in job.tasks.values()}
+    assert {found[f"p{number}"] for number in range(8)} == {9}
+    assert (found["p9"], "p8" in found) == (5, False)

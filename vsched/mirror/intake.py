@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from vsched.errors import UNUSABLE, BadObject, NoColumn
 from vsched.mirror import wire
@@ -357,9 +357,14 @@ class ObjectIntake(WatchHandler):
 
     def _settle_defaults(self) -> None:
         """Recompute what depends on classes, queues and namespaces that changed, once for each snapshot."""
+        for _ in self._settling_defaults():
+            pass
+
+    def _settling_defaults(self) -> Iterator[None]:
+        """The same in steps, a pod or a job each; no snapshot may be taken before the last one."""
         if self._defaults.take_priorities_changed():
-            self._pods.reprice()
-            self._jobs.reprice()
+            yield from self._pods.repricing()
+            yield from self._jobs.repricing()
         if self._defaults.take_default_queues_changed():
             self._jobs.respecify_implicit()
             self._native.requeue()

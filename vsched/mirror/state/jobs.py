@@ -229,11 +229,13 @@ class JobStore:
         speaker = job.tasks[self._implicit[key].speaker]
         return ImplicitPodGroup(spec, speaker, remarks, _one_of_each(spec, job))
 
-    def reprice(self) -> None:
-        """Priority classes or queues changed: compute the priorities of all jobs again."""
-        for key, job in list(self._jobs.items()):
-            if job.spec is not _UNSEEN and (found := self._judged(key, job.spec)) != job.judgement:
+    def repricing(self) -> Iterator[None]:
+        """Priority classes or queues changed: compute the priorities of all jobs again, a job a step."""
+        for key in list(self._jobs):
+            job = self._jobs.get(key)
+            if job is not None and job.spec is not _UNSEEN and (found := self._judged(key, job.spec)) != job.judgement:
                 self._writable(key).judgement = found
+            yield
 
     def respecify_implicit(self) -> None:
         """Default queues of namespaces changed: compute the specs of implicit PodGroups again."""

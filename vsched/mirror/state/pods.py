@@ -219,11 +219,12 @@ class PodStore:
             self.accounts.move(task, None)
         return True
 
-    def reprice(self) -> None:
-        """Priority classes changed: compute the priorities of pods again that have their class's."""
-        for uid in self._classless:
+    def repricing(self) -> Iterator[None]:
+        """Priority classes changed: compute the priorities of pods again that have their class's, a pod a step."""
+        for uid in list(self._classless):
+            yield
             task = self._tasks.get(uid)
-            if task is not None:
+            if task is not None and uid in self._classless:
                 repriced = self._with_class(task)
                 if repriced is not task:
                     self._store(repriced)
