@@ -871,3 +871,20 @@ def test_priorities_are_worked_out_in_steps_where_a_class_changes_and_pods_may_c
     found = {task.name: task.priority for job in here.snapshot().jobs.values() for task in job.tasks.values()}
     assert {found[f"p{number}"] for number in range(8)} == {9}
     assert (found["p9"], "p8" in found) == (5, False)
+
+
+def test_jobs_that_change_while_nodes_are_prepared_are_prepared_as_well() -> None:
+    waiting = [make.pod(f"p{number}", group=f"g{number}") for number in range(600)]
+    here = world(make.node("n1"), *waiting, *(make.pod_group(f"g{number}") for number in range(600)))
+    here.snapshot()
+    steps = here.cache.preparing()
+    assert next(steps, "done") == "done", "nothing has changed"
+    for fields in waiting[:300]:
+        here.add(make.merged(fields, {"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}))
+    steps = here.cache.preparing()
+    for _ in range(300):
+        next(steps)
+    for fields in waiting[300:]:
+        here.add(make.merged(fields, {"spec": {"nodeName": "n1"}, "status": {"phase": "Running"}}))
+    assert sum(1 for _ in steps) >= 300
+    assert len(here.cache._jobs._dirty) == 0

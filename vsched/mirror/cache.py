@@ -233,6 +233,7 @@ class Cache(ObjectIntake):
         yield from self._settling_defaults()
         yield from self._jobs.prepare()
         yield from self._nodes.prepare()
+        yield from self._jobs.prepare()  # those of pods that came meanwhile, as their bindings do after a burst
 
     def snapshot(self, now: float) -> Snapshot:
         """The cluster now. The snapshot is valid until the next one is taken."""
