@@ -25,6 +25,13 @@ def full(*small: int) -> str:
     return EIGHT + occupied(small=small)
 
 
+def held(*amounts: int) -> str:
+    """On each node a job may be evicted that holds so much of it."""
+    return "".join(
+        f"job x/f{n} min=0 phase=Running\npods x/f{n} 1 cpu={amount} on=n{n}\n" for n, amount in enumerate(amounts, 1)
+    )
+
+
 @pytest.mark.parametrize(
     ("policy", "text", "wish", "victims"),
     [
@@ -43,6 +50,16 @@ def full(*small: int) -> str:
             RACK,
             ["n1"],
             id="the rack where fewest have to leave",
+        ),
+        pytest.param(
+            PREEMPT,
+            EIGHT
+            + "class high 9\n"
+            + held(1, 1, 3, 3, 1, 1, 3, 3)
+            + "job ns/a class=high phase=Inqueue min=4 pods=4 cpu=2",
+            BLOCK,
+            ["n3"],
+            id="one that makes room for two, and not the first two that make room for one each",
         ),
         pytest.param(
             PREEMPT,

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.pools import CandidatePool, Pools
+from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
+from vsched.actions.victims import Attempt, FreedRoom
 from vsched.framework.places.batch import Kind
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
@@ -39,6 +41,11 @@ def cost_of(session: Session, victims: Sequence[Task]) -> Cost:
     weight = sum(victim.priority + PRIORITY_OFFSET for victim in victims)
     earliest = min(victim.started for victim in victims if victim.priority == highest)
     return highest, session.plugins.victim_rules.wasted(victims), weight, len(victims), -earliest
+
+
+def victims_of(cost: Cost) -> int:
+    """How many victims cost this."""
+    return cost[3]
 
 
 def cheapest_of(domains: Iterable[Domain], cost_in: Callable[[Domain], Cost | None]) -> Domain | None:
@@ -103,6 +110,21 @@ def domains_to_free(
                 break
             tried += 1
             yield domain
+
+
+def roomiest(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:
+    """Frees the row where each victim makes room for most tasks like this one, of equal ones the first that it can."""
+    nodes, pool = attempt.session.nodes, attempt.pool(task)
+    found = np.asarray(rows)
+    now, freed = np.full((2, len(found)), np.iinfo(np.int64).max)
+    for column, amount in task.shape.request:
+        free = nodes.future_idle(column)[found]
+        np.minimum(now, np.maximum(free, 0) // amount, out=now)
+        if column in pool.freeable:
+            free = free + pool.freeable[column][found]
+        np.minimum(freed, np.maximum(free, 0) // amount, out=freed)
+    victims = np.array([max(1, len(pool.candidates(row))) for row in rows])
+    return first_that_does(attempt, task, found[np.argsort((now - freed) / victims, kind="stable")].tolist())
 
 
 class Rooms(NamedTuple):

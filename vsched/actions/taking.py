@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 
-from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
+from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
 from vsched.actions.room import make_room, note_protection, signature
@@ -67,10 +67,10 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
         if _take(session, search, pools, tasks, pick):
             return True
     else:
-        domain = cheapest(session, search, pools, tasks, pick, topology)
+        domain, best = cheapest(session, search, pools, tasks, pick, topology)
         if domain is not None:
             with session.node_selection.within(domain.rows):
-                return _take(session, search, pools, tasks, pick)
+                return _take(session, search, pools, tasks, best)
     pool.hopeless[asked] = session.ledger.latest
     note_protection(session, job, pool, tasks)
     return False
@@ -148,18 +148,36 @@ def cheapest(
     tasks: Sequence[Task],
     pick: Pick,
     topology: NetworkTopology,
-) -> Domain | None:
-    """The domain where room for the tasks costs least, of equal ones that of the closest tier; None without any."""
+) -> tuple[Domain | None, Pick]:
+    """The domain where room for the tasks costs least, and how its nodes are picked; None without any.
+
+    Of equal domains it is that of the closest tier. Nodes are picked by ``pick``, or so that each victim makes room for
+    as many tasks as possible, where that costs less.
+    """
     job = search.job
     missing = session.plugins.tasks_missing(job) - job.waiting
     wanted = Wanted(tasks, missing, topology, session.places.footing(job, topology))
+    roomy: set[tuple[int, str]] = set()
+
+    def cost_by(picking: Pick) -> Cost | None:
+        with session.statement() as statement:
+            return _cost_here(session, Attempt(session, search, pools, statement, picking), statement, tasks)
 
     def cost_in(domain: Domain) -> Cost | None:
-        with session.node_selection.within(domain.rows), session.statement() as statement:
-            return _cost_here(session, Attempt(session, search, pools, statement, pick), statement, tasks)
+        with session.node_selection.within(domain.rows):
+            cost = cost_by(pick)
+            if cost is None or victims_of(cost) < 2:
+                return cost  # nothing costs less than one victim but none, and where that does is found at once
+            other = cost_by(roomiest)
+            if other is None or other >= cost:
+                return cost
+            roomy.add((domain.level, domain.name))
+            return other
 
     with session.plugins.rehearsal():
-        return cheapest_of(domains_to_free(session, search, pools, wanted, search.domains_max), cost_in)
+        domain = cheapest_of(domains_to_free(session, search, pools, wanted, search.domains_max), cost_in)
+    best = roomiest if domain is not None and (domain.level, domain.name) in roomy else pick
+    return domain, best
 
 
 def _cost_here(session: Session, attempt: Attempt, statement: Statement, tasks: Sequence[Task]) -> Cost | None:

@@ -83,7 +83,7 @@ class Attempt:
             self.statement.pipeline(self.search.job, task, choice.row)
             self._record_wait(task, choice)
             return True
-        pool = self._pool(task)
+        pool = self.pool(task)
         if not pool or (pool.complete and not self._queue_could_take(pool, task)):
             return False
         rows = self._rows(pool, task)
@@ -93,6 +93,14 @@ class Attempt:
         self._taken.append(taken)
         self._record_wait(task, Choice(taken.row, waits=True))
         return True
+
+    def pool(self, task: Task) -> CandidatePool:
+        """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
+        alike = likeness(self.session, task)
+        pool = self._used.get(alike)
+        if pool is None:
+            pool = self._used[alike] = self.pools.of(self.search, task)
+        return pool
 
     @property
     def is_sound(self) -> bool:
@@ -135,12 +143,12 @@ class Attempt:
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
         """The rows that may still have victims after the evictions of this attempt."""
-        mask = self._pool(task).open_to(self.search, task)
+        mask = self.pool(task).open_to(self.search, task)
         return [row for row in rows if mask[row]]
 
     def try_row(self, task: Task, row: int) -> FreedRoom | None:
         """Evict as few victims as possible from the row and place the task there; None where that fails."""
-        pool = self._pool(task)
+        pool = self.pool(task)
         while True:
             before = self.statement.savepoint()
             victims = self._free(pool, task, row)
@@ -157,14 +165,6 @@ class Attempt:
             self._barred |= returning & here or here  # one on another node returns only if one of these takes it along
 
     # -- steps ------------------------------------------------------------------------------------------------------
-
-    def _pool(self, task: Task) -> CandidatePool:
-        """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
-        alike = likeness(self.session, task)
-        pool = self._used.get(alike)
-        if pool is None:
-            pool = self._used[alike] = self.pools.of(self.search, task)
-        return pool
 
     def _choice_without_victims(self, task: Task) -> Choice | None:
         return choose(self.session, task) if self._may_have(task) else None
