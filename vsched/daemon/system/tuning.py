@@ -23,8 +23,9 @@ CALM_AFTER = 10_000
 """So often something has been put aside until everything is looked at in a calm moment, for reference cycles in it.
 
 That takes a third of a second with 140,000 pods. After twice as often it is looked at in any case."""
-WORTH, LONGEST = 10_000, 64
-"""As long as fewer objects are found, twice as much is put aside before the next time, up to so many times as much."""
+WORTH, LONGEST = 10_000, 8
+"""As long as fewer objects are found, twice as much is put aside before the next time, at most so many times.
+So it is a few hours at most, because what makes cycles may begin at any time."""
 
 _YOUNGEST, _MIDDLE, _OLDEST = 0, 1, 2
 
