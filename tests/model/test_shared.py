@@ -11,6 +11,7 @@ import pytest
 from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import NOW, manifests, mirror
+from vsched.kube.paths import NAMES_KNOWN_MAX, is_name
 from vsched.mirror.cache import Cache
 from vsched.model.pods.task import Task
 from vsched.model.shared import KNOWN_MAX, LENGTH_MAX, shared
@@ -74,6 +75,8 @@ def test_nothing_stays_of_pods_that_came_and_went() -> None:
     try:
         for number in range(4 * KNOWN_MAX):
             shared(f"team/podgroup-{number}-with-a-name-as-long-as-those-of-pods-that-stand-for-themselves")
+        for number in range(4 * NAMES_KNOWN_MAX):
+            assert is_name(f"podgroup-{number}-with-a-name-as-long-as-those-of-pods-that-stand-for-themselves")
         churn(0, 200)  # what remembers a bounded number is full now
         gc.collect()
         before = tracemalloc.get_traced_memory()[0]

@@ -60,6 +60,8 @@ class ApiResource(msgspec.Struct, frozen=True):
 _SAFE = "._~:-"
 NAME_LIMIT = 253
 """The longest name of an object, in characters."""
+NAMES_KNOWN_MAX = 4096
+"""So many names are remembered as checked: those of objects that change at present."""
 _NAME = re.compile(rf"[A-Za-z0-9{_SAFE}]{{1,{NAME_LIMIT}}}")
 
 
@@ -68,7 +70,7 @@ def is_name(text: str) -> bool:
     return len(text) <= NAME_LIMIT and _is_name(text)
 
 
-@lru_cache(maxsize=16384)  # the same names come again and again, in every change of an object
+@lru_cache(maxsize=NAMES_KNOWN_MAX)  # the same names come again and again, in every change of an object
 def _is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None and text not in {".", ".."}
 
