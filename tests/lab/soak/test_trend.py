@@ -50,6 +50,21 @@ def test_what_fills_up_in_a_short_run_is_told_from_what_leaks(megabytes: Callabl
     assert found.rise > ALLOWED["rss_mb"].amount / 2
 
 
+@pytest.mark.parametrize(
+    ("minutes", "judged"),
+    [
+        pytest.param(12, False, id="before caches are full"),
+        pytest.param(20, True, id="afterwards"),
+    ],
+)
+def test_memory_is_judged_once_enough_pods_came_to_fill_what_is_remembered(minutes: int, judged: bool) -> None:
+    seconds = [number * 5.0 for number in range(minutes * 12)]
+    values = [100 + one / 60 for one in seconds]
+    found = trend(seconds, values, ALLOWED["rss_mb"], 1_000.0)
+    assert (found.judged, found.grows) == (judged, judged)
+    assert trend(seconds, values, ALLOWED["fds"], 1_000.0).judged
+
+
 def test_too_few_measurements_are_not_judged() -> None:
     found = trend([0.0, 5.0, 10.0], [1.0, 100.0, 1000.0], ALLOWED["fds"])
     assert (found.judged, found.grows, found.peak) == (False, False, 1000.0)

@@ -205,10 +205,11 @@ class Soak:
         """The trends of the daemon process with the most measurements."""
         longest: Samples = max(self._samples.values(), key=len, default=deque())
         seconds = [when for when, _ in longest]
-        found = {}
-        for name, allowed in ALLOWED.items():
-            found[name] = trend(seconds, [figures[name] for _, figures in longest], allowed).to_dict()
-        return found
+        rate = self._settings.rate.pods_per_minute
+        return {
+            name: trend(seconds, [figures[name] for _, figures in longest], allowed, rate).to_dict()
+            for name, allowed in ALLOWED.items()
+        }
 
     def to_dict(self) -> dict[str, Any]:
         """Everything that is known now."""

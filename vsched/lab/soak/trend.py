@@ -6,6 +6,7 @@ What fills up rises ever more slowly, what leaks goes on: so the last half has t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,10 +25,13 @@ class Allowed(NamedTuple):
 
     share: float
     amount: float
+    pods: int = 0
+    """Nothing is judged until so many pods have come."""
 
 
 ALLOWED: Mapping[str, Allowed] = {
-    "rss_mb": Allowed(0.03, 4.0),
+    # Names, Events and pods that were bound are remembered by the ten thousand.
+    "rss_mb": Allowed(0.03, 4.0, pods=12_000),
     "fds": Allowed(0.05, 8.0),
     "tasks": Allowed(0.05, 8.0),
     "series": Allowed(0.05, 40.0),
@@ -53,12 +57,13 @@ class Trend(NamedTuple):
         return {key: value if isinstance(value, bool) else round(value, 4) for key, value in self._asdict().items()}
 
 
-def trend(seconds: Sequence[float], values: Sequence[float], allowed: Allowed) -> Trend:
-    """The trend of a figure with these times and values; too few are not judged."""
+def trend(seconds: Sequence[float], values: Sequence[float], allowed: Allowed, pods_per_minute: float = inf) -> Trend:
+    """The trend of a figure with these times and values, while so many pods come; too few are not judged."""
     when, what = np.asarray(seconds, float), np.asarray(values, float)
     if not what.size:
         return Trend(0.0, 0.0, 0.0, 0.0, 0.0, judged=False, grows=False)
-    warm = when >= when[0] + max(WARM_UP * (when[-1] - when[0]), WARM_UP_SECONDS)
+    warm_up = max(WARM_UP * (when[-1] - when[0]), WARM_UP_SECONDS, allowed.pods / pods_per_minute * 60)
+    warm = when >= when[0] + warm_up
     enough = int(warm.sum()) >= FEWEST
     x, y = (when[warm] - when[warm][0], what[warm]) if enough else (when, what)
     quarter = max(1, y.size // 4)
