@@ -11,6 +11,7 @@ from tests.support.builders import merged
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, replica
 from tests.support.running import Obj
+from tests.support.sharded import queue
 from tests.support.sharing import (
     ALLOCATIONS,
     QUICK,
@@ -40,15 +41,6 @@ from vsched.mirror.sharding import Division
 from vsched.mirror.turns import TURN_SECONDS
 from vsched.model.arbitration.records import WHOLE, Ceiling
 from vsched.sim.cluster import Cluster
-
-
-def queue(name: str, shard: int) -> Obj:
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": {"name": name, "annotations": {"vsched.io/shard": str(shard)}},
-        "spec": {"weight": 1},
-    }
 
 
 def work(where: str, replicas: int, queue: str) -> Obj:

@@ -14,6 +14,7 @@ from tests.support.builders import merged
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, overfull, replica
 from tests.support.running import gang, node, nodes_of, queue_status, status_of
+from tests.support.sharded import queue
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.lead.lending import LENT
@@ -32,15 +33,6 @@ from vsched.sim.cluster import Cluster
 Obj = dict[str, Any]
 QUEUES = "scheduling.volcano.sh/queues"
 NODES = [node(f"n{number}", cpu="8") for number in range(6)]
-
-
-def queue(name: str, shard: int) -> Obj:
-    return {
-        "apiVersion": "scheduling.volcano.sh/v1beta1",
-        "kind": "Queue",
-        "metadata": {"name": name, "annotations": {"vsched.io/shard": str(shard)}},
-        "spec": {"weight": 1},
-    }
 
 
 def of_queue(name: str, objects: list[Obj]) -> list[Obj]:

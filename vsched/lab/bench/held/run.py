@@ -13,26 +13,10 @@ from vsched.kube.client import ApiClient
 from vsched.lab.bench.held import metered
 from vsched.lab.bench.held.phases import Phases, read_notes
 from vsched.lab.bench.observer import counter
+from vsched.settings.load import default_text
 
-POLICY = """\
-actions: "enqueue, allocate, backfill"
-tiers:
-- plugins:
-  - name: priority
-  - name: gang
-    enablePreemptable: false
-  - name: conformance
-- plugins:
-  - name: overcommit
-  - name: drf
-    enablePreemptable: false
-  - name: predicates
-  - name: proportion
-  - name: nodeorder
-  - name: binpack
-"""
-"""The built-in policy as a file."""
 EDIT = "    arguments: {binpack.weight: 2}\n"
+"""Behind the built-in policy, whose last plugin is binpack."""
 PAGES = ("/metrics", "/queues", "/jobs", "/nodes", "/overview", "/dump")
 PAUSE_SECONDS = 0.5
 """After each request and each edit: what follows from it belongs to the same part."""
@@ -47,7 +31,7 @@ class HeldRun:
         self.module = metered.__name__
         self._notes = directory / "notes"
         self._policy = directory / "policy.yaml"
-        self._policy.write_text(POLICY, encoding="utf-8")
+        self._policy.write_text(default_text(), encoding="utf-8")
 
     @property
     def arguments(self) -> tuple[str, ...]:
@@ -67,7 +51,7 @@ class HeldRun:
             await asyncio.sleep(PAUSE_SECONDS)
         before = await counter(daemon, "vsched_policy_reloads_total", "result")
         self.phases.begin("policy")
-        self._policy.write_text(POLICY + EDIT, encoding="utf-8")
+        self._policy.write_text(default_text() + EDIT, encoding="utf-8")
         try:
             async with asyncio.timeout(RELOAD_SECONDS):
                 while True:
