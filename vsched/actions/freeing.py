@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from vsched.framework.places.footing import Footing
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier
@@ -24,6 +25,8 @@ from vsched.model.topology.tiers import Tier
 PRIORITY_OFFSET = 1 << 31
 """Added to every priority to make it positive, so that more victims always cost more than fewer."""
 
+ALL_ROWS = slice(None)
+NOTHING_FREED: Mapping[int, Ints] = {}
 Cost = tuple[int, float, int, int, float]
 NO_VICTIMS: Cost = (-PRIORITY_OFFSET, 0.0, 0, 0, 0.0)
 
@@ -114,17 +117,10 @@ def domains_to_free(
 
 def roomiest(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | None:
     """Frees the row where each victim makes room for most tasks like this one, of equal ones the first that it can."""
-    nodes, pool = attempt.session.nodes, attempt.pool(task)
-    found = np.asarray(rows)
-    now, freed = np.full((2, len(found)), np.iinfo(np.int64).max)
-    for column, amount in task.shape.request:
-        free = nodes.future_idle(column)[found]
-        np.minimum(now, np.maximum(free, 0) // amount, out=now)
-        if column in pool.freeable:
-            free = free + pool.freeable[column][found]
-        np.minimum(freed, np.maximum(free, 0) // amount, out=freed)
+    session, pool, at = attempt.session, attempt.pool(task), np.asarray(rows)
+    now, freed = (_room(session, task.shape, gain, at) for gain in (NOTHING_FREED, pool.freeable))
     victims = np.array([max(1, len(pool.candidates(row))) for row in rows])
-    return first_that_does(attempt, task, found[np.argsort((now - freed) / victims, kind="stable")].tolist())
+    return first_that_does(attempt, task, at[np.argsort((now - freed) / victims, kind="stable")].tolist())
 
 
 class Rooms(NamedTuple):
@@ -138,15 +134,22 @@ class Rooms(NamedTuple):
 
 
 def _rooms(session: Session, pool: CandidatePool, kind: Kind) -> Rooms:
-    selection, nodes = session.node_selection, session.nodes
+    selection = session.node_selection
     now = np.minimum(selection.rooms(kind.first), kind.tasks)
-    freed: Ints = np.where(selection.candidates(kind.first, pool.freeable), kind.tasks, 0)
-    for column, amount in kind.first.shape.request:
-        free = nodes.future_idle(column)
-        if column in pool.freeable:
-            free = free + pool.freeable[column]
-        np.minimum(freed, np.maximum(free, 0) // amount, out=freed)
+    freed = np.minimum(_room(session, kind.first.shape, pool.freeable), kind.tasks)
+    freed[~selection.candidates(kind.first, pool.freeable)] = 0
     return Rooms(now, np.maximum(now, freed), kind.tasks)
+
+
+def _room(session: Session, shape: Shape, freed: Mapping[int, Ints], rows: Ints | slice = ALL_ROWS) -> Ints:
+    """int64[rows]: how many tasks of a shape nodes hold by their amounts, once these (by column) are free too."""
+    room: Ints = np.full(len(session.nodes), np.iinfo(np.int64).max)[rows]
+    for column, amount in shape.request:
+        free = session.nodes.future_idle(column)[rows]
+        if column in freed:
+            free = free + freed[column][rows]
+        np.minimum(room, np.maximum(free, 0) // amount, out=room)
+    return room
 
 
 def _none(tier: Tier) -> Ints:

@@ -167,7 +167,7 @@ def cheapest(
         with session.node_selection.within(domain.rows):
             cost = cost_by(pick)
             if cost is None or victims_of(cost) < 2:
-                return cost  # nothing costs less than one victim but none, and where that does is found at once
+                return cost  # victims are taken only where there is no room without any
             other = cost_by(roomiest)
             if other is None or other >= cost:
                 return cost
