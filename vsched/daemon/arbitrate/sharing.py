@@ -78,6 +78,6 @@ class Together:
             self._election.say(FIRST, {PROMISED: f"{until:.0f}" if until else None})
 
     def promised(self, now: float) -> bool:
-        self._said = -1.0
+        self._said = -1.0  # another daemon says so now: what this one said last does not stand there any more
         said = self._election.annotations(FIRST).get(PROMISED, "")
         return said.isdecimal() and now < float(said)

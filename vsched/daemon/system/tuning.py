@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
@@ -30,21 +31,32 @@ So it is a few hours at most, because what makes cycles may begin at any time.""
 _YOUNGEST, _MIDDLE, _OLDEST = 0, 1, 2
 
 
-class Collected:
+class CollectionTimer(ABC):
+    """Told of collections of garbage by the interpreter, measures them in processor time."""
+
+    _began = 0.0
+
+    def __call__(self, phase: str, details: dict[str, int]) -> None:
+        """A collection begins or ends, in any thread, which no other one interrupts."""
+        if phase == "start":
+            self._began = time.thread_time()
+        else:
+            self.ended(details["generation"], time.thread_time() - self._began)
+
+    @abstractmethod
+    def ended(self, generation: int, seconds: float) -> None:
+        """A collection has ended, in the thread where it was."""
+
+
+class Collected(CollectionTimer):
     """How often the interpreter has looked for garbage, and how long that took, by generation."""
 
     def __init__(self) -> None:
         self.count = [0, 0, 0]
         self.seconds = [0.0, 0.0, 0.0]
         self.longest_seconds = [0.0, 0.0, 0.0]
-        self._began = 0.0
 
-    def __call__(self, phase: str, details: dict[str, int]) -> None:
-        """A collection begins or ends, in any thread, which no other one interrupts."""
-        if phase == "start":
-            self._began = time.thread_time()
-            return
-        generation, seconds = details["generation"], time.thread_time() - self._began
+    def ended(self, generation: int, seconds: float) -> None:
         self.count[generation] += 1
         self.seconds[generation] += seconds
         self.longest_seconds[generation] = max(self.longest_seconds[generation], seconds)
@@ -127,10 +139,7 @@ def listed() -> None:
 
 def young() -> None:
     """Look for garbage among what has come since the last time; what has been looked at twice is put aside."""
-    if gc.get_count()[1]:
-        gc.collect(_MIDDLE)
-    else:
-        gc.collect(_YOUNGEST)
+    gc.collect(_MIDDLE if gc.get_count()[1] else _YOUNGEST)
 
 
 def calm() -> None:

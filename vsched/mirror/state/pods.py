@@ -404,8 +404,8 @@ class PodStore:
 
     def sweep_overgrown(self) -> None:
         """Forget shapes that no pod has any more, once there are many."""
-        if self._reader.shaper.overgrown:
-            self.sweep()
+        for _ in self.sweeping():
+            pass
 
     def sweep(self) -> None:
         """Forget shapes that no pod has any more."""

@@ -23,6 +23,7 @@ import msgspec
 import uvloop
 
 import vsched
+from vsched.daemon.system.tuning import CollectionTimer
 
 T = TypeVarTuple("T")
 
@@ -231,17 +232,12 @@ class Watcher:
         self._used = used
 
 
-class Collections:
+class Collections(CollectionTimer):
     """Measures collections of garbage, in whichever thread they come."""
 
     def __init__(self, tell: Callable[[Note], None]) -> None:
         self._tell = tell
-        self._began = 0.0
 
-    def __call__(self, phase: str, details: dict[str, int]) -> None:
-        if phase == "start":
-            self._began = time.thread_time()
-            return
-        seconds = time.thread_time() - self._began
-        name = f"generation {details['generation']} in {threading.current_thread().name}"
+    def ended(self, generation: int, seconds: float) -> None:
+        name = f"generation {generation} in {threading.current_thread().name}"
         self._tell(Note(COLLECTION, time.perf_counter(), seconds, name))
