@@ -6,20 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.allocations import PARTS, SIZE, of
 from vsched.kernels.allocation import balanced_allocation, capacity_of, least_allocated
 from vsched.kernels.allocation_few import AllocationOfFew
 from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Ints
-
-GIB = 1 << 30
-ROUND, ODD = st.sampled_from([1, 2, 50, 100, 1000, 4000, 64000, GIB, 4 * GIB, 1 << 46]), st.integers(1, 1 << 20)
-SIZE = st.tuples(st.one_of(ROUND, ODD), st.one_of(ROUND, ODD))
-PART = st.one_of(st.sampled_from([0.0, 0.01, 0.02, 0.1, 0.25, 0.5, 0.99, 1.0, 1.5, 900.0]), st.floats(0, 1.2))
-PARTS = st.tuples(PART, PART)
-
-
-def of(parts: tuple[float, float], size: tuple[int, int]) -> tuple[int, int]:
-    return int(parts[0] * size[0]), int(parts[1] * size[1])
 
 
 @given(st.lists(SIZE, min_size=1, max_size=4), st.integers(1, 40), st.data())

@@ -9,11 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.allocations import GIB, PARTS, SIZE, of
 from vsched.kernels.allocation import balanced_allocation, capacity_of, least_allocated
 from vsched.kernels.allocation_table import AllocationTable
 from vsched.model.nodes.table import Ints
-
-GIB = 1 << 30
 
 
 class Cluster(NamedTuple):
@@ -35,16 +34,6 @@ def check(table: AllocationTable, seen: Cluster, asked: tuple[int, int]) -> None
     assert table.least(asked).tolist() == least_allocated(seen.scoring + more, capacity).tolist()
     held = seen.held.astype(np.float64)
     assert table.balanced(asked).tolist() == balanced_allocation(held, more, capacity).tolist()
-
-
-ROUND, ODD = st.sampled_from([1, 2, 50, 100, 1000, 4000, 64000, GIB, 4 * GIB, 1 << 46]), st.integers(1, 1 << 20)
-SIZE = st.tuples(st.one_of(ROUND, ODD), st.one_of(ROUND, ODD))
-PART = st.one_of(st.sampled_from([0.0, 0.01, 0.02, 0.1, 0.25, 0.5, 0.99, 1.0, 1.5, 900.0]), st.floats(0, 1.2))
-PARTS = st.tuples(PART, PART)
-
-
-def of(parts: tuple[float, float], size: tuple[int, int]) -> tuple[int, int]:
-    return int(parts[0] * size[0]), int(parts[1] * size[1])
 
 
 @given(

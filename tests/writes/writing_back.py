@@ -54,7 +54,8 @@ class Bench:
     told: list[tuple[str, str, str | None]]
 
     def submit(self, snapshot: Snapshot, **report: Any) -> None:
-        self.writeback.submit(CycleReport(**report), snapshot)
+        for _ in self.writeback.submitting(CycleReport(**report), snapshot):
+            pass
 
     async def quiet(self) -> None:
         await until(lambda: not any(workqueue.busy for workqueue in self.writeback.workqueues.values()))

@@ -117,13 +117,8 @@ class Writeback:
             "events": self.events.workqueue,
         }
 
-    def submit(self, report: CycleReport, snapshot: Snapshot) -> None:
-        """Queue the results of a cycle; ``snapshot`` is the one it ran on."""
-        for _ in self.submitting(report, snapshot):
-            pass
-
     def submitting(self, report: CycleReport, snapshot: Snapshot) -> Iterator[None]:
-        """The same in steps; other tasks may run in between."""
+        """Queue the results of a cycle, in steps; other tasks may run in between. It ran on ``snapshot``."""
         if report.jobs is not self._submitted:
             self._submitted = report.jobs
             self._unsettled = [one for one in report.jobs.values() if one.changed or one.domain]
