@@ -14,5 +14,5 @@ def test_a_job_that_is_over_keeps_its_counts_when_its_pods_are_cleaned_away() ->
     found = Findings()
     found.snapshot = cluster.snapshot()
     found.jobs[job.key] = JobOutcome(job.key, "default", "Completed", 2, 0, 0, 0, 2, 1)
-    told = jobs(found)[job.key]
+    told = dict(jobs(found))[job.key]
     assert (told["phase"], told["succeeded"], told["failed"], told["ready"]) == ("Completed", 2, 1, 0)

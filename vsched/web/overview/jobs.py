@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from math import inf
 
 from vsched.model.jobs.job import Job
@@ -62,7 +63,7 @@ def job_rows(
         shown.append((not pending, positions.get(key, inf), key))
     if len(shown) > most:
         found.left_out = len(shown) - most
-        shown = sorted(shown)[:most]
+        shown = nsmallest(most, shown)
     for _, _, key in shown:
         outcome = report.jobs.get(key) or outcomes.get(key)
         found.rows[key] = job_row(snapshot.jobs[key], outcome, positions.get(key), columns, ahead.get(key, ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from aiohttp import web
@@ -12,6 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from vsched.version import build
 from vsched.web.findings import Findings
 from vsched.web.pages import allocations, health, views
+from vsched.web.serve.parts import json_answer
 from vsched.web.serve.routing import Handler, Route, as_json, aside
 
 
@@ -44,10 +45,14 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
             _page(lambda: {"build": to_builtins(build()), **sources.configuration()}),
             "the policy in force, the last reload, and what exactly runs",
         ),
-        Route("/queues", _page(lambda: views.queues(findings)), "queues: shares and amounts"),
+        Route("/queues", _many(lambda: views.queues(findings)), "queues: shares and amounts"),
         Route("/jobs", _jobs(findings, sources.positions), "PodGroups: phase, counts, why they wait"),
-        Route("/nodes", _page(lambda: views.nodes(findings)), "nodes: amounts"),
-        Route("/allocations", _page(lambda: allocations.allocations(findings)), "namespaces: deserved and held"),
+        Route("/nodes", _many(lambda: views.nodes(findings)), "nodes: amounts"),
+        Route(
+            "/allocations",
+            _many(lambda: allocations.allocations(findings).items()),
+            "namespaces: deserved and held",
+        ),
         *more,
     ]
     index = Route("/", _page(lambda: {route.path: route.says for route in routes}), "this list")
@@ -71,10 +76,17 @@ def _page(view: Callable[[], object]) -> Handler:
     return answer
 
 
+def _many(members: Callable[[], Iterable[tuple[str, object]]]) -> Handler:
+    async def answer(_: web.Request) -> web.StreamResponse:
+        return await aside(lambda: json_answer(members()))
+
+    return answer
+
+
 def _jobs(findings: Findings, positions: Callable[[], Awaitable[Mapping[str, int]]]) -> Handler:
     async def answer(_: web.Request) -> web.StreamResponse:
         places = await positions()
-        return await aside(lambda: as_json(views.jobs(findings, places)))
+        return await aside(lambda: json_answer(views.jobs(findings, places)))
 
     return answer
 

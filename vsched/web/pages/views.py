@@ -1,22 +1,27 @@
-"""The pages ``/queues``, ``/jobs`` and ``/nodes`` as plain data: one pure function for each, for any thread."""
+"""The pages ``/queues``, ``/jobs`` and ``/nodes`` as plain data: one pure function for each, for any thread.
+
+Each gives one object after the other by name, in order: there may be a hundred thousand.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Job
-from vsched.model.plan import JobOutcome, NamespaceOutcome
+from vsched.model.plan import JobOutcome, NamespaceOutcome, QueueOutcome
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
+from vsched.model.sorting import in_order
 from vsched.web.findings import Findings
 from vsched.web.overview.jobs import goes_before
 from vsched.web.overview.nodes import standing
 
 View = dict[str, Any]
+Views = Iterator[tuple[str, View]]
 NO_POSITIONS: Mapping[str, int] = {}
 
 
@@ -25,35 +30,37 @@ def amounts(named: Mapping[str, int]) -> dict[str, str]:
     return {name: format_amount(name, value) for name, value in named.items() if value}
 
 
-def queues(findings: Findings) -> View:
+def queues(findings: Findings) -> Views:
     """Every queue with its share, its allocated and deserved amounts, its limits, and its problem."""
     records = findings.snapshot.queues if findings.snapshot is not None else {}
     held_in: dict[str, list[NamespaceOutcome]] = {}
     for held in list(findings.namespaces.values()):
         held_in.setdefault(held.queue, []).append(held)
+    found = findings.queues
+    for name in in_order(found):
+        yield name, {**_record(records.get(name)), **_queue(found[name], held_in.get(name, ()))}
+
+
+def _queue(queue: QueueOutcome, held_in: Iterable[NamespaceOutcome]) -> View:
     return {
-        name: {
-            **_record(records.get(name)),
-            "weight": queue.weight,
-            "share": round(queue.share, 6),
-            "overused": queue.overused,
-            "allocated": amounts(queue.allocated),
-            "deserved": amounts(queue.deserved),
-            "capability": amounts(queue.capability),
-            "guarantee": amounts(queue.guarantee),
-            "subtree": amounts(queue.subtree),
-            "problem": queue.problem,
-            "problemReason": queue.problem_reason,
-            "namespaces": {
-                held.namespace: {
-                    "weight": held.weight,
-                    "share": round(held.share, 6),
-                    "allocated": amounts(held.allocated),
-                }
-                for held in held_in.get(name, ())
-            },
-        }
-        for name, queue in sorted(findings.queues.items())
+        "weight": queue.weight,
+        "share": round(queue.share, 6),
+        "overused": queue.overused,
+        "allocated": amounts(queue.allocated),
+        "deserved": amounts(queue.deserved),
+        "capability": amounts(queue.capability),
+        "guarantee": amounts(queue.guarantee),
+        "subtree": amounts(queue.subtree),
+        "problem": queue.problem,
+        "problemReason": queue.problem_reason,
+        "namespaces": {
+            held.namespace: {
+                "weight": held.weight,
+                "share": round(held.share, 6),
+                "allocated": amounts(held.allocated),
+            }
+            for held in held_in
+        },
     }
 
 
@@ -69,16 +76,15 @@ def _record(queue: Queue | None) -> View:
     }
 
 
-def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> View:
+def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Views:
     """Every PodGroup with its phase, counts, the reason it waits, and its position in its queue if known."""
     snapshot = findings.snapshot
     if snapshot is None:
-        return {}
-    listed, outcomes = sorted(dict(snapshot.jobs).items()), dict(findings.jobs)
+        return
+    known, outcomes = dict(snapshot.jobs), dict(findings.jobs)
     ahead = goes_before(outcomes)
-    return {
-        key: {**_job(job, outcomes.get(key), ahead.get(key, "")), "position": positions.get(key)} for key, job in listed
-    }
+    for key in in_order(known):
+        yield key, {**_job(known[key], outcomes.get(key), ahead.get(key, "")), "position": positions.get(key)}
 
 
 def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
@@ -108,13 +114,12 @@ def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
     }
 
 
-def nodes(findings: Findings) -> View:
+def nodes(findings: Findings) -> Views:
     """Every node with its allocatable, idle, releasing and pipelined amounts."""
     snapshot = findings.snapshot
     if snapshot is None:
-        return {}
+        return
     table, names = snapshot.nodes, snapshot.axis.names
-    shown: View = {}
     for row, attributes in enumerate(table.statics.attributes):
         columns = {
             what: amounts({names[column]: int(array[column, row]) for column in range(table.width)})
@@ -126,10 +131,7 @@ def nodes(findings: Findings) -> View:
             )
         }
         state, group = standing(attributes)
-        shown[attributes.name] = {
-            **columns,
-            "unschedulable": attributes.unschedulable,
-            "state": state,
-            "group": group,
-        }
-    return shown
+        yield (
+            attributes.name,
+            {**columns, "unschedulable": attributes.unschedulable, "state": state, "group": group},
+        )

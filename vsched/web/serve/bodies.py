@@ -14,11 +14,10 @@ from vsched.errors import BadInput
 from vsched.kube.errors import one_line
 from vsched.mirror.wire.base import located
 from vsched.model.amounts.quantity import format_bytes
-from vsched.web.serve.routing import Handler, as_json
+from vsched.web.serve.routing import JSON, Handler, as_json
 
 T = TypeVar("T")
 
-JSON = "application/json"
 BODY_SECONDS = 10.0
 """How long a client may take to send a body."""
 TOGETHER = 4

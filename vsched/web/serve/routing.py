@@ -20,6 +20,9 @@ PAGES = ThreadPoolExecutor(2, "page")
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
+JSON = "application/json"
+INDENTED = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+
 
 class Route(NamedTuple):
     """One path, its handler, and a sentence about it for the index."""
@@ -37,9 +40,8 @@ class Route(NamedTuple):
 
 def as_json(data: object, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     """An answer in indented JSON."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
-    body = orjson.dumps(data, default=str, option=option)
-    return web.Response(body=body, content_type="application/json", status=status, headers=headers)
+    body = orjson.dumps(data, default=str, option=INDENTED | orjson.OPT_APPEND_NEWLINE)
+    return web.Response(body=body, content_type=JSON, status=status, headers=headers)
 
 
 def or_unavailable(answer: Handler) -> Handler:
