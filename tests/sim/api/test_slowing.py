@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import thread_time
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from vsched.sim.api.slowing import SlowWrites
 from vsched.sim.cluster import Cluster
 from vsched.sim.requests.request import ApiRequest
+from vsched.together import together
 
 
 def request(method: str) -> ApiRequest:
@@ -33,6 +35,29 @@ async def test_what_the_server_does_between_two_writes_counts() -> None:
     before = slow._before
     await slow(request("POST"))
     assert slow._before - before >= 0.005
+
+
+async def test_the_answer_to_a_write_leaves_before_the_next_one_is_worked_on() -> None:
+    slow, told = SlowWrites(1.0), list[str]()
+
+    async def write(name: str) -> None:
+        await slow(request("POST"))
+        told.append(f"{name} let through")
+        asyncio.get_running_loop().call_soon(told.append, f"{name} sent")
+
+    await together(write("first"), write("second"), write("third"))
+    await asyncio.sleep(0)
+    assert told == [f"{name} {what}" for name in ("first", "second", "third") for what in ("let through", "sent")]
+
+
+async def test_a_write_that_ends_while_it_waits_holds_up_no_other() -> None:
+    slow = SlowWrites(1.0)
+    writes = [asyncio.ensure_future(slow(request("POST"))) for _ in range(3)]
+    await asyncio.sleep(0)
+    writes[1].cancel()
+    async with asyncio.timeout(60.0):
+        await asyncio.wait(writes)
+    assert [write.cancelled() for write in writes] == [False, True, False]
 
 
 async def test_reads_change_nothing() -> None:

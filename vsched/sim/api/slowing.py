@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from time import thread_time
 
 from vsched.sim.requests.request import ApiRequest
@@ -21,11 +22,15 @@ class SlowWrites:
         self._seconds = milliseconds / 1000
         self._before = thread_time()
         """When the last write was let through, by the processor time of this thread."""
+        self._turn = asyncio.Lock()
 
     async def __call__(self, call: ApiRequest) -> None:
         if call.method in READS:
             return
+        await self._turn.acquire()
         until = self._before + self._seconds
         while (now := thread_time()) < until:
             pass
         self._before = now
+        # The caller answers when this returns, and the event loop sends what was written before its next turn.
+        asyncio.get_running_loop().call_soon(self._turn.release)
