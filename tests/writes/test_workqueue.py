@@ -7,12 +7,13 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.writes.limits import Attempts, TokenBucket
-from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.workqueue import STALE_AT_ONCE, Workqueue, WorkqueueSettings
 
 FAST = WorkqueueSettings(workers=2, per_second=1e6, burst=1e6)
 
@@ -91,6 +92,25 @@ async def test_what_is_discarded_is_not_written() -> None:
         workqueue.discard("a")
         await until(lambda: not workqueue.busy)
         assert wrote.values == [("b", 1)]
+
+
+@pytest.mark.parametrize("discarded", [0, 1, STALE_AT_ONCE - 1, STALE_AT_ONCE, STALE_AT_ONCE + 1, 3 * STALE_AT_ONCE])
+@pytest.mark.parametrize("hurried", [False, True])
+async def test_what_is_left_behind_many_that_were_discarded_is_written(discarded: int, hurried: bool) -> None:
+    async with lane_of() as (workqueue, wrote):
+        wait_seconds = 1000.0 if hurried else 0.01
+        for number in range(discarded):
+            workqueue.put(f"gone {number}", number, wait_seconds)
+        workqueue.put("left", 1, wait_seconds)
+        for number in range(discarded):
+            workqueue.discard(f"gone {number}")
+        if hurried:
+            assert await workqueue.drain(PATIENCE_SECONDS) == 0
+        await until(lambda: not workqueue.busy)
+        assert wrote.values == [("left", 1)]
+        workqueue.put("next", 2)
+        await until(lambda: not workqueue.busy)
+        assert wrote.values == [("left", 1), ("next", 2)]
 
 
 async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any, Protocol
 
 import msgspec
@@ -22,6 +23,7 @@ from vsched.controllers.podgroups import Owner, PodGroupState, content_of, corre
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
+from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.alike import TASK_SPEC
 from vsched.mirror.ingest.implicit import GROUP_NAME, ImplicitPodGroup
@@ -37,7 +39,9 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer, WriteResult
 
 BATCH = 256
-"""How many keys are checked between two turns of the event loop."""
+"""How many keys are taken at a time to be checked."""
+SLICE_SECONDS = 0.005
+"""How long keys are checked before others have their turn."""
 
 Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
@@ -143,9 +147,13 @@ class PodGroupController:
         await self._records.complete.wait()
         while True:
             await self._wake.wait()
-            for key in list(self._dirty)[:BATCH]:
-                del self._dirty[key]
-                self._sort(key)
+            turns = LoopTurns(SLICE_SECONDS)
+            for key in [*islice(self._dirty, BATCH)]:
+                if key in self._dirty:
+                    del self._dirty[key]
+                    self._sort(key)
+                if turns.over:
+                    await turns.turn()
             if not self._dirty:
                 self._wake.clear()
             await asyncio.sleep(0)

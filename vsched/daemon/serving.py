@@ -27,6 +27,7 @@ async def serve(
     on_listed: Callable[[], None] = lambda: None,
     on_often: Callable[[], None] = lambda: None,
     on_calm: Callable[[], None] = lambda: None,
+    on_frozen: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
@@ -34,6 +35,7 @@ async def serve(
         daemon = Daemon(
             options, client, registry, policy=policy, on_listed=on_listed, on_often=on_often, on_calm=on_calm
         )
+        daemon.inspection.snapshots.on_frozen = on_frozen
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 

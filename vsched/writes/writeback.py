@@ -119,23 +119,22 @@ class Writeback:
 
     def submitting(self, report: CycleReport, snapshot: Snapshot) -> Iterator[None]:
         """Queue the results of a cycle, in steps; other tasks may run in between. It ran on ``snapshot``."""
-        if report.jobs is not self._submitted:
-            self._submitted = report.jobs
-            self._unsettled = [one for one in report.jobs.values() if one.changed or one.domain]
-            told: Iterable[JobOutcome] = report.jobs.values()
-        else:
-            told = self._unsettled  # nothing is to be written of the others, as before
-        for outcome in told:
+        again, unsettled = report.jobs is self._submitted, list[JobOutcome]()
+        # Where they are the same as before, nothing is to be written of those that were settled then.
+        for outcome in self._unsettled if again else report.jobs.values():
             self.jobs.submit(snapshot, outcome)
             if outcome.domain:
                 self.domains.submit(snapshot, outcome)
+            if outcome.changed or outcome.domain:
+                unsettled.append(outcome)
             yield
+        self._submitted, self._unsettled = report.jobs, unsettled
         gone = [key for key in snapshot.changed if key not in snapshot.jobs]
         self.jobs.forget(gone)
         self.domains.forget(gone)
         yield from self.native.submitting(snapshot, report)
         if self._first():
-            self.queues.submit(snapshot, report)
+            yield from self.queues.submitting(snapshot, report)
             self.hypernodes.submit(snapshot)
             yield
         yield from self.pods.submitting(snapshot, report)

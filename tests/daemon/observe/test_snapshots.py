@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 
 import pytest
 
@@ -33,6 +34,15 @@ async def test_those_who_ask_at_once_share_one_session() -> None:
         sights = await asyncio.gather(*(running.snapshots.look() for _ in range(5)))
 
         assert len({id(frozen) for frozen in sights}) == 1
+
+
+async def test_it_is_told_in_its_thread_that_a_copy_was_made() -> None:
+    async with looping(decide) as running:
+        told: list[int] = []
+        running.snapshots.on_frozen = lambda: told.append(threading.get_ident())
+        await asyncio.gather(*(running.snapshots.look() for _ in range(3)))
+        assert len(told) == 1
+        assert told != [threading.get_ident()]
 
 
 async def test_a_session_that_began_before_the_question_does_not_answer_it() -> None:

@@ -19,6 +19,7 @@ from vsched.daemon.system.tuning import (
     WORTH,
     calm,
     collected,
+    large,
     listed,
     tuned,
     young,
@@ -75,6 +76,17 @@ def test_what_is_new_is_looked_at_in_turn_for_the_first_and_the_second_time() ->
         for _ in range(6):
             young()
         assert [after - count for after, count in zip(collected.count, before, strict=True)] == [3, 3, 0]
+
+
+@pytest.mark.usefixtures("_all_is_collected")
+def test_what_is_large_is_not_looked_through_at_all() -> None:
+    with tuned():
+        listed()
+        kept = [[number] for number in range(5_000)]
+        count = list(collected.count)
+        large()
+        assert sum(len(gc.get_objects(generation=age)) for age in range(3)) < len(kept)
+        assert collected.count == count
 
 
 @pytest.mark.usefixtures("_all_is_collected")

@@ -71,6 +71,39 @@ def test_a_published_copy_is_equal_and_indexes_find_what_is_there(
     assert published.ports == mirror.ports
 
 
+def told(placed: PlacedPods) -> object:
+    """All that is asked of an index."""
+    found = [
+        (list(placed.matching(selector, spaces)), placed.looked_at(selector, spaces))
+        for selector in (select("web"), select("web", "db"), Selector())
+        for spaces in (None, frozenset({"ns"}), frozenset({"ns", "other"}))
+    ]
+    terms = [list(index.about(labels)) for index in (placed.repelling, placed.preferring) for labels in LABELS]
+    return found, terms, dict(placed.counts), dict(placed.terms), dict(placed.ports)
+
+
+@given(PODS)
+def test_copies_stay_as_they_are_whatever_is_published_later(
+    pods: list[tuple[PodLabels, Shape, str, bool]],
+) -> None:
+    mirror, published = PlacedPods(), PlacedPods()
+    there: set[tuple[PodLabels, Shape, str]] = set()
+    copies: list[tuple[PlacedPods, object]] = []
+    for labels, shape, node, copied in pods:
+        pod = (labels, shape, node)
+        mirror.shift(*pod, -1 if pod in there else 1)
+        there ^= {pod}
+        mirror.publish(published)
+        if copied:
+            copies.append((published.copy(), told(published)))
+        for copy, before in copies:
+            assert told(copy) == before
+            changed = copy.writable()
+            for each in LABELS:
+                changed.shift(each, SHAPES[1], "n3", 1)
+            assert told(copy) == before
+
+
 def check_terms(placed: PlacedPods) -> None:
     """Every carrier with a term that means a pod is found for it, each once."""
     for labels in LABELS:

@@ -15,7 +15,6 @@ from vsched.daemon.observe.stalling import TRIES, Stalling
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.framework.policy import Policy
 from vsched.model.dump.cycle import Recording, pack
-from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.metrics.counters import KEPT
@@ -76,7 +75,7 @@ class Recorder:
         """A cycle ended in an error. Await this before the mirror makes its next snapshot."""
         text = error_text(error)
         if self._wants(EXCEPTION, text):
-            frozen = await self._freeze(snapshot, policy, CycleReport())
+            frozen = await self._snapshots.capture(snapshot, policy, CycleReport())
             self._keep(frozen, EXCEPTION, text, error=text)
 
     async def decided(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> None:
@@ -93,7 +92,7 @@ class Recorder:
         followed = any(self._telemetry.follows(beneficiary) for beneficiary, _ in takings)
         if not stalled and not (followed and len(self._held) < MOST_HELD):
             return
-        frozen = await self._freeze(snapshot, policy, report)
+        frozen = await self._snapshots.capture(snapshot, policy, report)
         if stalled:
             self._keep(frozen, NO_PROGRESS, says)
         if followed and len(self._held) < MOST_HELD:
@@ -134,9 +133,6 @@ class Recorder:
         if not self._on or self.ring.again(why, says, self._clock.now()) or now < self._rest_until.get(why, now):
             return False
         return not self._packing.full()
-
-    async def _freeze(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
-        return self._snapshots.capture(await asyncio.to_thread(freeze, snapshot), policy, report)
 
     def _keep(self, frozen: FrozenSnapshot, why: str, says: str, error: str = "") -> None:
         self._rest_until[why] = self._clock.monotonic() + REST_SECONDS

@@ -37,6 +37,8 @@ class SnapshotService:
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
+        self.on_frozen: Callable[[], None] = lambda: None
+        """Called in the thread that has made a copy, which may be large."""
         self.at_rest = threading.Event()
         """Set while no session is under way. Other threads with long work wait for it now and then."""
         self.at_rest.set()
@@ -85,14 +87,20 @@ class SnapshotService:
         self._fails = False
         if not asked:
             return
-        frozen = self.capture(await asyncio.to_thread(freeze, snapshot), policy, report)
+        frozen = await self.capture(snapshot, policy, report)
         for awaited in asked:
             if not awaited.done():
                 awaited.set_result(frozen)
 
-    def capture(self, frozen: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
-        """The session that has just decided."""
+    async def capture(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
+        """The session that has just decided. Await this before the mirror makes its next snapshot."""
+        frozen = await asyncio.to_thread(self._freeze, snapshot)
         return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
+
+    def _freeze(self, snapshot: Snapshot) -> Snapshot:
+        frozen = freeze(snapshot)
+        self.on_frozen()
+        return frozen
 
     def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
 
+from vsched.model.pods.groups import Groups
 from vsched.model.pods.shape import HostPort, PodLabels, PodTerm, Selector, Shape
 from vsched.model.pods.termindex import TermIndex, TermKey
 
@@ -44,8 +45,8 @@ class PlacedPods:
         """Carriers in ``terms`` with required anti-affinity, by the pods that they repel."""
         self.preferring = TermIndex()
         """Carriers in ``terms`` with preferred (anti-)affinity, by the pods that it is about."""
-        self._by_namespace: dict[str, dict[PodLabels, None]] = {}
-        self._by_pair: dict[tuple[str, str], dict[PodLabels, None]] = {}
+        self._by_namespace: Groups[str, PodLabels] = Groups()
+        self._by_pair: Groups[tuple[str, str], PodLabels] = Groups()
         self._dirty: dict[PodLabels, None] = {}
         self._dirty_ports: dict[HostPort, None] = {}
         self._dirty_terms: dict[TermKey, None] = {}
@@ -99,12 +100,12 @@ class PlacedPods:
         smallest: int | None = None
         for requirement in selector.requirements:
             if requirement.operator == "In":
-                found = sum(len(self._by_pair.get((requirement.key, value), ())) for value in requirement.values)
+                found = sum(self._by_pair.count((requirement.key, value)) for value in requirement.values)
                 smallest = found if smallest is None else min(smallest, found)
         if smallest is not None:
             return smallest
         if namespaces is not None:
-            return sum(len(self._by_namespace.get(name, ())) for name in namespaces)
+            return sum(map(self._by_namespace.count, namespaces))
         return len(self.counts)
 
     def _candidates(self, selector: Selector, namespaces: frozenset[str] | None) -> list[PodLabels]:
@@ -112,14 +113,14 @@ class PlacedPods:
         for requirement in selector.requirements:
             if requirement.operator == "In":
                 found = [
-                    labels for value in requirement.values for labels in self._by_pair.get((requirement.key, value), ())
+                    labels for value in requirement.values for labels in self._by_pair.of((requirement.key, value))
                 ]
                 if smallest is None or len(found) < len(smallest):
                     smallest = found
         if smallest is not None:
             return smallest
         if namespaces is not None:
-            return [labels for name in sorted(namespaces) for labels in self._by_namespace.get(name, ())]
+            return [labels for name in sorted(namespaces) for labels in self._by_namespace.of(name)]
         return list(self.counts)
 
     def prepare(self, to: PlacedPods) -> Iterator[None]:
@@ -152,8 +153,7 @@ class PlacedPods:
         other = PlacedPods()
         other.counts, other.terms, other.ports = self.counts.copy(), self.terms.copy(), self.ports.copy()
         other.repelling, other.preferring = self.repelling.copy(), self.preferring.copy()
-        other._by_namespace = {key: group.copy() for key, group in self._by_namespace.items()}
-        other._by_pair = {key: group.copy() for key, group in self._by_pair.items()}
+        other._by_namespace, other._by_pair = self._by_namespace.copy(), self._by_pair.copy()
         return other
 
     def writable(self) -> PlacedPods:
@@ -179,22 +179,14 @@ class PlacedPods:
             self._dirty_ports[port] = None
 
     def _index(self, labels: PodLabels, present: bool) -> None:
-        groups = [self._by_namespace.setdefault(labels.namespace, {})]
-        groups += [self._by_pair.setdefault(pair, {}) for pair in labels.pairs]
-        for group in groups:
-            if present:
-                group[labels] = None
-            else:
-                group.pop(labels, None)
-        if not present:
-            self._drop_empty(labels)
-
-    def _drop_empty(self, labels: PodLabels) -> None:
-        if not self._by_namespace[labels.namespace]:
-            del self._by_namespace[labels.namespace]
-        for pair in labels.pairs:
-            if not self._by_pair[pair]:
-                del self._by_pair[pair]
+        if present:
+            self._by_namespace.add(labels.namespace, labels)
+            for pair in labels.pairs:
+                self._by_pair.add(pair, labels)
+        else:
+            self._by_namespace.discard(labels.namespace, labels)
+            for pair in labels.pairs:
+                self._by_pair.discard(pair, labels)
 
     def _index_terms(self, key: TermKey, present: bool) -> None:
         affinity = key[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from vsched.model.pods.groups import Groups
 from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
 
 TermKey = tuple[PodAffinity, str]
@@ -22,11 +23,11 @@ class TermIndex:
     __slots__ = ("_by_pair", "_others")
 
     def __init__(self) -> None:
-        self._by_pair: dict[Pair, dict[TermKey, None]] = {}
+        self._by_pair: Groups[Pair, TermKey] = Groups()
         self._others: dict[TermKey, None] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._by_pair or self._others)
+        return bool(len(self._by_pair) or self._others)
 
     def add(self, key: TermKey, terms: Iterable[PodTerm]) -> None:
         """Index one affinity by its terms."""
@@ -36,23 +37,19 @@ class TermIndex:
                 self._others[key] = None
             else:
                 for pair in pairs:
-                    self._by_pair.setdefault(pair, {})[key] = None
+                    self._by_pair.add(pair, key)
 
     def discard(self, key: TermKey, terms: Iterable[PodTerm]) -> None:
         """Remove an affinity that was added with the same terms."""
         for term in terms:
             for pair in _pairs(term) or ():
-                keys = self._by_pair.get(pair)
-                if keys is not None:
-                    keys.pop(key, None)
-                    if not keys:
-                        del self._by_pair[pair]
+                self._by_pair.discard(pair, key)
         self._others.pop(key, None)
 
     def copy(self) -> TermIndex:
         """A copy that later changes do not affect."""
         other = TermIndex()
-        other._by_pair = {pair: keys.copy() for pair, keys in self._by_pair.items()}
+        other._by_pair = self._by_pair.copy()
         other._others = self._others.copy()
         return other
 
@@ -62,10 +59,8 @@ class TermIndex:
         by_pair = self._by_pair
         if by_pair:
             for pair in labels.pairs:
-                keys = by_pair.get(pair)
-                if keys is not None:
-                    for key in keys:
-                        found[id(key)] = key
+                for key in by_pair.of(pair):
+                    found[id(key)] = key
         return list(found.values())
 
 

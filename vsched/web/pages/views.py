@@ -81,10 +81,12 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
     snapshot = findings.snapshot
     if snapshot is None:
         return
-    known, outcomes = dict(snapshot.jobs), dict(findings.jobs)
-    ahead = goes_before(outcomes)
-    for key in in_order(known):
-        yield key, {**_job(known[key], outcomes.get(key), ahead.get(key, "")), "position": positions.get(key)}
+    # No copies are kept: the collector of garbage would look through them while everybody waits.
+    ahead = goes_before(dict(findings.jobs))
+    for key in in_order(list(snapshot.jobs)):
+        job = snapshot.jobs.get(key)
+        if job is not None:
+            yield key, {**_job(job, findings.jobs.get(key), ahead.get(key, "")), "position": positions.get(key)}
 
 
 def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from operator import is_
 from typing import NamedTuple
 
@@ -138,13 +138,13 @@ class QueueStatuses:
         self._sums: dict[str, tuple[tuple[str, int], ...]] = {}
         self.workqueue: Workqueue[str, QueueContent] = Workqueue(settings.workqueue, self._write, precedence=precedence)
 
-    def submit(self, snapshot: Snapshot, report: CycleReport) -> None:
-        """Queue the statuses that changed."""
+    def submitting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
+        """Queue the statuses that changed, in steps."""
         submitted = Submitted(report.jobs, report.queues, snapshot.queues)
         if self._submitted is not None and all(map(is_, submitted, self._submitted)):
             return
         self._submitted = submitted
-        self._count(snapshot, report)
+        yield from self._counting(snapshot, report)
         allocated = self._allocated_by(
             {name: found.allocated for name, found in report.queues.items()}, snapshot.queues
         )
@@ -171,17 +171,20 @@ class QueueStatuses:
             self._sums = {name: tuple(sorted(sums.items())) for name, sums in with_ancestors(held, queues).items()}
         return self._sums
 
-    def _count(self, snapshot: Snapshot, report: CycleReport) -> None:
+    def _counting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
         for key, job in report.jobs.items():
             if not job.implicit:
                 self._counts.put(key, job.queue, job.phase)
+            yield
         for key in snapshot.elsewhere:
             spec = snapshot.jobs[key].spec
             if not spec.implicit:
                 self._counts.put(key, spec.queue, spec.phase)
+            yield
         for key in snapshot.changed:
             if key not in snapshot.jobs:
                 self._counts.drop(key)
+            yield
 
     def _note_problem(self, name: str, uid: str, problem: tuple[str, str]) -> None:
         """Record an Event for a problem that is new or has changed."""
