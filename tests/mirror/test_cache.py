@@ -397,6 +397,25 @@ def test_a_binding_that_arrives_does_not_wake() -> None:
     assert here.wakes_for(RUNNING)
 
 
+@pytest.mark.parametrize(
+    ("labels", "wakes"),
+    [
+        pytest.param({"topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r"}, False, id="of a node"),
+        pytest.param({"topology.kubernetes.io/zone": "z", "team": "x"}, True, id="of a node, and another one"),
+        pytest.param({"app": "other"}, True, id="another one in the place of its own"),
+    ],
+)
+def test_a_binding_that_arrives_with_labels_wakes_only_for_those_that_do_not_come_with_a_node(
+    labels: dict[str, str], wakes: bool
+) -> None:
+    labelled = {"metadata": {"labels": {"app": "a"}}}
+    here = world(make.merged(PENDING, labelled))
+    here.bind(PENDING)
+    bound = make.merged(BOUND, labelled)
+    assert here.wakes_for(make.merged(bound, {"metadata": {"labels": labels}})) is wakes
+    assert here.wakes_for(bound), "labels that go again are no arrival"
+
+
 LOUD: dict[str, tuple[Fields, Fields]] = {
     "a new pod": (make.node("n1"), make.pod("new")),
     "a pod that finished": (RUNNING, make.merged(RUNNING, {"status": {"phase": "Succeeded"}})),
@@ -494,6 +513,21 @@ def test_a_change_of_a_label_keeps_the_amounts_and_renews_what_rests_on_attribut
     assert after.statics is not statics
     assert after.statics.label("zone").values == ("b",)
     assert after.requested[0].tolist() == [1000, 0]
+
+
+def test_other_labels_of_a_pod_on_a_node_leave_the_row_of_the_node_as_it_is() -> None:
+    here = world(RUNNING)
+    before = here.snapshot()
+    assert before.nodes.changes is not None
+    written, state = before.nodes.changes.position, before.state
+    here.add(make.merged(RUNNING, {"metadata": {"labels": {"app": "new"}}}))
+    after = here.snapshot()
+    assert {labels.pairs: dict(counts) for labels, counts in after.placed.counts.items()} == {
+        (("app", "new"),): {"n1": 1}
+    }
+    assert after.nodes.changes is not None
+    assert after.nodes.changes.position == written
+    assert after.state is not state, "rules about pods may have other answers"
 
 
 def test_rows_stay_in_the_order_of_names_when_nodes_come_and_go() -> None:

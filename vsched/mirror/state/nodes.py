@@ -52,6 +52,8 @@ class NodeStore:
         self._dirty: dict[str, None] = {}
         self._attributes_changed = False
         self._membership_changed = False
+        self._relabelled = False
+        """Whether pods on nodes have other labels since the last publication."""
         self._table = empty_table(axis)
         self._leaving: set[str] = set()
         """Names of nodes with releasing amounts in the table."""
@@ -139,12 +141,21 @@ class NodeStore:
         held = old is not None and bool(old.node) and HOLDS[old.status].uses
         holds = new is not None and bool(new.node) and HOLDS[new.status].uses
         if old is not None and new is not None and held and holds and _same_burden(old, new):
-            self._records[new.node].tasks[new.uid] = new
+            self._replace(old, new)
             return
         if old is not None and held:
             self.drop(old)
         if new is not None and holds:
             self.put(new)
+
+    def _replace(self, old: Task, new: Task) -> None:
+        """A task that takes the same as before; its labels may be others: API servers add some once it has a node."""
+        record = self._records[new.node]
+        record.tasks[new.uid] = new
+        if new.labels is not old.labels and record.attributes is not None:
+            self._placed.shift(old.labels, old.shape, record.name, -1)
+            self._placed.shift(new.labels, new.shape, record.name, 1)
+            self._relabelled = True
 
     def see(self, facts: NodeFacts) -> bool:
         """Take in a node; True where it has changed."""
@@ -288,7 +299,8 @@ class NodeStore:
 
     def _arrange(self) -> None:
         """Give each node its row, and each resource its column."""
-        if self._membership_changed or self._attributes_changed or self._dirty or self._table.width < len(self.axis):
+        changed = self._membership_changed or self._attributes_changed or self._relabelled or bool(self._dirty)
+        if changed or self._table.width < len(self.axis):
             self.version += 1
         if self._membership_changed:
             self._rearrange()
@@ -297,7 +309,7 @@ class NodeStore:
             self._table = changed_table(self._table, lambda amounts: amounts, statics)
         if self._table.width < len(self.axis):
             self._widen()
-        self._membership_changed = self._attributes_changed = False
+        self._membership_changed = self._attributes_changed = self._relabelled = False
 
     def _record(self, name: str) -> NodeRecord:
         record = self._records.get(name)
@@ -417,8 +429,5 @@ class NodeStore:
 
 def _same_burden(old: Task, new: Task) -> bool:
     return (
-        old.node == new.node
-        and old.shape is new.shape
-        and old.labels is new.labels
-        and HOLDS[old.status].releasing is HOLDS[new.status].releasing
+        old.node == new.node and old.shape is new.shape and HOLDS[old.status].releasing is HOLDS[new.status].releasing
     )

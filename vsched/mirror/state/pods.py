@@ -25,6 +25,7 @@ from vsched.mirror.state.durations import DurationStore
 from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
+from vsched.mirror.state.pod_changes import matters, says_the_same
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.mirror.state.zones import ZoneStore
 from vsched.model.jobs.durations import Learnt
@@ -40,12 +41,6 @@ TRIED_MAX = 10_000
 """How many pods with failed bindings are remembered."""
 UNLEARNT_MAX = 4096
 """How many finished pods are remembered until the next snapshot."""
-
-
-ON_ITS_WAY = frozenset(
-    {(Status.BINDING, Status.BOUND), (Status.BINDING, Status.RUNNING), (Status.BOUND, Status.RUNNING)}
-)
-"""Changes of status that follow from a binding."""
 
 
 class InUse(NamedTuple):
@@ -155,7 +150,7 @@ class PodStore:
             self._classless.pop(uid, None)
         before = self._tasks.get(uid)
         task = self._assumed.overlay(task, self._seen.version(uid))
-        if before is not None and _same(before, task) and self._jobs.implicit_of(before) == implicit:
+        if before is not None and says_the_same(before, task) and self._jobs.implicit_of(before) == implicit:
             return False
         if before is not None and before.status is Status.BINDING and task.status is not Status.BINDING:
             self._on_arrival(uid)
@@ -167,7 +162,7 @@ class PodStore:
         self._jobs.imply(task, implicit)
         if task.finished and task.job and (before is None or not before.finished):
             self._unlearnt.append(task)
-        if before is None or _matters(before, task):
+        if before is None or matters(before, task):
             return True
         if before.status is not task.status and task.status is Status.RUNNING:
             self._on_start()
@@ -480,36 +475,3 @@ class PodStore:
         if unsupported != task.unsupported:
             task = msgspec.structs.replace(task, gated=gated or (waits and bool(unsupported)), unsupported=unsupported)
         return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
-
-
-def _same(left: Task, right: Task) -> bool:
-    return msgspec.structs.astuple(left) == msgspec.structs.astuple(right)
-
-
-def _matters(before: Task, after: Task) -> bool:
-    """Whether a changed pod can change a decision.
-
-    The text of a condition, the arrival of an assumed binding, what was decided about its zones and devices, a
-    start, a longer cool-down, the expected duration, readiness and what an eviction costs cannot: none of them makes a
-    placement possible.
-    """
-    arrived = (before.status, after.status) in ON_ITS_WAY and before.node == after.node
-    as_before = msgspec.structs.replace(
-        after,
-        condition=before.condition,
-        status=before.status if arrived else after.status,
-        started=before.started,
-        protected_until=min(before.protected_until, after.protected_until),
-        expected=before.expected,
-        limit=before.limit,
-        endless=before.endless,
-        unready=before.unready,
-        finished=before.finished,
-        zones=before.zones,
-        devices=before.devices,
-        checkpoint=before.checkpoint,
-        deletion_cost=before.deletion_cost,
-        cooperates=before.cooperates,
-        responds=before.responds,
-    )
-    return not _same(before, as_before)
