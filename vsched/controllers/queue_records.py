@@ -105,9 +105,12 @@ class ObjectFeed(Generic[V]):
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
         """One object was added, changed or deleted."""
+        value = None if delta is Delta.DELETED else self._cut(item)
+        if value is None and not self.found and not self._under_way.lasts:
+            return  # as most pods are to most feeds
         key = _key(item)
         self._under_way.watched(key)
-        self._set(key, None if delta is Delta.DELETED else self._cut(item))
+        self._set(key, value)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """Ignored: its identity is unknown, so nothing can be done about it; the reflector counts it."""

@@ -134,7 +134,7 @@ class MirrorSink:
         return self._cache.finish(self._kind)
 
     def apply(self, delta: Delta, item: wire.Object) -> None:
-        self._cache.apply(self._kind, delta.value, item)
+        self._cache.apply(self._kind, delta, item)
 
     def broken(self, raw: bytes, error: BrokenObject) -> None:
         """Nothing to do: not even the metadata could be read. The reflector counts it."""
@@ -236,6 +236,7 @@ class VersionedReader:
         self._kind = kind
         self._resource = resource
         self._user_key = user_key
+        self._is_told_version = kind in (wire.NATIVE_POD_GROUP, "CompositePodGroup")
 
     def use_version(self, resource: ApiResource) -> None:
         """The kind is listed in this version from now on."""
@@ -253,7 +254,7 @@ class VersionedReader:
         return ReadLine(DELTAS[found.type], self._as_told(found.object), found.object.metadata.resource_version)
 
     def _as_told(self, found: wire.Object) -> wire.Object:
-        if isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
+        if self._is_told_version and isinstance(found, wire.NativePodGroup | wire.CompositePodGroup):
             found.api_version = self._resource.api_version
         if self._user_key != USER:
             rename_user(found, self._user_key)

@@ -39,7 +39,8 @@ class AwaitingColumns:
 
     def drop(self, kind: str, key: str) -> None:
         """The object has what it needs, or is gone."""
-        self._refused.pop((kind, key), None)
+        if self._refused:
+            self._refused.pop((kind, key), None)
 
     def due(self, now: float) -> bool:
         """Whether it is time to search for unused columns."""

@@ -256,10 +256,12 @@ class ObjectIntake(WatchHandler):
             self._leave_out("Pod", uid, pod, error)
             return True
         ours = (pod.spec.scheduler_name or "") in self._scheduler_names
-        matters |= self._put_foreign(uid, pod, ours=ours)
         if ours:
+            if len(self._foreign):
+                matters |= self._jobs.tell_again(self._foreign.drop(uid))
             self._remark("Pod", uid, pod, remarks)
         else:
+            matters |= self._jobs.tell_again(self._foreign.put(uid, pod))
             self._problems.put_foreign(uid, pod)
         return matters
 
@@ -283,12 +285,6 @@ class ObjectIntake(WatchHandler):
         if isinstance(found, wire.Malformed):
             why = wire.complaint("HyperNode", found.metadata, error).removeprefix(f"HyperNode {name}: ")
             self.topology.put_unread(name, found.metadata.uid, why)
-
-    def _put_foreign(self, key: str, pod: wire.Pod, *, ours: bool) -> bool:
-        """Count a pod of another scheduler for the PodGroup that it names; True where its job is shown again."""
-        if ours and not len(self._foreign):
-            return False
-        return self._jobs.tell_again(self._foreign.drop(key) if ours else self._foreign.put(key, pod))
 
     def _delete(self, kind: str, key: str) -> bool:
         self._problems.drop(kind, key)

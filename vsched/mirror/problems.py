@@ -68,9 +68,10 @@ class ObjectProblems:
 
     def drop(self, kind: str, key: str) -> None:
         """The object has no problem any more, or is gone."""
+        if not (self.broken or self.blemished or self.foreign):
+            return  # most objects have none, and this is asked of each of them
         for known in (self.foreign, self.broken, self.blemished):
-            if known:  # most objects have none, and this is asked of each of them
-                known.pop((kind, key), None)
+            known.pop((kind, key), None)
 
 
 def _note(notes: Problems, key: str, broken: Problem) -> None:

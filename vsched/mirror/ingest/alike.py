@@ -43,6 +43,7 @@ _TOKEN = b"kube-api-access-"
 _TOKEN_END = len(_TOKEN) + 5
 """Of the name of the volume that admission adds: its last five letters are random."""
 _NONE: Mapping[str, str] = {}
+_UNSAID = (NO_BYTES,) * 6
 
 
 def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
@@ -61,8 +62,16 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         or COOLDOWN_TIME in labels
     ):
         return None
-    affinity, spread = bytes(spec.affinity), bytes(spec.topology_spread_constraints)
-    if b"atchLabelKeys" in affinity or b"atchLabelKeys" in spread:
+    seldom = (
+        spec.affinity,
+        spec.topology_spread_constraints,
+        spec.node_selector,
+        spec.scheduling_group,
+        spec.overhead,
+        spec.resources,
+    )
+    said: list[bytes] = [] if seldom == _UNSAID else [bytes(raw) for raw in seldom]
+    if any(b"atchLabelKeys" in each for each in said[:2]):
         return None  # they depend on the pod's own labels
     unread = UNREAD if implied or not grouped else NAMING
     return (
@@ -72,7 +81,7 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         metadata.annotations is None,
         tuple(annotations.items())
         if unread.isdisjoint(annotations)
-        else tuple([said for said in annotations.items() if said[0] not in unread]),
+        else tuple([each for each in annotations.items() if each[0] not in unread]),
         labels.get(PREEMPTABLE),
         labels.get(TASK_SPEC),
         tuple([(owner.controller, owner.uid == "", owner.kind) for owner in metadata.owner_references])
@@ -87,13 +96,8 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         spec.restart_policy,
         spec.active_deadline_seconds,
         bool(spec.eviction_responders),
-        bytes(spec.scheduling_group),
-        affinity,
-        spread,
-        bytes(spec.node_selector),
+        tuple(said),
         bytes(spec.tolerations),
-        bytes(spec.overhead),
-        bytes(spec.resources),
         _without_token(spec.volumes),
         tuple([container_key(container) for container in spec.containers or ()]),
         tuple([container_key(container) for container in spec.init_containers]) if spec.init_containers else None,

@@ -65,7 +65,10 @@ def group_named(metadata: wire.Metadata) -> str:
 
 def controller_of(metadata: wire.Metadata) -> wire.OwnerReference | None:
     """The owner reference of the controller, None without one."""
-    return next((owner for owner in metadata.owner_references or () if owner.controller and owner.uid), None)
+    for owner in metadata.owner_references or ():
+        if owner.controller and owner.uid:
+            return owner
+    return None
 
 
 def implied_name(metadata: wire.Metadata) -> str:

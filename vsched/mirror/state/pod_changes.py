@@ -59,4 +59,4 @@ def matters(before: Task, after: Task) -> bool:
 
 def _only_of_node(before: PodLabels, after: PodLabels) -> bool:
     """Whether a pod has the labels that it had, and besides only those that come with nodes."""
-    return tuple(pair for pair in after.pairs if pair[0] not in COME_WITH_NODES) == before.pairs
+    return [pair for pair in after.pairs if pair[0] not in COME_WITH_NODES] == list(before.pairs)
