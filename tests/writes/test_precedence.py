@@ -14,7 +14,7 @@ from vsched.model.plan import Bind, QueueOutcome
 from vsched.model.queues.queue import Queue
 from vsched.writes.precedence import Precedence
 from vsched.writes.status.podgroups import JobStatusSettings
-from vsched.writes.workqueue import Workqueue, WorkqueueSettings
+from vsched.writes.workqueue import AT_ONCE, Workqueue, WorkqueueSettings
 from vsched.writes.writeback import WritebackSettings
 
 
@@ -60,6 +60,23 @@ async def test_a_value_that_yields_is_written_as_soon_as_nothing_has_precedence(
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert written.at[1:] == [(0.5, "tells", 1)]
+
+
+@in_virtual_time
+async def test_what_does_not_yield_is_not_kept_waiting_by_many_that_do() -> None:
+    written = Written()
+    count = 3 * AT_ONCE + 1
+    async with queue_of(written, workers=1) as workqueue:
+        for number in range(count):
+            workqueue.put(f"tells {number}", number, 0.25, yields=True)
+        workqueue.put("waited for", 1, 0.5)
+        for number in range(AT_ONCE):
+            workqueue.discard(f"tells {number}")
+        await asyncio.sleep(1.0)
+        assert written.at == [(0.5, "waited for", 1)]
+        written.over()
+        await asyncio.sleep(1.0)
+        assert [value for _, _, value in written.at[1:]] == list(range(AT_ONCE, count))
 
 
 @in_virtual_time

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.writes.limits import Attempts, TokenBucket
-from vsched.writes.workqueue import STALE_AT_ONCE, Workqueue, WorkqueueSettings
+from vsched.writes.workqueue import AT_ONCE, Workqueue, WorkqueueSettings
 
 FAST = WorkqueueSettings(workers=2, per_second=1e6, burst=1e6)
 
@@ -94,7 +94,7 @@ async def test_what_is_discarded_is_not_written() -> None:
         assert wrote.values == [("b", 1)]
 
 
-@pytest.mark.parametrize("discarded", [0, 1, STALE_AT_ONCE - 1, STALE_AT_ONCE, STALE_AT_ONCE + 1, 3 * STALE_AT_ONCE])
+@pytest.mark.parametrize("discarded", [0, 1, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, 3 * AT_ONCE])
 @pytest.mark.parametrize("hurried", [False, True])
 async def test_what_is_left_behind_many_that_were_discarded_is_written(discarded: int, hurried: bool) -> None:
     async with lane_of() as (workqueue, wrote):

@@ -25,8 +25,8 @@ from vsched.writes.unexpected import report
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-STALE_AT_ONCE = 500
-"""So many entries that no longer count are passed over between two turns of the event loop."""
+AT_ONCE = 500
+"""So many entries that do not count, or not yet, are passed over between two turns of the event loop."""
 
 
 class WorkqueueSettings(msgspec.Struct, frozen=True):
@@ -194,21 +194,22 @@ class Workqueue(Generic[K, V]):
     # -- one worker is woken for each entry: to wake them all would cost more than the writes
 
     def _take(self) -> tuple[float, int, K] | None:
-        """The first entry whose turn it is; None where there is none, or too many before it do not count."""
-        now, passed_over = self._clock(), 0
-        held_up = self._held_up
-        while held_up and (self._is_stale(held_up[0][1]) or held_up[0][0] <= now or not self._must_yield()):
-            _, entry = held_up.popleft()
-            if not self._is_stale(entry):
-                return entry
-        while passed_over < STALE_AT_ONCE and self._due and (self._hurried or self._due[0][0] <= now):
-            entry = heapq.heappop(self._due)
-            if self._is_stale(entry):
-                passed_over += 1
-                continue
-            if self._precedence is None or entry[2] not in self._yielding or not self._must_yield():
-                return entry
-            held_up.append((now + self._precedence.most_seconds, entry))
+        """The first entry whose turn it is; None where there is none, or too many are before it."""
+        now, held_up = self._clock(), self._held_up
+        for _ in range(AT_ONCE):
+            if held_up and (self._is_stale(held_up[0][1]) or held_up[0][0] <= now or not self._must_yield()):
+                _, entry = held_up.popleft()
+                if not self._is_stale(entry):
+                    return entry
+            elif self._due and (self._hurried or self._due[0][0] <= now):
+                entry = heapq.heappop(self._due)
+                if self._is_stale(entry):
+                    continue
+                if self._precedence is None or entry[2] not in self._yielding or not self._must_yield():
+                    return entry
+                held_up.append((now + self._precedence.most_seconds, entry))
+            else:
+                break
         return None
 
     def _is_stale(self, entry: tuple[float, int, K]) -> bool:
@@ -237,8 +238,8 @@ class Workqueue(Generic[K, V]):
         due = self._due[0][0] if self._due else inf
         if self._held_up:
             due = min(due, self._held_up[0][0])
-        if self._hurried and self._due:  # what is left is behind entries that do not count
-            due = min(due, self._clock())
+        if self._hurried and due < inf:  # what is left is behind entries that do not count
+            due = self._clock()
         if due == inf:
             return
         if self._timer is not None:

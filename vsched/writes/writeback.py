@@ -129,9 +129,11 @@ class Writeback:
                 unsettled.append(outcome)
             yield
         self._submitted, self._unsettled = report.jobs, unsettled
-        gone = [key for key in snapshot.changed if key not in snapshot.jobs]
-        self.jobs.forget(gone)
-        self.domains.forget(gone)
+        for key in snapshot.changed:
+            if key not in snapshot.jobs:
+                self.jobs.forget(key)
+                self.domains.forget(key)
+            yield
         yield from self.native.submitting(snapshot, report)
         if self._first():
             yield from self.queues.submitting(snapshot, report)

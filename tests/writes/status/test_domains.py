@@ -119,6 +119,6 @@ async def test_a_job_that_is_gone_is_forgotten() -> None:
     async with bench() as at:
         at.server.open.clear()
         at.domains.submit(snapshot(), R1)
-        at.domains.forget(["ns/g"])
+        at.domains.forget("ns/g")
         assert len(at.domains.workqueue) == 0
         at.server.open.set()

@@ -6,8 +6,6 @@ that has no pods with a node any more keeps the last one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 from cachetools import LRUCache
 
@@ -67,12 +65,11 @@ class JobDomains:
         self._failures.forget(key)
         self.workqueue.put(key, outcome.domain, self._settings.grace_seconds)
 
-    def forget(self, keys: Iterable[str]) -> None:
-        """These jobs are gone."""
-        for key in keys:
-            self.workqueue.discard(key)
-            self._asked.pop(key, None)
-            self._failures.forget(key)
+    def forget(self, key: str) -> None:
+        """This job is gone."""
+        self.workqueue.discard(key)
+        self._asked.pop(key, None)
+        self._failures.forget(key)
 
     async def _write(self, key: str, domain: str) -> None:
         answer = await self._writer.send(domain_write(key, ALLOCATED_HYPERNODE, domain), self._settings.attempts)

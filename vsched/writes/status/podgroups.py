@@ -178,7 +178,7 @@ class JobStatuses:
         content = content_of(outcome)
         written = self._written.get(key)
         if written is not None and written.uid != job.spec.uid:
-            self.forget((key,))  # another PodGroup has taken the name, as where a vcjob is restarted
+            self.forget(key)  # another PodGroup has taken the name, as where a vcjob is restarted
             written = None
         if (
             written is not None
@@ -202,12 +202,11 @@ class JobStatuses:
         due = DueStatus(outcome, job.spec.uid, job.spec.conditions, alone)
         self.workqueue.put(key, due, wait_seconds, yields=_only_tells(outcome, before))
 
-    def forget(self, keys: Iterable[str]) -> None:
-        """These jobs are gone: nothing is to be written of them, and nothing to be known."""
-        for key in keys:
-            self.workqueue.discard(key)
-            self._written.pop(key, None)
-            self._statuses.forget(key)
+    def forget(self, key: str) -> None:
+        """This job is gone: nothing is to be written of it, and nothing to be known."""
+        self.workqueue.discard(key)
+        self._written.pop(key, None)
+        self._statuses.forget(key)
 
     def _may_look_yet(self) -> bool:
         """Whether this daemon, new as it is, may only not have found again what would help."""

@@ -14,7 +14,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.model.jobs.advice import about
-from vsched.model.plan import CycleReport, Unschedulable
+from vsched.model.plan import CycleReport, JobOutcome, Unschedulable
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import Reference, pod_condition_write, pod_reference
@@ -101,17 +101,12 @@ class PodConditions:
         waiting: dict[str, dict[str, Unschedulable]] = {}
         for verdict in report.unschedulable.values():
             waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
-        for key in {*report.jobs, *snapshot.changed, *snapshot.strays}:
-            job, outcome = snapshot.jobs.get(key), report.jobs.get(key)
-            if job is not None and outcome is not None and key in waiting and is_growing(job, outcome, snapshot.now):
-                self._growing.add(key)
-            else:
-                self._growing.discard(key)
-            before = self._waiting.pop(key, {})
-            if key in waiting:  # at once: a write that fails before the last step forgets what it was about
-                self._waiting[key] = waiting[key]
-            self._compare(snapshot, key, before, waiting.get(key, {}))
             yield
+        for keys in (report.jobs, snapshot.changed, tuple(snapshot.strays)):
+            for key in keys:
+                if keys is report.jobs or key not in report.jobs:
+                    self._look(snapshot, report.jobs.get(key), key, waiting.get(key, {}))
+                yield
         self._waiting |= waiting
 
     def placed(self, about: Reference) -> None:
@@ -119,6 +114,19 @@ class PodConditions:
         written = self._written.pop(about.uid, None)
         if written is not None:
             self._events.withdraw(about, FAILED, written.cause)
+
+    def _look(
+        self, snapshot: Snapshot, outcome: JobOutcome | None, key: str, waiting: dict[str, Unschedulable]
+    ) -> None:
+        job = snapshot.jobs.get(key)
+        if job is not None and outcome is not None and waiting and is_growing(job, outcome, snapshot.now):
+            self._growing.add(key)
+        else:
+            self._growing.discard(key)
+        before = self._waiting.pop(key, {})
+        if waiting:  # at once: a write that fails before the last step forgets what it was about
+            self._waiting[key] = waiting
+        self._compare(snapshot, key, before, waiting)
 
     def _compare(
         self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
