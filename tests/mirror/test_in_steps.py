@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -31,6 +32,13 @@ def pod(number: int, version: int = 0) -> wire.Object:
     fields = make.pod(f"p{number}", group=f"g{number:03}", node="n1" if number % 2 else "")
     fields["metadata"] |= {"labels": {"app": f"a{number}"}, "resourceVersion": str(version)}
     return make.read(fields)
+
+
+def with_bare_pods(cache: Cache) -> Cache:
+    """The mirror with pods that name no PodGroup, whose jobs are in the default queue of their namespace."""
+    for number in range(20):
+        cache.apply("Pod", "ADDED", make.read(make.pod(f"bare-{number}")))
+    return cache
 
 
 def drained(steps: Iterator[None], between: Callable[[int], None] = lambda number: None) -> int:
@@ -139,6 +147,57 @@ def test_what_follows_from_short_lists_is_worked_out_with_them() -> None:
     assert {job.priority for job in cache.snapshot(2.0).jobs.values()} == {7}
 
 
+def test_the_rest_of_what_follows_from_a_list_is_left_to_the_snapshot_where_nobody_goes_on_with_it() -> None:
+    cache = full(Cache(OURS))
+    cache.snapshot(1.0)
+    cache.restart("PriorityClass")
+    cache.include("PriorityClass", make.read(make.priority_class("high", 7, is_default=True)))
+    steps = cache.finish("PriorityClass")
+    for _ in range(50):
+        next(steps)
+    steps.close()
+    assert {job.priority for job in cache.snapshot(2.0).jobs.values()} == {7}
+
+
+HAPPENS = st.sampled_from(["class", "queue", "list", "session", "go on", "go on", "leave", "look"])
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.lists(st.tuples(HAPPENS, st.integers(0, 60))))
+def test_classes_and_queues_may_change_while_others_work_out_what_follows(happens: list[tuple[str, int]]) -> None:
+    """A list that ends and a session go on with the same steps; some never end, and snapshots are taken in between."""
+    plain, stepwise = (with_bare_pods(full(Cache(OURS), 20)) for _ in range(2))
+    callers: dict[str, Iterator[None]] = {}
+    high = make.priority_class("high", 1, is_default=True)
+    for version, (what, number) in enumerate([*happens, ("look", 0)], 1):
+        at = {"resourceVersion": str(version)}
+        if what == "class":
+            high = make.merged(high, {"value": number, "metadata": at})
+            for cache in (plain, stepwise):
+                cache.apply("PriorityClass", "MODIFIED", make.read(high))
+        elif what == "queue":
+            annotations = {"scheduling.volcano.sh/queue-name": f"q{number % 3}"}
+            team = make.merged(make.namespace("ns"), {"metadata": {"annotations": annotations} | at})
+            for cache in (plain, stepwise):
+                cache.apply("Namespace", "MODIFIED", make.read(team))
+        elif what == "list":
+            high = make.merged(high, {"value": number, "metadata": at})
+            plain.replace("PriorityClass", [make.read(high)])
+            stepwise.restart("PriorityClass")
+            stepwise.include("PriorityClass", make.read(high))
+            callers[what] = stepwise.finish("PriorityClass")
+        elif what == "session":
+            callers[what] = stepwise.preparing()
+        elif what == "look":
+            assert view(stepwise.snapshot(version)) == view(plain.snapshot(version))
+        elif callers:
+            caller = sorted(callers)[number % len(callers)]
+            if what == "leave":
+                del callers[caller]
+            else:
+                list(islice(callers[caller], number))
+
+
 @settings(max_examples=examples(8), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(streams(), st.data())
 def test_steps_with_events_in_between_end_as_one_snapshot(
@@ -159,4 +218,6 @@ def test_steps_with_events_in_between_end_as_one_snapshot(
     drained(stepwise.preparing(), happens)
     while waiting:
         happens(0)
-    assert view(stepwise.snapshot(1.0)) == view(plain.snapshot(1.0))
+    expected, found = plain.snapshot(1.0), stepwise.snapshot(1.0)
+    assert view(found) == view(expected)
+    assert list(found.changed) == sorted(found.changed)

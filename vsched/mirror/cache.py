@@ -134,7 +134,7 @@ class Cache(ObjectIntake):
         """The list is complete. What follows for pods and jobs from short lists is worked out while there are few."""
         yield from super().finish(kind)
         if kind in SETTLING:
-            self._settle_defaults()
+            yield from self._settling_defaults()
 
     def include(self, kind: str, found: wire.Object) -> None:
         """An object of the list under way. A pod in it without a node was not bound, whatever the answer was."""

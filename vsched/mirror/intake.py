@@ -160,6 +160,8 @@ class ObjectIntake(WatchHandler):
         )
         self._gangs.rejoin = self._regather
         self._native.rejoin = self._pods.rejoin
+        self._settling: Iterator[None] | None = None
+        """What follows from classes, queues and namespaces that changed, as far as it is not worked out yet."""
         self._snapshots = 0
         self._previous = 0.0
         self._versions: tuple[int, ...] = ()
@@ -357,10 +359,27 @@ class ObjectIntake(WatchHandler):
             pass
 
     def _settling_defaults(self) -> Iterator[None]:
-        """The same in steps, a pod or a job each; no snapshot may be taken before the last one."""
-        if self._defaults.take_priorities_changed():
+        """The same in steps, a pod or a job each; what another caller has begun is ended first."""
+        while True:
+            if self._settling is None:
+                priorities, queues = (
+                    self._defaults.take_priorities_changed(),
+                    self._defaults.take_default_queues_changed(),
+                )
+                if not priorities and not queues:
+                    return
+                self._settling = self._following(priorities=priorities, queues=queues)
+            settling = self._settling
+            for _ in settling:  # not ``yield from``, which would end it for all when one caller is cancelled
+                yield
+            if self._settling is settling:
+                self._settling = None
+
+    def _following(self, *, priorities: bool, queues: bool) -> Iterator[None]:
+        """Work out what follows from other priorities, and from other default queues."""
+        if priorities:
             yield from self._pods.repricing()
             yield from self._jobs.repricing()
-        if self._defaults.take_default_queues_changed():
-            self._jobs.respecify_implicit()
-            self._native.requeue()
+        if queues:
+            yield from self._jobs.respecifying_implicit()
+            yield from self._native.requeueing()

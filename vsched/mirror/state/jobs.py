@@ -6,14 +6,15 @@ one. Jobs of a snapshot are frozen: the first change after it works on a clone.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
 from vsched.mirror.ingest.gangs import Gang, gathered
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
+from vsched.mirror.state.job_changes import JobChanges
 from vsched.mirror.state.queue_usage import QueueSums
+from vsched.mirror.state.sorting import sorting
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.history.holding import held_by
 from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
@@ -23,8 +24,6 @@ from vsched.model.snapshot import Snapshot
 
 _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
-_FEW = 64
-"""Up to this many changes, inserting into a sorted list is cheaper than sorting again."""
 _MANY = 256
 """From so many changed jobs on, they are published in steps."""
 _REVIEWED = 500
@@ -93,10 +92,7 @@ class JobStore:
         self._gangs: dict[str, Gang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._dirty: dict[str, None] = {}
-        self._looked_at: dict[str, bool | None] = {}
-        """Jobs that were published since the last snapshot: whether they wait, None for those that are not shown."""
-        self._changed: set[str] = set()
-        """Those of them that the next snapshot shows as changed, or as gone."""
+        self._changes = JobChanges()
         self._unreviewed: dict[str, None] = {}
         """Keys of jobs that are still to be shown as changed for the review."""
 
@@ -237,10 +233,11 @@ class JobStore:
                 self._writable(key).judgement = found
             yield
 
-    def respecify_implicit(self) -> None:
-        """Default queues of namespaces changed: compute the specs of implicit PodGroups again."""
+    def respecifying_implicit(self) -> Iterator[None]:
+        """Default queues of namespaces changed: compute the specs of implicit PodGroups again, one a step."""
         for key in list(self._implicit):
             self._respecify(key)
+            yield
 
     def review(self) -> None:
         """Show every job as changed once, some in each snapshot."""
@@ -265,7 +262,7 @@ class JobStore:
         """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed."""
         if len(self._dirty) < _MANY:
             return
-        for key in sorted(self._dirty):
+        for key in (yield from sorting(self._dirty)):
             if key in self._dirty:
                 del self._dirty[key]
                 self._publish_one(key)
@@ -275,69 +272,42 @@ class JobStore:
         for key in sorted(self._dirty):
             self._publish_one(key)
         self._dirty.clear()
-        if not self._looked_at:
-            return ()
-        self.version += 1
         self.sums.publish()
-        started = {key for key, waits in self._looked_at.items() if waits}
-        self._activate(started, {key for key, waits in self._looked_at.items() if waits is False})
-        changed, self._changed, self._looked_at = tuple(sorted(self._changed)), set(), {}
+        changed, self.active = self._changes.take(self.active)
         return changed
 
     def _publish_one(self, key: str) -> None:
         """Show a job as it is now; what follows for all jobs together is left to ``publish``."""
+        self.version += 1
         job = self._jobs.get(key)
         was_orphan = self.strays.pop(key, None) is not None
-        self._looked_at.setdefault(key, None)
         if job is None or job.spec is _UNSEEN:
             if job is not None:
                 job.frozen = True
                 self.strays[key] = job
             _note(self.asked, key, 0 if job is None else job.asked)
-            if self.published.pop(key, None) is None:
-                if was_orphan:
-                    self._changed.add(key)
-                return
-            self.sums.put(key, None)
-            self.holders.put(key, None)
-            self.runs.put(key, None)
-            self.nominated.pop(key, None)
-            self.admitted.pop(key, None)
-            self.reserving.pop(key, None)
-            self._looked_at[key] = False
-        else:
-            job.frozen = True
-            self.published[key] = job
-            self.holders.put(key, job)
-            self.runs.put(key, job)
-            _note(self.nominated, key, job.nominated)
-            _note(self.reserving, key, 0 if job.kept_out else job.reserving)
-            _note(self.asked, key, job.asked)
-            claim = claim_of(job)
-            _note(self.admitted, key, len(claim.inqueue))
-            self.sums.put(key, claim)
-            self._looked_at[key] = job.waits
-        self._changed.add(key)
-
-    def _activate(self, started: set[str], stopped: set[str]) -> None:
-        if len(started) + len(stopped) > _FEW:
-            keys = set(self.active)
-            self.active = tuple(sorted((keys - stopped) | started))
+            known = self.published.pop(key, None) is not None
+            if known:
+                self.sums.put(key, None)
+                self.holders.put(key, None)
+                self.runs.put(key, None)
+                self.nominated.pop(key, None)
+                self.admitted.pop(key, None)
+                self.reserving.pop(key, None)
+            if known or was_orphan:
+                self._changes.put(key, waits=False)
             return
-        active = list(self.active)
-        changed = False
-        for key in started:
-            position = bisect_left(active, key)
-            if position == len(active) or active[position] != key:
-                insort(active, key)
-                changed = True
-        for key in stopped:
-            position = bisect_left(active, key)
-            if position < len(active) and active[position] == key:
-                del active[position]
-                changed = True
-        if changed:
-            self.active = tuple(active)
+        job.frozen = True
+        self.published[key] = job
+        self.holders.put(key, job)
+        self.runs.put(key, job)
+        _note(self.nominated, key, job.nominated)
+        _note(self.reserving, key, 0 if job.kept_out else job.reserving)
+        _note(self.asked, key, job.asked)
+        claim = claim_of(job)
+        _note(self.admitted, key, len(claim.inqueue))
+        self.sums.put(key, claim)
+        self._changes.put(key, waits=job.waits)
 
     def _respecify(self, key: str) -> None:
         """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""

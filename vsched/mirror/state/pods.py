@@ -223,7 +223,7 @@ class PodStore:
                 repriced = self._with_class(task)
                 if repriced is not task:
                     self._store(repriced)
-        self._assumed.reprice(self._classless, self._with_class)
+                self._assumed.reprice((uid,), self._with_class)
 
     def rejoin(self, uids: Collection[str]) -> None:
         """The native PodGroups of these pods belong to other jobs now."""

@@ -7,7 +7,7 @@ job again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
@@ -122,10 +122,12 @@ class NativeGroupStore:
         for job in tuple(self._named.get(f"owner {implicit}", ())):
             self._tell(job)
 
-    def requeue(self) -> None:
-        """Default queues of namespaces have changed: compute all jobs again."""
+    def requeueing(self) -> Iterator[None]:
+        """Default queues of namespaces have changed: compute all jobs again, one a step."""
         for job in tuple(self._jobs):
-            self._tell(job)
+            if job in self._jobs:
+                self._tell(job)
+            yield
 
     def uid(self, key: str) -> str:
         """The uid of the object of a job, empty where there is none."""
