@@ -58,7 +58,7 @@ def findings() -> Findings:
         },
         namespaces={"default/ns": NamespaceOutcome("default", "ns", 2, 0.5, {"cpu": 3000})},
     )
-    found.take(cluster.snapshot(), report)
+    list(found.taking(cluster.snapshot(), report, []))
     return found
 
 
@@ -104,7 +104,7 @@ async def test_queues_show_what_their_objects_say_and_what_is_wrong_with_them() 
         subtree={"cpu": 2000},
     )
     gone = QueueOutcome("gone", 1)
-    found.take(cluster.snapshot(), CycleReport(queues={"q": outcome, "gone": gone}))
+    list(found.taking(cluster.snapshot(), CycleReport(queues={"q": outcome, "gone": gone}), []))
     async with pages(found) as get:
         _, shown = await get("/queues")
     assert shown["q"] == {
@@ -170,7 +170,7 @@ def test_the_limit_of_a_queue_and_what_it_comes_to_are_two_numbers() -> None:
     found, cluster = Findings(), SmallCluster()
     cluster.queue("q", capability=((cluster.axis.column("cpu"), 9000),))
     outcomes = {name: QueueOutcome(name, 1, capability={"cpu": 5000}) for name in ("q", "gone")}
-    found.take(cluster.snapshot(), CycleReport(queues=outcomes))
+    list(found.taking(cluster.snapshot(), CycleReport(queues=outcomes), []))
     values = {
         (sample.name, sample.labels.get("queue_name")): sample.value
         for family in Gauges(found).collect()
@@ -185,7 +185,7 @@ def test_findings_forget_what_is_gone_or_placed() -> None:
     found = findings()
     assert found.snapshot is not None
     assert "ns/g-0" in found.pods
-    found.take(found.snapshot, CycleReport(binds=(Bind("ns-g-0", "ns", "g-0", "n1", "ns/g"),)))
+    list(found.taking(found.snapshot, CycleReport(binds=(Bind("ns-g-0", "ns", "g-0", "n1", "ns/g"),)), []))
     assert "ns/g-0" not in found.pods
 
 

@@ -1,15 +1,16 @@
 """The latest results of cycles about every job, pod and queue: pages, overviews and gauges show them.
 
-The event loop writes them after every cycle. Pages are made in other threads meanwhile: records are frozen, and
-readers copy maps before they iterate.
+The event loop writes them after every cycle: what there is to write is found in steps, and written in one. Pages are
+made in other threads meanwhile: records are frozen, and readers copy maps before they iterate.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import islice
+from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -21,8 +22,12 @@ from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import FrozenSnapshot
 
+T = TypeVar("T")
+
 _SLACK = 10_000
 """How many outdated verdicts may stay before they are removed."""
+_SOME = 256
+_RUNNING, _WAITING = Phase.RUNNING, (Phase.PENDING, Phase.INQUEUE)
 
 
 class Arbitrated(NamedTuple):
@@ -71,6 +76,8 @@ class Findings:
         """By existing job: how many cycles ended without its minimum, but for the last ``_again``."""
         self._outcomes: Mapping[str, JobOutcome] = {}
         """Of the last cycle."""
+        self._lacking: Sequence[str] = ()
+        """The jobs of the last cycle that ended without their minimum."""
         self._again = 0
         """How many cycles since have had these same outcomes."""
         self.arbitrated: Arbitrated | None = None
@@ -78,32 +85,46 @@ class Findings:
         self.arbitrated_away: Counter[str] = Counter()
         """Number of pods that arbitration evicted, by existing namespace."""
 
-    def take(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
-        """Keep the results of a cycle on this snapshot; returns the keys of jobs that run for the first time."""
-        self.snapshot = snapshot
-        self.cycles += 1
-        self.queues, self.namespaces = report.queues, report.namespaces
-        placed: list[str] = []
-        if report.jobs is self._outcomes:
+    def taking(self, snapshot: Snapshot, report: CycleReport, placed: list[str]) -> Iterator[None]:
+        """Keep the results of a cycle on this snapshot, in steps: those before are shown until these are, as a whole;
+        what is gone is forgotten after that. The keys of jobs that run for the first time are appended to ``placed``.
+        """
+        again = report.jobs is self._outcomes
+        lacking, gone = list[str](), list[str]()
+        if not again:
+            yield from self._noting(report.jobs, placed, lacking)
+        for some in _some_of(snapshot.changed):
+            gone += [key for key in some if key not in snapshot.jobs]
+            yield
+        self._keep(snapshot, report)
+        if again:
             self._again += 1
         else:
-            placed = self._note_placed(snapshot, report)
-            self.jobs.update(report.jobs)
-        for key in snapshot.changed:
-            if key not in snapshot.jobs:
+            self._keep_jobs(snapshot.now, report.jobs, placed, lacking)
+        yield from self._forgetting(snapshot, report, gone)
+
+    def _forgetting(self, snapshot: Snapshot, report: CycleReport, gone: Sequence[str]) -> Iterator[None]:
+        """Forget jobs that are gone or decided elsewhere, and verdicts on pods that do not wait, in steps."""
+        for some in _some_of(gone):
+            for key in some:
                 self.jobs.pop(key, None)
                 self.placed_at.pop(key, None)
                 self._retries.pop(key, None)
-        for key in snapshot.elsewhere:
-            self.jobs.pop(key, None)
-        if report.unschedulable is not self._unschedulable:
-            self._unschedulable = report.unschedulable
-            self.pods.update(report.unschedulable)
-        for bind in report.binds:
-            self.pods.pop(f"{bind.namespace}/{bind.name}", None)
+            yield
+        for some in _some_of(snapshot.elsewhere):
+            for key in some:
+                self.jobs.pop(key, None)
+            yield
+        for binds in _some_of(report.binds):
+            for bind in binds:
+                self.pods.pop(f"{bind.namespace}/{bind.name}", None)
+            yield
         if len(self.pods) > 2 * len(report.unschedulable) + _SLACK:
-            self.pods = {key: verdict for key, verdict in self.pods.items() if self._waits(verdict)}
-        return placed
+            kept: dict[str, Unschedulable] = {}
+            for verdicts in _some_of(self.pods.items()):
+                kept.update((key, verdict) for key, verdict in verdicts if self._waits(verdict))
+                yield
+            self.pods = kept
 
     def take_arbitrated(self, found: Arbitrated) -> None:
         """Keep a round of arbitration."""
@@ -112,27 +133,44 @@ class Findings:
         for namespace in gone:
             del self.arbitrated_away[namespace]
 
-    def _note_placed(self, snapshot: Snapshot, report: CycleReport) -> list[str]:
-        placed: list[str] = []
+    def _noting(self, outcomes: Mapping[str, JobOutcome], placed: list[str], lacking: list[str]) -> Iterator[None]:
+        """Find the jobs that run for the first time, and those without their minimum, in steps."""
+        jobs, placed_at = self.jobs, self.placed_at
+        for some in _some_of(outcomes.items()):
+            for key, outcome in some:
+                if outcome.pending and outcome.ready < outcome.min_member:
+                    lacking.append(key)
+                if outcome.phase == _RUNNING and key not in placed_at:
+                    before = jobs.get(key)
+                    if before is not None and before.phase in _WAITING:
+                        placed.append(key)
+            yield
+
+    def _keep(self, snapshot: Snapshot, report: CycleReport) -> None:
+        self.snapshot = snapshot
+        self.cycles += 1
+        self.queues, self.namespaces = report.queues, report.namespaces
+        if report.unschedulable is not self._unschedulable:
+            self._unschedulable = report.unschedulable
+            self.pods.update(report.unschedulable)
+
+    def _keep_jobs(
+        self, now: float, outcomes: Mapping[str, JobOutcome], placed: Sequence[str], lacking: Sequence[str]
+    ) -> None:
+        """Keep outcomes that are others than before."""
         if self._again:
             self._retries, self._again = self.retries, 0
-        self._outcomes = report.jobs
-        for key, outcome in report.jobs.items():
-            if _lacks_minimum(outcome):
-                self._retries[key] += 1
-            before = self.jobs.get(key)
-            waited = before is not None and before.phase in (Phase.PENDING, Phase.INQUEUE)
-            if waited and outcome.phase == Phase.RUNNING and key not in self.placed_at:
-                self.placed_at[key] = snapshot.now
-                placed.append(key)
-        return placed
+        self._retries.update(lacking)
+        self._outcomes, self._lacking = outcomes, lacking
+        self.placed_at.update(dict.fromkeys(placed, now))
+        self.jobs.update(outcomes)
 
     @property
     def retries(self) -> Counter[str]:
         """How many cycles ended without the minimum of each existing job."""
         retries, again = self._retries.copy(), self._again
-        for key, outcome in self._outcomes.items() if again else ():
-            if _lacks_minimum(outcome) and key in retries:
+        for key in self._lacking if again else ():
+            if key in retries:
                 retries[key] += again
         return retries
 
@@ -141,8 +179,11 @@ class Findings:
         return job is not None and verdict.uid in job.pending
 
 
-def _lacks_minimum(outcome: JobOutcome) -> bool:
-    return bool(outcome.pending) and outcome.ready < outcome.min_member
+def _some_of(found: Iterable[T]) -> Iterator[list[T]]:
+    """As many at a time as take a small part of a millisecond."""
+    rest = iter(found)
+    while some := list(islice(rest, _SOME)):
+        yield some
 
 
 def with_division(frozen: FrozenSnapshot, findings: Findings) -> FrozenSnapshot:

@@ -97,7 +97,7 @@ class Desk:
         snapshot = self._cache.snapshot(NOW)
         asked = self.snapshots.begin()
         report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
-        self.telemetry.findings.take(snapshot, report)
+        list(self.telemetry.findings.taking(snapshot, report, []))
         await self.snapshots.end(asked, snapshot, DEFAULT_POLICY, report)
         return {key: outcome.message for key, outcome in report.jobs.items()}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.daemon.observe.stalling import EVICTING_SECONDS, EVICTING_SESSIONS, TRIES, Stalling
+from vsched.daemon.observe.stalling import EVICTING_SECONDS, EVICTING_SESSIONS, MOST_PODS, TRIES, Stalling
 from vsched.model.plan import Bind, CycleReport, Evict
 
 
@@ -24,6 +24,13 @@ def test_a_pod_that_is_bound_again_and_again_looks_wrong_once_in_so_many_times()
 def test_many_pods_that_are_bound_once_each_look_right() -> None:
     stalling = Stalling()
     assert not any(stalling.see(binds(str(number)), float(number)) for number in range(50))
+
+
+def test_of_more_pods_than_are_remembered_the_least_recent_ones_are_forgotten() -> None:
+    stalling = Stalling(most_tries=3)
+    others = [f"other-{number}" for number in range(MOST_PODS - 1)]
+    told = [stalling.see(binds(*names), 0.0) for names in (["old", "p"], ["old", "p"], others, ["p"], ["old"])]
+    assert [bool(says) for says in told] == [False, False, False, True, False]
 
 
 def test_evictions_with_nobody_placed_for_long_look_wrong() -> None:

@@ -228,7 +228,7 @@ def pending(texts: Mapping[str, dict[str, int]], *, gated: int = 0) -> dict[str,
         for name, reasons in texts.items()
     }
     found = Findings()
-    found.take(cluster.snapshot(), CycleReport(unschedulable=told))
+    list(found.taking(cluster.snapshot(), CycleReport(unschedulable=told), []))
     registry = CollectorRegistry()
     registry.register(Gauges(found))
     [family] = [family for family in registry.collect() if family.name == "vsched_pending_pods"]
@@ -274,7 +274,7 @@ def test_a_pod_of_the_same_name_does_not_inherit_the_reason() -> None:
     cluster.task(cluster.job("g", 0), "p", cluster.shape())
     found = Findings()
     old = Unschedulable("another uid", "ns", "p", "ns/g", "Unschedulable", "", {"Insufficient cpu": 1})
-    found.take(cluster.snapshot(), CycleReport(unschedulable={"ns/p": old}))
+    list(found.taking(cluster.snapshot(), CycleReport(unschedulable={"ns/p": old}), []))
     registry = CollectorRegistry()
     registry.register(Gauges(found))
     assert registry.get_sample_value("vsched_pending_pods", {"reason": "not tried yet"}) == 1

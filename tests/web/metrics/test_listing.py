@@ -61,7 +61,7 @@ pods c/x 1 cpu=1 on=n1
 def test_what_queues_and_namespaces_beyond_the_bound_hold_is_told_together() -> None:
     findings = Findings()
     snapshot = mirror(manifests(CLUSTER)).snapshot(0.0)
-    findings.take(snapshot, run_cycle(snapshot, policy_of("gang", "predicates proportion"), REGISTRY))
+    list(findings.taking(snapshot, run_cycle(snapshot, policy_of("gang", "predicates proportion"), REGISTRY), []))
     registry = CollectorRegistry()
     registry.register(Gauges(findings, most_namespaces=1, most_queues=1))
 

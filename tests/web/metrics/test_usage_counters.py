@@ -33,7 +33,7 @@ class Counted:
         for name in queues:
             cluster.queue(name)
         self.snapshot = cluster.snapshot()
-        self.findings.take(self.snapshot, CycleReport())
+        list(self.findings.taking(self.snapshot, CycleReport(), []))
         self.metrics = UsageMetrics(self.findings)
         self.registry = CollectorRegistry()
         self.registry.register(self.metrics)
@@ -130,6 +130,6 @@ def test_names_beyond_the_most_count_together() -> None:
 def test_what_a_plugin_remembers_of_a_queue_is_told() -> None:
     at = Counted("research", "batch")
     outcomes = {"research": QueueOutcome("research", 1, used_times=3.1), "batch": QueueOutcome("batch", 1)}
-    at.findings.take(at.snapshot, CycleReport(queues=outcomes))
+    list(at.findings.taking(at.snapshot, CycleReport(queues=outcomes), []))
     assert at.registry.get_sample_value("vsched_queue_used_times", {"queue_name": "research"}) == 3.1
     assert at.registry.get_sample_value("vsched_queue_used_times", {"queue_name": "batch"}) is None

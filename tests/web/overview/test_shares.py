@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from tests.support.plans import policy_of
 from tests.support.sights import JOBS, frozen
 from vsched.model.plan import CycleReport
-from vsched.web.overview.shares import WHOLE, QueueShares, queue_shares
+from vsched.model.snapshot import Snapshot
+from vsched.web.overview.shares import WHOLE, PodCounts, QueueShares, counting, queue_shares
 
 CAPACITY = policy_of("priority gang", "drf predicates capacity")
 TREE = """
@@ -24,9 +26,15 @@ pods ns/plain 1 cpu=1 memory=1Gi on=n1
 """
 
 
+def shares_of(snapshot: Snapshot, report: CycleReport) -> dict[str, QueueShares]:
+    counts: PodCounts = Counter()
+    list(counting(snapshot, report.binds, counts))
+    return queue_shares(snapshot, report, counts)
+
+
 def test_a_queue_counts_with_those_below_it_by_the_resource_of_which_it_is_most() -> None:
     session = frozen(TREE, CAPACITY)
-    found = queue_shares(session.snapshot, session.report)
+    found = shares_of(session.snapshot, session.report)
     assert {name: one.held for name, one in found.items()} == {
         WHOLE: 0.5,
         "root": 0.5,
@@ -48,7 +56,7 @@ def test_a_queue_counts_with_those_below_it_by_the_resource_of_which_it_is_most(
 def test_what_the_session_places_is_held_and_no_longer_waits() -> None:
     session = frozen(JOBS)
     assert session.report.binds
-    found = queue_shares(session.snapshot, session.report)
+    found = shares_of(session.snapshot, session.report)
     assert found["q"].held == found[WHOLE].held == 1.0
     assert found["q"].waiting == found[WHOLE].waiting == 1.5, "three pods of two cores, of four"
 
@@ -56,12 +64,12 @@ def test_what_the_session_places_is_held_and_no_longer_waits() -> None:
 def test_where_no_queue_is_known_the_cluster_is() -> None:
     session = frozen(TREE)
     snapshot = replace(session.snapshot, queues={})
-    found = queue_shares(snapshot, CycleReport())
+    found = shares_of(snapshot, CycleReport())
     assert found == {WHOLE: QueueShares(0.5, None, 1.2)}
 
 
 def test_in_a_cluster_without_nodes_every_share_is_nothing() -> None:
     session = frozen("queue root\nqueue low parent=root\njob ns/waits min=1 pods=1 cpu=4 queue=low", CAPACITY)
-    found = queue_shares(session.snapshot, session.report)
+    found = shares_of(session.snapshot, session.report)
     assert {"root", "low", WHOLE} <= set(found)
     assert all((one.held, one.deserved or 0, one.waiting) == (0, 0, 0) for one in found.values())

@@ -6,7 +6,7 @@ decided again. Room that evictions make is used within seconds after the last vi
 
 from __future__ import annotations
 
-from cachetools import LRUCache
+from itertools import islice
 
 from vsched.model.plan import Bind, CycleReport
 
@@ -24,8 +24,8 @@ class Stalling:
 
     def __init__(self, most_tries: int = TRIES) -> None:
         self._most_tries = most_tries
-        self._tries: LRUCache[str, int] = LRUCache(MOST_PODS)
-        """Decisions to bind a pod, by its uid."""
+        self._tries: dict[str, int] = {}
+        """Decisions to bind a pod, by its uid; the least recent ones come first."""
         self._evicting_since: float | None = None
         """Monotonic time of the first evicting session since one placed a pod."""
         self._evicting = 0
@@ -34,6 +34,8 @@ class Stalling:
     def see(self, report: CycleReport, now: float) -> str:
         """What looks wrong after this session, as a sentence; empty if nothing does."""
         stuck = [bind for bind in report.binds if self._tried(bind)]
+        for uid in list(islice(self._tries, max(0, len(self._tries) - MOST_PODS))):
+            del self._tries[uid]
         if report.binds:
             self._evicting_since, self._evicting = None, 0
         elif report.evictions:
@@ -51,9 +53,8 @@ class Stalling:
 
     def _tried(self, bind: Bind) -> bool:
         """Count a decision; True at ``TRIES``, after which counting starts again."""
-        tries = self._tries.get(bind.uid, 0) + 1
+        tries = self._tries.pop(bind.uid, 0) + 1
         if tries >= self._most_tries:
-            self._tries.pop(bind.uid, None)
             return True
         self._tries[bind.uid] = tries
         return False

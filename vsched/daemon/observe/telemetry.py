@@ -5,6 +5,7 @@ Other modules report facts here; this one turns them into metrics, log lines and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -28,7 +29,7 @@ from vsched.web.metrics.usage_counters import UsageMetrics
 from vsched.web.overview.history import SessionHistory, session_row
 from vsched.web.overview.past_shares import hourly_shares
 from vsched.web.overview.share_history import ShareHistory
-from vsched.web.overview.shares import queue_shares
+from vsched.web.overview.shares import PodCounts, counting, queue_shares
 from vsched.writes.bindings import BindOutcome, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionVerdict
 from vsched.writes.limits import TokenBucket
@@ -137,14 +138,16 @@ class Telemetry(ProcessTelemetry):
     def telling(self, snapshot: Snapshot, report: CycleReport, timing: Timing) -> Iterator[None]:
         """The same in steps; other tasks may run in between."""
         self._last_failure = ""
-        placed = self.findings.take(snapshot, report)
-        yield
+        placed: list[str] = []
+        yield from self.findings.taking(snapshot, report, placed)
         for key in placed:
             self.metrics.job_latency.observe(self._age_ms(snapshot.jobs[key].spec.created))
             yield
         self.history.add(session_row(self.findings.cycles, snapshot.now, timing.reason.value, timing.parts, report))
         if self.shares.is_due(snapshot.now):
-            shares = queue_shares(snapshot, report)
+            counts: PodCounts = Counter()
+            yield from counting(snapshot, report.binds, counts)
+            shares = queue_shares(snapshot, report, counts)
             self.shares.add(snapshot.now, shares)
             self._restore_shares(snapshot)
             self._used.read(snapshot.history, shares)

@@ -1,27 +1,32 @@
 """Shares of the cluster that queues hold, deserve and wait for, as of one session.
 
-There may be thousands of queues, and the event loop does it: sums go through arrays.
+There may be thousands of queues, and the event loop does it: sums go through arrays, and what was placed is added up in
+steps.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.mirror.accounts.history import is_counted
 from vsched.model.amounts.quantity import UNLIMITED
-from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats
 from vsched.model.plan import Bind, CycleReport, QueueOutcome
+from vsched.model.pods.shape import Shape
 from vsched.model.queues.tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.queues import is_flat
 
 WHOLE = ""
 """The name of the whole cluster, beside those of queues."""
+_BINDS = 256
+"""So many pods that were placed are counted in a step."""
+PodCounts = Counter[tuple[str, Shape]]
+"""Numbers of pods, by queue and shape."""
 
 
 class QueueShares(NamedTuple):
@@ -34,14 +39,28 @@ class QueueShares(NamedTuple):
     """What its waiting pods ask for; it may exceed 1."""
 
 
-def queue_shares(snapshot: Snapshot, report: CycleReport) -> dict[str, QueueShares]:
-    """The shares of every queue after a cycle, and under ``WHOLE`` those of all pods on all nodes."""
+def counting(snapshot: Snapshot, binds: Sequence[Bind], counts: PodCounts) -> Iterator[None]:
+    """Count the pods of each queue and shape that a cycle has placed, in steps."""
+    for first in range(0, len(binds), _BINDS):
+        for bind in binds[first : first + _BINDS]:
+            job = snapshot.jobs.get(bind.job)
+            task = job.tasks.get(bind.uid) if job is not None else None
+            if job is not None and task is not None:
+                counts[job.spec.queue, task.shape] += 1
+        yield
+
+
+def queue_shares(snapshot: Snapshot, report: CycleReport, placed_pods: PodCounts) -> dict[str, QueueShares]:
+    """The shares of every queue after a cycle, and under ``WHOLE`` those of all pods on all nodes.
+
+    ``placed_pods`` is what ``counting`` has found.
+    """
     names, total = snapshot.axis.names, snapshot.total
     columns = [column for column in range(len(total)) if total[column] > 0 and is_counted(names[column])]
     whole = np.array([total[column] for column in columns], dtype=np.float64)
     queues = list(snapshot.queues)
     rows = {name: row for row, name in enumerate(queues)}
-    placed = _placed(snapshot, report.binds, rows, columns)
+    placed = _placed(placed_pods, rows, columns)
 
     outcomes = {name: report.queues.get(name) or QueueOutcome(name, 1) for name in queues}
     named = [names[column] for column in columns]
@@ -92,19 +111,13 @@ def _pending(snapshot: Snapshot, rows: Mapping[str, int], columns: Sequence[int]
     return found
 
 
-def _placed(snapshot: Snapshot, binds: Iterable[Bind], rows: Mapping[str, int], columns: Sequence[int]) -> Floats:
+def _placed(counts: PodCounts, rows: Mapping[str, int], columns: Sequence[int]) -> Floats:
     """What the cycle has placed by queue: the snapshot has it among what waits, and not among what is used."""
     found = np.zeros((len(rows) + 1, len(columns)))
     places = {column: place for place, column in enumerate(columns)}
-    counts: Counter[tuple[str, Amounts]] = Counter()
-    for bind in binds:
-        job = snapshot.jobs.get(bind.job)
-        task = job.tasks.get(bind.uid) if job is not None else None
-        if job is not None and task is not None:
-            counts[job.spec.queue, task.shape.request] += 1
-    for (queue, request), count in counts.items():
+    for (queue, shape), count in counts.items():
         row = rows.get(queue, -1)
-        for column, amount in request:
+        for column, amount in shape.request:
             if column in places:
                 found[row, places[column]] += count * amount
     return found
