@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.fairness import Demand, dominant_share, water_fill
+from vsched.kernels.fairness import Demand, dominant_share, satisfied_at_once, satisfied_row, water_fill
 
 INF = float("inf")
 
@@ -102,3 +102,23 @@ def test_no_queue_can_gain_without_a_poorer_one_losing(claims: list[tuple[int, i
         assert ((deserved / weights)[~unmet] <= poorest + 0.2).all()
         assert np.allclose((deserved / weights)[unmet], poorest, atol=0.2)
         assert deserved.sum() >= total - 1.0
+
+
+limits = st.integers(0, 1000) | st.just(INF)
+demands = st.lists(st.tuples(st.integers(0, 10), amounts, amounts, limits, st.integers(0, 300)), max_size=6)
+
+
+@given(demands, st.integers(0, 5000), st.integers(0, 5000))
+def test_who_is_satisfied_at_once_gets_what_water_filling_gives(
+    claims: list[tuple[int, float, float, float, float]], cpu: int, memory: int
+) -> None:
+    total = np.array([cpu, memory], dtype=np.float64)
+    weights, one, two, most, floor = np.array(claims, dtype=np.float64).reshape(len(claims), 5).T
+    limit = np.column_stack((most, most))
+    demand = Demand(weights, np.column_stack((one, two)), limit, np.column_stack((floor, floor)), weights + 1)
+    together = satisfied_at_once(total, demand)
+    if weights.all():
+        alone = [satisfied_row([cpu, memory], demand, row) for row in range(len(claims))]
+        assert (None in alone) is (together is None)
+        assert together is None or alone == together.tolist()
+    assert together is None or np.array_equal(together, water_fill(total, demand))

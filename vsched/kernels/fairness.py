@@ -83,6 +83,35 @@ def water_fill(total: Floats, demand: Demand) -> Floats:
     return deserved
 
 
+def satisfied_at_once(total: Floats, demand: Demand) -> Floats | None:
+    """What ``water_fill`` gives if its first round satisfies all queues; else None. ``float64[queue, resource]``.
+
+    Where it does, none gets of what another one leaves, so that ``satisfied_row`` gives the same for each by itself.
+    """
+    if not demand.weights.all():
+        return None
+    part = np.outer(demand.weights / demand.weights.sum(), total)
+    raised = np.minimum(np.minimum(part, demand.limit), demand.request)
+    deserved = np.maximum(raised, demand.floor)
+    is_satisfied = covers(demand.request, deserved) | (deserved == 0).all(axis=1)
+    return deserved if is_satisfied.all() else None
+
+
+def satisfied_row(total: Sequence[float], demand: Demand, row: int) -> list[float] | None:
+    """The same for one queue, float by resource; None where the first round does not satisfy it."""
+    part = float(demand.weights[row] / np.add.reduce(demand.weights))
+    request = demand.request[row].tolist()
+    deserved: list[float] = []
+    covered = True
+    for whole, asked, most, least in zip(
+        total, request, demand.limit[row].tolist(), demand.floor[row].tolist(), strict=True
+    ):
+        amount = max(min(part * whole, most, asked), least)
+        deserved.append(amount)
+        covered = covered and asked < amount + EPSILON
+    return deserved if covered or not any(deserved) else None
+
+
 def _fill(deserved: Floats, remaining: Floats, demand: Demand, weights: Floats, open_queues: Mask) -> Floats:
     """Raise what the open queues deserve, round by round; returns what remains."""
     counted = np.arange(len(remaining)) != PODS  # leftover pod slots alone do not start another round

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.framework.points.extension import stated_weights
 from vsched.kernels.differing import differing
-from vsched.kernels.fairness import EPSILON, Demand, water_fill
+from vsched.kernels.fairness import EPSILON, Demand, satisfied_at_once, satisfied_row, water_fill
 from vsched.kernels.quota import dense, limit_of
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats
@@ -20,6 +20,9 @@ Weigh = Callable[[Sequence[Queue]], Floats]
 """float64[queues]: how much queues weigh in a division."""
 AmountsOf = Mapping[str, Mapping[int, float]]
 """Amounts by queue, then by column."""
+
+ROWS_ONE_BY_ONE = 16
+"""Of so many queues it is asked one by one what they deserve, where that is known of all others."""
 
 
 class Shares(NamedTuple):
@@ -45,6 +48,8 @@ class Shares(NamedTuple):
     """float64[queue, resource]: the most that queues may hold."""
     divisions: Floats
     """float64[queue, resource]: what they deserve."""
+    at_once: bool
+    """Whether no queue gets of what another one leaves, so that what one asks for decides about that one alone."""
     deserved: AmountsOf
     limits: AmountsOf
     """The most that queues may hold."""
@@ -64,16 +69,25 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
     if len(books) != len(snapshot.books) or any(books[row] is None for row in changed):
         return _anew(snapshot, weigh)
     weights = before.weights if weigh is stated_weights else weigh(before.divided)
-    request = before.request
+    request, moved = before.request, list[int]()
     for row in changed:
         found = _requested(books[row], len(total))
         if not np.array_equal(found, request[row]):
             request = request.copy() if request is before.request else request
             request[row] = found
-    if request is before.request and np.array_equal(weights, before.weights):
+            moved.append(row)
+    same_weights = weights is before.weights or np.array_equal(weights, before.weights)
+    if not moved and same_weights:
         return before._replace(state=snapshot.state, books=books)
     made = before._replace(state=snapshot.state, books=books, weights=weights, request=request)
-    return _divided(made, before)
+    if before.at_once and same_weights and len(moved) <= ROWS_ONE_BY_ONE:
+        demand = _demand(made)
+        satisfied = [amounts for row in moved if (amounts := satisfied_row(total, demand, row)) is not None]
+        if len(satisfied) == len(moved):
+            divisions = before.divisions.copy()
+            divisions[moved] = satisfied
+            return _told(made, divisions, moved)
+    return _divided(made)
 
 
 def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
@@ -102,20 +116,32 @@ def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
         floor,
         most,
         nothing,
+        False,
         {},
         limits,
         {},
     )
-    return _divided(made, made)
+    return _divided(made)
 
 
-def _divided(made: Shares, before: Shares) -> Shares:
-    """The same with what queues deserve now; amounts of queues that deserve what they did ``before`` are the same."""
+def _demand(made: Shares) -> Demand:
     # Weights with memory may be 0; what nobody else asks for is divided by the stated ones all the same.
-    demand = Demand(made.weights, made.request, made.most, made.floor, made.stated)
-    divisions = water_fill(np.array(made.total, dtype=np.float64), demand)
-    deserved, bounds = dict(before.deserved), dict(before.bounds)
-    for row in np.flatnonzero((divisions != before.divisions).any(axis=1)).tolist():
+    return Demand(made.weights, made.request, made.most, made.floor, made.stated)
+
+
+def _divided(made: Shares) -> Shares:
+    """The same with what queues deserve now."""
+    total, demand = np.array(made.total, dtype=np.float64), _demand(made)
+    found = satisfied_at_once(total, demand)
+    divisions = water_fill(total, demand) if found is None else found
+    differ = (divisions != made.divisions).any(axis=1)
+    return _told(made._replace(at_once=found is not None), divisions, np.flatnonzero(differ).tolist())
+
+
+def _told(made: Shares, divisions: Floats, rows: Iterable[int]) -> Shares:
+    """The same with these divisions; amounts of queues of other rows are those that were told before."""
+    deserved, bounds = dict(made.deserved), dict(made.bounds)
+    for row in rows:
         queue = made.divided[row]
         amounts = deserved[queue.name] = _nonzero(divisions[row])
         bounds[queue.name] = _but_pods(queue, amounts, made.limits[queue.name].get(PODS, 0.0))
