@@ -77,6 +77,11 @@ POLICIES = {
     "capacity": policy_of("priority gang", "predicates capacity resourcequota nodeorder"),
     "tree": TREE,
     "taking": TAKING,
+    "many": policy_of(
+        "priority gang conformance pdb minruntime",
+        "overcommit drf predicates proportion resourcequota job-limits nodegroup nodeorder task-topology",
+        actions="enqueue, allocate, preempt, backfill",
+    ),
     "timed": policy_of("priority gang sla", "predicates proportion"),
 }
 

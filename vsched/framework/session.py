@@ -16,7 +16,7 @@ from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import rules_of
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
-from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.combine.pluginset import leave_plugins, plugins_for
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -116,7 +116,7 @@ class Session:
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
-        self.plugins = PluginSet(policy, registry, trace)
+        self.plugins = plugins_for(policy, registry, trace, self.memory.parts)
         self.committed: list[LedgerEntry] = []
         """Placements and evictions to carry out, in the order in which they were decided."""
         self.held: dict[str, int] = {}
@@ -177,7 +177,11 @@ class Session:
         """Tiers, and the domains that jobs may use."""
 
     def leave(self) -> None:
-        """Leave what is known of nodes and jobs to the next session; nothing may be asked of this one any more."""
+        """Leave plugins, and what is known of nodes and jobs, to the next session.
+
+        Nothing may be asked of this one any more.
+        """
+        leave_plugins(self.memory.parts, self.plugins)
         self.node_selection.leave()
         leave_nodes(self.memory.parts, self._carried)
         self.memory.parts[VIEWS] = {key: view for key, view in self.jobs.items() if view.is_as_new}

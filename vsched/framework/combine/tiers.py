@@ -19,7 +19,7 @@ class PluginTiers:
     """The plugins of one session, tier by tier, in the order of the policy."""
 
     def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        self._trace = trace
+        self.trace = trace
         self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
             [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
         ]
@@ -41,6 +41,17 @@ class PluginTiers:
         for plugin, name in self._measured:
             delattr(plugin, name)
         self._measured.clear()
+
+    def renew(self) -> None:
+        """Make all plugins as they were before they were opened, for the next session under the same policy.
+
+        They refer to nothing of this session then, and nothing that refers to them has to be made again.
+        """
+        for tier in self._tiers:
+            for plugin, _ in tier:
+                args = plugin.args
+                vars(plugin).clear()
+                type(plugin).__init__(plugin, args)
 
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""

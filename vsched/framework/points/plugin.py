@@ -106,8 +106,8 @@ class SessionContext(NamedTuple):
 
 
 class Plugin(Levers, Generic[ArgsT]):
-    """One plugin in one session. Each session makes new plugin objects; what may save the next one time is kept by
-    ``SessionContext.keep``."""
+    """One plugin in one session. Each session begins with plugins that are as new: nothing but their arguments is left
+    of the last one. What may save the next one time is kept by ``SessionContext.keep``."""
 
     name: ClassVar[str]
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs
