@@ -160,13 +160,15 @@ async def test_draining_waits_for_what_is_under_way() -> None:
         assert outcomes[-1].verdict is BindOutcome.DROPPED
 
 
-async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
+@pytest.mark.parametrize("count", [10, 3_000])
+async def test_draining_ends_at_the_deadline_and_drops_and_counts_what_is_left(count: int) -> None:
     async with dispatching() as (server, dispatcher, outcomes, _):
         server.open.clear()
-        dispatcher.submit(bind(number) for number in range(10))
+        dispatcher.submit(bind(number) for number in range(count))
         await until(lambda: server.in_flight == 4)
-        assert await dispatcher.drain(0.05) == 10
-        assert [outcome.verdict for outcome in outcomes] == [BindOutcome.DROPPED] * 6
+        assert await dispatcher.drain(0.05) == count
+        assert [outcome.verdict for outcome in outcomes] == [BindOutcome.DROPPED] * (count - 4)
+        assert len({outcome.bind.uid for outcome in outcomes}) == count - 4
         server.open.set()
 
 

@@ -13,12 +13,15 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
 from vsched.writes.limits import Attempts
 from vsched.writes.outgoing import Outgoing
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Write, Writer, WriteResult
 
+SLICE_SECONDS = 0.005
+"""How long what is left at the end is dropped before others have their turn."""
 _ASSIGNED = re.compile(r'is already assigned to node "([^"]*)"')
 
 
@@ -118,8 +121,11 @@ class Dispatcher(Outgoing[Bind]):
         """Take nothing new, wait for what is queued and in flight; drops and counts what is left at the deadline."""
         self._closed = True
         left = await super().drain(deadline_seconds)
+        turns = LoopTurns(SLICE_SECONDS)
         for bind in self._workqueue.take_all():
             self._drop(bind, "the scheduler is stopping")
+            if turns.over:
+                await turns.turn()
         return left
 
     async def _carry_out(self, item: Bind) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 SWITCH_SECONDS = 0.001
 """How long a session may block the event loop; the default of 5 ms delays every binding."""
-GENERATIONS = (7_000, 0)
+GENERATIONS = (3_500, 0)
 """Allocations between collections. None takes long, because each looks only at what has come since: what survives two
 of them is put aside, and full ones are rare. Python subtracts what is freed, however old it is: where objects are
 replaced by new ones, ``young`` has to see to it that not too many are new."""
