@@ -43,15 +43,12 @@ class ApiResource(msgspec.Struct, frozen=True):
             raise BadInput(f"{self.plural} {name!r} cannot be asked for without its namespace")
         if subresource and not name:
             raise BadInput(f"{self.plural}: the subresource {subresource!r} needs the name of an object")
-        parts = [self.root]
-        if namespace:
-            parts.append(f"namespaces/{segment(namespace)}")
-        parts.append(self.plural)
+        path = (
+            f"{self.root}/namespaces/{segment(namespace)}/{self.plural}" if namespace else f"{self.root}/{self.plural}"
+        )
         if name:
-            parts.append(segment(name))
-        if subresource:
-            parts.append(subresource)
-        return "/".join(parts)
+            path = f"{path}/{segment(name)}"
+        return f"{path}/{subresource}" if subresource else path
 
     def __str__(self) -> str:
         return f"{self.plural}.{self.group}" if self.group else self.plural

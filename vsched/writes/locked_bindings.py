@@ -63,8 +63,7 @@ class LockingDispatcher(Dispatcher):
         self._client = client
         self._clock = clock
         self._locks = locks or LockSettings()
-        bounds = WorkqueueSettings(self._locks.nodes_at_once, per_second=1e6, burst=1e6)
-        self._turns: Workqueue[str, float] = Workqueue(bounds, self._turn)
+        self._turns: Workqueue[str, float] = Workqueue(WorkqueueSettings(self._locks.nodes_at_once), self._turn)
         """By node: how long to wait after the next look in vain."""
         self._waiting: dict[str, dict[str, Waiting]] = {}
         """By node, then by uid."""

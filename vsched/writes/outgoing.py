@@ -37,8 +37,7 @@ class Outgoing(ABC, Generic[T]):
 
     def __init__(self, writer: Writer, max_in_flight: int, queue_limit: int) -> None:
         self._writer = writer
-        # The rate is the writer's business.
-        bounds = WorkqueueSettings(max_in_flight, per_second=1e6, burst=1e6, limit=queue_limit)
+        bounds = WorkqueueSettings(max_in_flight, limit=queue_limit)  # the rate is the writer's business
         self._workqueue: Workqueue[str, T] = Workqueue(bounds, lambda _, item: self._carry_out(item))
 
     @abstractmethod

@@ -34,9 +34,9 @@ class WorkqueueSettings(msgspec.Struct, frozen=True):
 
     workers: int
     """Writes in flight at the same time."""
-    per_second: float
-    """Average number of writes a second."""
-    burst: float
+    per_second: float = inf
+    """Average number of writes a second; as many as there are where nothing is said."""
+    burst: float = inf
     limit: int = 100_000
     """How many keys may wait; the queue refuses and counts further ones."""
 
@@ -55,7 +55,8 @@ class Workqueue(Generic[K, V]):
         self._settings = settings
         self._write = write
         self._clock = clock
-        self._bucket = TokenBucket(settings.per_second, settings.burst, clock)
+        limited = settings.per_second < inf
+        self._bucket = TokenBucket(settings.per_second, settings.burst, clock) if limited else None
         self._values: dict[K, V] = {}
         self._due: list[tuple[float, int, K]] = []
         self._tickets: dict[K, tuple[float, int]] = {}
@@ -184,7 +185,7 @@ class Workqueue(Generic[K, V]):
                 self._look_later()
                 entry = await waiter
             due, number, key = entry
-            if not self._hurried:
+            if self._bucket is not None and not self._hurried:
                 wait_seconds = self._bucket.claim()
                 if wait_seconds:
                     await asyncio.sleep(wait_seconds)

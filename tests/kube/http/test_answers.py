@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from itertools import pairwise
 
 import pytest
@@ -127,6 +128,22 @@ def test_an_answer_that_is_cut_off_is_never_complete(data: bytes, draw: st.DataO
     reader = AnswerReader("POST", 1000)
     assert not reader.feed(data[: draw.draw(st.integers(0, len(data) - 1))])
     assert not reader.end()
+
+
+STRICT = re.compile(rb"HTTP/1\.[01] [1-5][0-9]{2}(?: [^\r\n]*)?\r\n(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n]*\r\n)*\r\n")
+"""What the head of an answer has to look like."""
+PIECES = (b"HTTP/1.1 200", b" OK", b"\r\n", b"\r", b"\n", b"a", b"a: b", b": ", b" ", b"\x00", b"\xff", b"~")
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join))
+def test_heads_are_read_where_they_are_as_they_have_to_be_and_no_others(middle: bytes) -> None:
+    head = b"HTTP/1.1 204" + middle + b"\r\n\r\n"
+    head = head[: head.index(b"\r\n\r\n") + 4]
+    try:
+        read = AnswerReader("POST", 1000).feed(head)
+    except NotHttp:
+        read = False
+    assert read == (STRICT.fullmatch(head) is not None)
 
 
 @given(st.lists(st.one_of(st.binary(), st.sampled_from((LENGTH[:60], CHUNKED, b"\r\n", b"0", b"HTTP/1.1 200 OK\r\n")))))

@@ -33,6 +33,7 @@ class Link(asyncio.Protocol):
         """When the last answer was complete, by the clock of the event loop."""
         self.silent = False
         """Whether nothing has come since the last request was sent."""
+        self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._reader: AnswerReader | None = None
         """Reads the answer that is waited for; None while nobody waits for one."""
@@ -43,7 +44,7 @@ class Link(asyncio.Protocol):
         assert self._transport is not None, "a link is used once it is connected"
         assert self._reader is None, "requests go out one after the other"
         self._reader = AnswerReader(method, most_bytes)
-        self._waiter = waiter = asyncio.get_running_loop().create_future()
+        self._waiter = waiter = self._loop.create_future()
         self.silent = True
         self._transport.write(request)
         return waiter
@@ -111,6 +112,7 @@ class Link(asyncio.Protocol):
 
     def _succeed(self, reader: AnswerReader) -> None:
         waiter, self._reader, self._waiter = self._waiter, None, None
+        self.rests_since = self._loop.time()
         if not reader.reusable:
             self.close()
         if waiter is not None and not waiter.done():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from math import inf
 
 import msgspec
 from yarl import URL
@@ -11,6 +12,7 @@ from yarl import URL
 from vsched.errors import BadInput
 from vsched.kube.http.answers import Answer
 from vsched.kube.http.link import Disconnected, Link
+from vsched.kube.http.slots import Slots
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -51,7 +53,7 @@ class Pool:
         at = url.host_port_subcomponent or ""
         self._fixed = _encoded((("Host", at), *headers))
         self._last: tuple[tuple[object, str], bytes] | None = None
-        self._slots = asyncio.Semaphore(settings.connections)
+        self._slots = Slots(settings.connections)
         self._resting: list[Link] = []
         """Connections that are free; the last one was used last."""
         self._busy: dict[Link, float] = {}
@@ -86,37 +88,26 @@ class Pool:
         Raises TimeoutError, and OSError where there is no answer: NotConnected where nothing was sent.
         """
         request = self._request(method, path, headers, content_type, body)
-        until = asyncio.get_running_loop().time() + seconds
-        link = None if self._slots.locked() else self._rested()
-        if link is None:
-            link = await self._wait_for_link(until)
-        else:
-            await self._slots.acquire()  # at once
+        now = asyncio.get_running_loop().time()
+        until = now + seconds
+        if not self._slots.take_now():
+            async with asyncio.timeout_at(until):
+                await self._slots.take()
+            now = asyncio.get_running_loop().time()
         try:
             try:
-                return await self._on(link, request, method, until)
+                return await self._on(self._rested(now) or await self._connected(until), request, method, until)
             except (Disconnected, ConnectionError):
                 if method not in REPEATED or self.closed:
                     raise
-            async with asyncio.timeout_at(until):
-                link = await self._connect()
-            return await self._on(link, request, method, until)
+            return await self._on(await self._connected(until), request, method, until)
         finally:
-            self._slots.release()
-
-    async def _wait_for_link(self, until: float) -> Link:
-        """A slot, and a connection that is free, or a new one."""
-        async with asyncio.timeout_at(until):
-            await self._slots.acquire()
-            try:
-                return self._rested() or await self._connect()
-            except BaseException:
-                self._slots.release()
-                raise
+            self._slots.give()
 
     async def _on(self, link: Link, request: bytes, method: str, until: float) -> Answer:
         self._busy[link] = until
-        self._look_at(until)
+        if self._timer is None or self._timer_at > until:
+            self._look_at(until)
         try:
             answer = await link.exchange(request, method, self._settings.answer_bytes)
         except BaseException:
@@ -127,17 +118,14 @@ class Pool:
         if link.generation != self._generation:
             link.close()
         elif not link.closed:
-            link.rests_since = asyncio.get_running_loop().time()
             self._resting.append(link)
         return answer
 
     # -- time-outs: one timer for all requests, which cost less than one each
 
     def _look_at(self, until: float) -> None:
-        """Look at the requests under way at this time, if not earlier."""
+        """Look at the requests under way at this time."""
         if self._timer is not None:
-            if self._timer_at <= until:
-                return
             self._timer.cancel()
         self._timer_at = until
         self._timer = asyncio.get_running_loop().call_at(until, self._look)
@@ -146,27 +134,34 @@ class Pool:
         """End the requests whose time is over."""
         self._timer = None
         now = asyncio.get_running_loop().time()
-        silent = False
+        silent, left = False, inf
         for link, until in tuple(self._busy.items()):
             if until <= now:
                 silent = silent or link.silent
                 link.fail(TimeoutError())
             else:
-                self._look_at(until)
+                left = min(left, until)
+        if left < inf:
+            self._look_at(left)
         if silent:
             self.renew()  # what swallowed one request may swallow those on the other connections, too
 
     # -- connections
 
-    def _rested(self) -> Link | None:
+    def _rested(self, now: float) -> Link | None:
         """The free connection that was used last; those that rested too long are closed."""
-        oldest = asyncio.get_running_loop().time() - self._settings.rest_seconds
+        oldest = now - self._settings.rest_seconds
         while self._resting:
             link = self._resting.pop()
             if not link.closed and link.rests_since >= oldest:
                 return link
             link.close()
         return None
+
+    async def _connected(self, until: float) -> Link:
+        """A new connection, by this time at the latest."""
+        async with asyncio.timeout_at(until):
+            return await self._connect()
 
     async def _connect(self) -> Link:
         generation = self._generation
