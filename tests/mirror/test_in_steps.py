@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -39,6 +40,11 @@ def with_bare_pods(cache: Cache) -> Cache:
     for number in range(20):
         cache.apply("Pod", "ADDED", make.read(make.pod(f"bare-{number}")))
     return cache
+
+
+def amounts(cache: Cache) -> dict[str, tuple[Any, ...]]:
+    """What each namespace holds and waits for, as arbitration sees it."""
+    return {name: (found.held, found.leaving, found.waiting) for name, found in cache.arbitration().parties.items()}
 
 
 def drained(steps: Iterator[None], between: Callable[[int], None] = lambda number: None) -> int:
@@ -203,7 +209,7 @@ def test_classes_and_queues_may_change_while_others_work_out_what_follows(happen
 def test_steps_with_events_in_between_end_as_one_snapshot(
     stream: tuple[list[Event], list[Fields]], data: st.DataObject
 ) -> None:
-    plain, stepwise = full(Cache(OURS)), full(Cache(OURS))
+    plain, stepwise = (full(Cache(OURS, arbitrating=True)) for _ in range(2))
     for cache in (plain, stepwise):
         cache.snapshot(0.0) if data.draw(sometimes, label="seen before") else None
     waiting = [(type_, kind, make.read(fields)) for type_, kind, fields in stream[0]]
@@ -220,4 +226,5 @@ def test_steps_with_events_in_between_end_as_one_snapshot(
         happens(0)
     expected, found = plain.snapshot(1.0), stepwise.snapshot(1.0)
     assert view(found) == view(expected)
+    assert amounts(stepwise) == amounts(plain)
     assert list(found.changed) == sorted(found.changed)

@@ -247,8 +247,6 @@ class Cache(ObjectIntake):
             self._published_axis = self.axis.copy()
         self._settle_defaults()
         changed = self._jobs.publish()
-        for key in changed if self.arbitrating else ():
-            self._accounts.see_job(key, self._jobs.published.get(key) or self._jobs.strays.get(key))
         nodes, placed = self._nodes.publish(self._published_axis)
         self._claims.serve(self._nodes, nodes.statics)
         if self._nodes.is_dirty:

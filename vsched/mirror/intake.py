@@ -110,6 +110,8 @@ class ObjectIntake(WatchHandler):
         self.on_regathered: Handlers[str] = Handlers()
         """Called with the uid of a pod that belongs to another gang now."""
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
+        if arbitrating:
+            self._jobs.on_shown = lambda key, job: self._accounts.see_job(key, job)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, Pool] = {}

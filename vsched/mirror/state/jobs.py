@@ -82,6 +82,8 @@ class JobStore:
         """Priorities that jobs were given by ``restate``, by key."""
         self.version = 0
         """Grows whenever what snapshots show of jobs changes."""
+        self.on_shown: Callable[[str, Job | None], None] = lambda key, job: None
+        """Called with each job whose view in snapshots changes, None where it is gone."""
         self._judge = judge
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
@@ -296,6 +298,7 @@ class JobStore:
                 self.reserving.pop(key, None)
             if known or was_orphan:
                 self._changes.put(key, waits=False)
+                self.on_shown(key, job)
             return
         job.frozen = True
         self.published[key] = job
@@ -308,6 +311,7 @@ class JobStore:
         _note(self.admitted, key, len(claim.inqueue))
         self.sums.put(key, claim)
         self._changes.put(key, waits=job.waits)
+        self.on_shown(key, job)
 
     def _respecify(self, key: str) -> None:
         """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""
