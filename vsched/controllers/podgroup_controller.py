@@ -195,6 +195,7 @@ class PodGroupController:
         write = self._change(key)
         if write is None:
             self._back_offs.forget(key)
+            await asyncio.sleep(0)  # there may be hundreds of which nothing is to be written
             return
         answer = await self._writer.send(write, self._settings.attempts)
         there = write.method == "POST" and answer.code == 409
@@ -212,6 +213,7 @@ class PodGroupController:
         """Write the name of its PodGroup to a pod; the uid in the patch excludes another pod of the same name."""
         if self._records.member(pod) != member:
             self._back_offs.forget(pod)
+            await asyncio.sleep(0)
             return  # it has gone, has its name, or will be put here anew
         namespace, _, name = pod.partition("/")
         body = orjson.dumps({"metadata": {"uid": member.uid, "annotations": dict(_notes_of(member))}})

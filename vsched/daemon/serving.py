@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
@@ -27,15 +28,15 @@ async def serve(
     on_listed: Callable[[], None] = lambda: None,
     on_often: Callable[[], None] = lambda: None,
     on_calm: Callable[[], None] = lambda: None,
-    on_frozen: Callable[[], None] = lambda: None,
+    freezing: Callable[[], AbstractContextManager[object]] = nullcontext,
 ) -> None:
-    """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
+    """Run a daemon until a signal ends it; SIGHUP reads the policy again. Large copies are made in ``freezing``."""
     async with ApiClient(connection) as client:
         policy = await _policy_map(options, client, registry)
         daemon = Daemon(
             options, client, registry, policy=policy, on_listed=on_listed, on_often=on_often, on_calm=on_calm
         )
-        daemon.inspection.snapshots.on_frozen = on_frozen
+        daemon.inspection.snapshots.freezing = freezing
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 

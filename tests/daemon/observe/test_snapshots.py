@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -36,13 +38,20 @@ async def test_those_who_ask_at_once_share_one_session() -> None:
         assert len({id(frozen) for frozen in sights}) == 1
 
 
-async def test_it_is_told_in_its_thread_that_a_copy_was_made() -> None:
+async def test_a_copy_is_made_once_in_a_thread_and_within_what_is_to_be_around_it() -> None:
+    around: list[tuple[str, int]] = []
+
+    @contextmanager
+    def freezing() -> Iterator[None]:
+        around.append(("begins", threading.get_ident()))
+        yield
+        around.append(("ends", threading.get_ident()))
+
     async with looping(decide) as running:
-        told: list[int] = []
-        running.snapshots.on_frozen = lambda: told.append(threading.get_ident())
+        running.snapshots.freezing = freezing
         await asyncio.gather(*(running.snapshots.look() for _ in range(3)))
-        assert len(told) == 1
-        assert told != [threading.get_ident()]
+        assert [what for what, _ in around] == ["begins", "ends"]
+        assert threading.get_ident() not in [thread for _, thread in around]
 
 
 async def test_a_session_that_began_before_the_question_does_not_answer_it() -> None:

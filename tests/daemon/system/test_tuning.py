@@ -82,11 +82,18 @@ def test_what_is_new_is_looked_at_in_turn_for_the_first_and_the_second_time() ->
 def test_what_is_large_is_not_looked_through_at_all() -> None:
     with tuned():
         listed()
-        kept = [[number] for number in range(5_000)]
         count = list(collected.count)
-        large()
+        with large():
+            kept = [[number] for number in range(5 * GENERATIONS[0])]
+            young()
+            calm()
         assert sum(len(gc.get_objects(generation=age)) for age in range(3)) < len(kept)
         assert collected.count == count
+        young()
+        assert collected.count != count, "then collections go on"
+        with pytest.raises(ValueError, match="not made"), large():
+            raise ValueError("not made")
+        assert gc.isenabled()
 
 
 @pytest.mark.usefixtures("_all_is_collected")

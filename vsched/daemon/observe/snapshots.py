@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
@@ -37,8 +38,8 @@ class SnapshotService:
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
-        self.on_frozen: Callable[[], None] = lambda: None
-        """Called in the thread that has made a copy, which may be large."""
+        self.freezing: Callable[[], AbstractContextManager[object]] = nullcontext
+        """What a copy is made in, in its thread: it may be large."""
         self.at_rest = threading.Event()
         """Set while no session is under way. Other threads with long work wait for it now and then."""
         self.at_rest.set()
@@ -98,9 +99,8 @@ class SnapshotService:
         return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
 
     def _freeze(self, snapshot: Snapshot) -> Snapshot:
-        frozen = freeze(snapshot)
-        self.on_frozen()
-        return frozen
+        with self.freezing():
+            return freeze(snapshot)
 
     def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""

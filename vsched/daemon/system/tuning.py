@@ -139,20 +139,27 @@ def listed() -> None:
 
 def young() -> None:
     """Look for garbage among what has come since the last time; what has been looked at twice is put aside."""
-    gc.collect(_MIDDLE if gc.get_count()[1] else _YOUNGEST)
+    if gc.isenabled():  # else something large is being made
+        gc.collect(_MIDDLE if gc.get_count()[1] else _YOUNGEST)
 
 
-def large() -> None:
-    """What has just been made is large and stays for a while: no collection but a full one is to look through it.
+@contextmanager
+def large() -> Iterator[None]:
+    """What the block makes is large and stays for a while: no collection but a full one is to look through it.
 
     To look at what a hundred thousand entries refer to takes ten milliseconds, whether these are new or not.
     """
-    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def calm() -> None:
     """Nobody waits for anything: look at everything, if much has been put aside since that was done last."""
-    if _aside.due:
+    if _aside.due and gc.isenabled():
         gc.collect()
 
 
