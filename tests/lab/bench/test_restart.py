@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from vsched.errors import BadInput
-from vsched.lab.bench.held.run import PAGES
+from vsched.lab.bench.held.run import LATE, PAGES
 from vsched.lab.bench.restart import RestartBenchSettings, apart, as_table, measure_restart
 from vsched.sim.fleet.residents import Residents
 
@@ -20,13 +20,24 @@ def test_the_pods_add_up() -> None:
     residents = [Residents(**fields) for fields in SMALL.residents()]
     assert sum(found.count for found in residents) == SMALL.pods
     assert sum(found.count for found in residents if not found.running) == SMALL.pending
-    assert {found.scheduler for found in residents} == {"vsched", "default-scheduler"}
+    assert {found.scheduler for found in residents if found.count} == {"vsched", "default-scheduler"}
+
+
+def test_as_many_pods_as_are_pending_are_left_for_a_second_daemon_where_one_takes_over() -> None:
+    residents = [Residents(**fields) for fields in SMALL._replace(held=True).residents()]
+    assert sum(found.count for found in residents) == SMALL.pods
+    assert [found.count for found in residents if not found.running] == [SMALL.pending, SMALL.pending]
+    assert {found.scheduler for found in residents} == {"vsched", "default-scheduler", LATE}
 
 
 @pytest.mark.parametrize(
     "wanted",
-    [SMALL._replace(pods=257), SMALL._replace(pending=0), SMALL._replace(pending=101)],
-    ids=["more than fit", "none pending", "more pending than there are"],
+    [
+        pytest.param(SMALL._replace(pods=257), id="more than fit"),
+        pytest.param(SMALL._replace(pending=0), id="none pending"),
+        pytest.param(SMALL._replace(pending=101), id="more pending than there are"),
+        pytest.param(SMALL._replace(pending=51, held=True), id="more than there are for two daemons"),
+    ],
 )
 def test_what_cannot_be_measured_is_refused(wanted: RestartBenchSettings) -> None:
     with pytest.raises(BadInput, match=r"expected at most 256 pods, and at least one that is pending"):
@@ -57,8 +68,10 @@ def test_a_small_restart_from_end_to_end() -> None:
 
 def test_a_small_restart_tells_what_held_the_loop_in_each_part() -> None:
     result = measure_restart(SMALL._replace(held=True), calm_seconds=0.1)
-    parts = ["start", "lists", "first session", "bindings", "single pods", "relist", *PAGES, "policy", "stop"]
+    parts = ["start", "lists", "first session", "bindings", "single pods", "relist", *PAGES, "policy", "claims"]
+    parts += ["evictions", "standby", "hand-over", "stop under load"]
     assert list(result["held"]) == parts
+    assert result["problems"] == []
     assert "generation" in result["held"]["lists"]["collections"]["longest"]
     assert result["held"]["start"]["held_ms"] > 0, "the parts of a daemon are made in one call"
     console = Console(width=120, record=True, file=io.StringIO())

@@ -23,7 +23,7 @@ from rich.table import Table
 from vsched.errors import BadInput
 from vsched.kube.client import ApiClient
 from vsched.lab.bench.held.phases import Phases, held_rows
-from vsched.lab.bench.held.run import HeldRun
+from vsched.lab.bench.held.run import LATE, HeldRun
 from vsched.lab.bench.observer import Observer, Probe, memory_mb, relists
 from vsched.lab.bench.report import figures_table, json_option, pair, print_result
 from vsched.lab.children import Child, ClusterChild, beside, child, cpu_seconds, daemon_arguments, scratch, stage
@@ -51,7 +51,9 @@ while single pods come and are placed.
 
 \b
 With --held, calls of the daemon's event loop are measured in processor time of
-its thread, pages are asked for, and the policy is edited. For each part:
+its thread. Pages are asked for, the policy is edited, pods with claims come,
+large pods preempt others, and a second daemon takes over, which places as many
+pods as were pending and is stopped meanwhile. For each part:
   held_ms          the longest call of the loop
   over_20_ms       how many took longer than 20 ms
   calls            the longest ones, and the functions in which they were
@@ -69,7 +71,7 @@ SINGLE_SECONDS = 0.1
 """Between two single pods."""
 LOOK_SECONDS = 0.5
 CALM_SECONDS = 3.0
-RELIST_SECONDS = 120.0
+RELIST_SECONDS = 600.0
 FOREVER_SECONDS = 86_400.0
 
 
@@ -82,9 +84,19 @@ class RestartBenchSettings(NamedTuple):
     gang: int
     held: bool = False
 
+    @property
+    def late(self) -> int:
+        """Pods that only a second daemon places."""
+        return self.pending if self.held else 0
+
+    @property
+    def running(self) -> int:
+        """Pods that run from the start."""
+        return self.pods - self.pending - self.late
+
     def residents(self) -> list[dict[str, Any]]:
         """The pods at the start, as the embedded cluster reads them."""
-        running = self.pods - self.pending
+        running = self.running
         foreign = int(running * FOREIGN_SHARE)
         ours = {"gang": self.gang, "namespace": "training", "namespaces": NAMESPACES, "request": REQUEST}
         others = {"namespace": "web", "namespaces": 2 * NAMESPACES, "request": REQUEST}
@@ -92,16 +104,18 @@ class RestartBenchSettings(NamedTuple):
             {"prefix": "train-", "count": running - foreign, **ours},
             {"prefix": "web-", "count": foreign, "scheduler": "default-scheduler", **others},
             {"prefix": "wait-", "count": self.pending, "running": False, **ours},
+            {"prefix": "late-", "count": self.late, "running": False, "scheduler": LATE, **ours},
         ]
 
 
 def measure_restart(settings: RestartBenchSettings, calm_seconds: float = CALM_SECONDS) -> dict[str, Any]:
     """The result as one document; single pods are timed for ``calm_seconds`` before the relist."""
     room = int(settings.nodes * int(DEFAULT_CAPACITY["cpu"]) / CPUS)
-    if settings.pods > room or not 0 < settings.pending <= settings.pods:
+    if settings.pods > room or settings.pending < 1 or settings.running < 0:
         raise BadInput(
             f"{settings.pods} pods, {settings.pending} of them pending, on {settings.nodes} nodes "
-            f"(expected at most {room} pods, and at least one that is pending)"
+            f"(expected at most {room} pods, and at least one that is pending; with --held as many again, for a second "
+            "daemon)"
         )
     with apart() as core:
         return run_fast(_measured(settings, core, calm_seconds))
@@ -174,10 +188,12 @@ class RestartBench:
                     restart = await self._restart(daemon, probe, began)
                     relist = await self._relist(daemon, probe, metrics)
                     if held is not None:
-                        await held.further(metrics)
-                self._phases.begin("stop")
+                        await held.further(metrics, self._sender, self.observer, self._settings.nodes)
+                if held is not None:
+                    await held.hand_over(daemon.process, self._cluster.kubeconfig, self.observer)
         found = {"core": self._core, **restart, "relist": relist, "log": _progress(log.read_bytes().splitlines())}
-        return {**self._settings._asdict(), **found, "held": None if held is None else held.held()}
+        told = {"held": None} if held is None else {"held": held.held(), "problems": held.problems}
+        return {**self._settings._asdict(), **found, **told}
 
     async def _restart(self, daemon: Child, probe: Probe, began: float) -> dict[str, Any]:
         observer, process = self.observer, daemon.process.pid
