@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from math import inf
 from typing import Protocol
 
@@ -41,8 +40,9 @@ SLICE_SECONDS = 0.005
 DUE_SLACK_SECONDS = 0.01
 """Timers may fire a little early by the clock of snapshots."""
 
-PLUGINS_MEASURED_EVERY = 10
-"""The time of each plugin is measured in every tenth session, because measuring takes time itself."""
+MEASURED_EVERY, MEASURED_SECONDS = 10, 5.0
+"""The time of each plugin is measured in one session of so many, and in one in so many seconds, at most: measuring
+takes as long as what is measured."""
 
 
 class SessionMirror(Protocol):
@@ -125,7 +125,8 @@ class Loop:
         self._is_silent = False
         """Whether the API server was silent when it was looked last."""
         self._stopping = False
-        self._numbers = count()
+        self._unmeasured, self._measured_at = MEASURED_EVERY, -inf
+        """How many sessions there were since plugins were measured, and when that was."""
         self._short = ShortCycles()
         self._due = 0.0
         """When the last session's decisions may change by time alone, by the clock of snapshots; 0 for never."""
@@ -197,7 +198,7 @@ class Loop:
         if parts.arbiter is not None:
             snapshot = await parts.arbiter.arbitrate(snapshot)
         agreed = time.perf_counter()
-        trace = Trace(time.perf_counter, plugins=next(self._numbers) % PLUGINS_MEASURED_EVERY == 0)
+        trace = Trace(time.perf_counter, plugins=self._measures_plugins(agreed))
         policy = parts.policy()
         report = await self._decided(snapshot, policy, trace)
         decided = time.perf_counter()
@@ -211,6 +212,14 @@ class Loop:
         if parts.recorder is not None:
             await parts.recorder.decided(snapshot, policy, report)
         return ended - began
+
+    def _measures_plugins(self, now: float) -> bool:
+        """Whether the session that begins measures the time of each plugin."""
+        self._unmeasured += 1
+        if self._unmeasured <= MEASURED_EVERY or now < self._measured_at + MEASURED_SECONDS:
+            return False
+        self._unmeasured, self._measured_at = 0, now
+        return True
 
     def _handing_over(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
         """Give each part what was decided for it, in steps."""

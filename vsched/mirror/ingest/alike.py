@@ -71,7 +71,7 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         spec.resources,
     )
     said: list[bytes] = [] if seldom == _UNSAID else [bytes(raw) for raw in seldom]
-    if any(b"atchLabelKeys" in each for each in said[:2]):
+    if said and (b"atchLabelKeys" in said[0] or b"atchLabelKeys" in said[1]):
         return None  # they depend on the pod's own labels
     unread = UNREAD if implied or not grouped else NAMING
     return (
