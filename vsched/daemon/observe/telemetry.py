@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
-from cachetools import LRUCache
 
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.clock import Clock
@@ -91,7 +90,7 @@ class Telemetry(ProcessTelemetry):
         self._clock = clock
         self._created: dict[str, float] = {}
         """Creation times of pods whose bindings are under way; bounded by the dispatcher's queue."""
-        self._accepted: LRUCache[str, float] = LRUCache(MOST_AWAITED)
+        self._accepted: dict[str, float] = {}
         """By pod's uid: when its binding was accepted, until the watch shows it."""
         self._wasted = WastedEvictions(
             task_of,
@@ -276,6 +275,8 @@ class Telemetry(ProcessTelemetry):
 
     def awaiting(self, uid: str) -> None:
         """A binding was accepted, and the watch does not show it yet."""
+        if len(self._accepted) >= MOST_AWAITED:
+            del self._accepted[next(iter(self._accepted))]
         self._accepted[uid] = self._clock.monotonic()
 
     def arrived(self, uid: str) -> None:

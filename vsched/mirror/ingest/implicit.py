@@ -73,7 +73,11 @@ def controller_of(metadata: wire.Metadata) -> wire.OwnerReference | None:
 
 def implied_name(metadata: wire.Metadata) -> str:
     """The name of a pod's implicit PodGroup, empty where the pod names another one."""
-    group = group_named(metadata)
+    return own_name(metadata, group_named(metadata))
+
+
+def own_name(metadata: wire.Metadata, group: str) -> str:
+    """The same, given the PodGroup that the pod names."""
     if group and not group.startswith(IMPLIED):
         return ""
     own = plain_name(metadata)

@@ -19,7 +19,7 @@ from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.deviceshare import assigned_to, remark_group_policy
 from vsched.mirror.ingest.evictions import checkpoint_of, cooperation_of, deletion_cost_of, request_of
-from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, implied_name, plain_name
+from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, own_name, plain_name
 from vsched.mirror.ingest.metadata import (
     NUMA_POLICIES,
     NUMA_POLICY,
@@ -62,6 +62,7 @@ DEFAULT_PRIORITY = 1
 """The priority of a pod without one."""
 
 _NONE: Mapping[str, str] = {}
+_NAMED_AT = f"metadata.annotations[{GROUP_NAME}]"
 
 
 class PodFacts(msgspec.Struct, frozen=True, gc=False):
@@ -215,11 +216,13 @@ class PodReader:
         Each is empty where there is none. Raises BadObject.
         """
         metadata = pod.metadata
-        native = group_of_pod(pod.spec.scheduling_group)
-        own = implied_name(metadata) if ours and not native else ""
-        if not own and ours and not native and self._has_owners(wire.uid_of(metadata)):
-            own = plain_name(metadata)
-        group = own or short(group_named(metadata), f"metadata.annotations[{GROUP_NAME}]")
+        native, named = group_of_pod(pod.spec.scheduling_group), group_named(metadata)
+        own = ""
+        if ours and not native:
+            own = own_name(metadata, named)
+            if not own and self._has_owners(wire.uid_of(metadata)):
+                own = plain_name(metadata)
+        group = own or short(named, _NAMED_AT)
         if native:
             return native, own, native_key(namespace, native) if ours else ""
         if not ours and not pod.spec.node_name:

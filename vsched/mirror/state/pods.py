@@ -275,8 +275,9 @@ class PodStore:
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
-                self._zones.decide(bind)
-                self._device_shares.decide(bind)
+                if bind.annotations:
+                    self._zones.decide(bind)
+                    self._device_shares.decide(bind)
                 task = self._assumed.begin(task, Status.BINDING, bind.node)
                 self._store(task)
                 if bind.claims is not None:
