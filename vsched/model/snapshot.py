@@ -57,9 +57,13 @@ class QueueUsage:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Snapshot:
-    """The cluster as one cycle sees it."""
+    """The cluster as one cycle sees it; nobody sets a field.
+
+    It is not declared frozen, because each cycle makes one: with so many fields that takes a frozen one ten times as
+    long.
+    """
 
     now: float
     """Seconds since the epoch. A cycle uses no other clock."""
