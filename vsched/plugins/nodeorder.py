@@ -20,6 +20,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import NodeScore
 from vsched.kernels.allocation import (
+    ScoredCapacity,
     balance,
     balance_row,
     balanced_allocation,
@@ -118,16 +119,16 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         if at is None and (table := self._table_for(asked, nodes)) is not None:
             return self._by_table(asked, table)
         scoring = self._taken.current() if at is None else nodes.scoring[:, at]
+        capacity = self._capacity if at is None else capacity_at(self._capacity, at)
         total: Floats | None = None
         if args.least_requested or args.most_requested:
             taken: Floats = np.add(scoring, _column(asked.scoring))
-            capacity = self._capacity if at is None else capacity_at(self._capacity, at)
             if args.least_requested:
                 total = _plus(total, least_allocated(taken, capacity), args.least_requested)
             if args.most_requested:
                 total = _plus(total, most_allocated(taken, capacity), args.most_requested)
         if args.balanced_resource and asked.balanced:
-            total = _plus(total, self._balanced(asked.balanced, nodes, at), args.balanced_resource)
+            total = _plus(total, self._balanced(asked.balanced, nodes, at, capacity), args.balanced_resource)
         if asked.images is not None:
             images = asked.images if at is None else asked.images[at]
             total = _plus(total, images.copy(), args.image_locality)
@@ -165,22 +166,24 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             return np.zeros(len(self._capacity.counted))
         return (found[0] + found[1] if len(found) == 2 else reduce(np.add, found)).astype(np.float64)
 
-    def _balanced(self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None) -> Floats:
+    def _balanced(
+        self, asked: Sequence[tuple[int, int]], nodes: NodeTable, at: slice | Rows | None, capacity: ScoredCapacity
+    ) -> Floats:
+        """``capacity`` is that of cpu and memory on these nodes."""
         requested: Floats | Ints
         now: Floats | None = None
         if len(asked) == 2:
             if at is not None and self._now is None:
-                return balanced_allocation(
-                    self._held.at(at), _column([amount for _, amount in asked]), capacity_at(self._capacity, at)
-                )
-            requested, capacity, now = self._held.current(), self._capacity, self._balance_now(nodes)
+                return balanced_allocation(self._held.at(at), _column([amount for _, amount in asked]), capacity)
+            requested, now = self._held.current(), self._balance_now(nodes)
+            if at is not None:
+                requested, now = requested[:, at], now[at]
         else:
             columns = [column for column, _ in asked]
             requested = nodes.requested[columns]
             capacity = nodes.of_capacity(f"capacity of {columns}", lambda: capacity_of(nodes.allocatable[columns]))
-        if at is not None:
-            requested, capacity = requested[:, at], capacity_at(capacity, at)
-            now = None if now is None else now[at]
+            if at is not None:
+                requested, capacity = requested[:, at], capacity_at(capacity, at)
         return balanced_allocation(requested, _column([amount for _, amount in asked]), capacity, now)
 
     def _balance_now(self, nodes: NodeTable) -> Floats:
