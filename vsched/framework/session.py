@@ -13,7 +13,7 @@ import msgspec
 from vsched.framework.alike import AlikeJobs
 from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
-from vsched.framework.claims.rules import rules_of
+from vsched.framework.claims.rules import kept_rules
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import leave_plugins, plugins_for
@@ -138,7 +138,7 @@ class Session:
         self.plugins.open(
             SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, kept=kept)
         )
-        self.claims = claims_of(snapshot, self.nodes, rules_of(policy))
+        self.claims = claims_of(snapshot, self.nodes, kept_rules(policy, kept))
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""

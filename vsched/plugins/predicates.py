@@ -129,8 +129,9 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
         statics = context.nodes.statics
         self._statics, self._namespaces = statics, context.snapshot.namespaces
         self._rules = PodRules(context.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
-        tainted = args.taint_toleration and len(taint_lists(statics, REPELLING).lists) > 1
-        self._all_welcome = not tainted and not cordoned(statics).any()
+        self._all_welcome = statics.remember(
+            ("all welcome", args.taint_toleration), lambda: _all_welcome(statics, args.taint_toleration)
+        )
         """Whether no node has a cordon or a taint that counts."""
         self._blind_in_rehearsals = not (context.switches.preemptable or context.switches.allocatable)
         self._blind = False
@@ -213,6 +214,11 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     def rehearse(self, begins: bool) -> None:
         """Ignore moves during a rehearsal, if so configured; the rehearsal undoes all its moves before it ends."""
         self._blind = begins and self._blind_in_rehearsals
+
+
+def _all_welcome(statics: NodeStatics, by_taints: bool) -> bool:
+    is_tainted = by_taints and len(taint_lists(statics, REPELLING).lists) > 1
+    return not is_tainted and not cordoned(statics).any()
 
 
 def _pod_class(task_class: Hashable) -> PodClass:

@@ -87,7 +87,7 @@ class PodsOnNodes:
     def __init__(self, placed: PlacedPods, statics: NodeStatics) -> None:
         self.statics = statics
         self._placed = placed
-        self._moved = PlacedPods()
+        self._moved: PlacedPods | None = None
         self._moved_position = 0
         self._moves: list[Move] = []
         self._counters: dict[Hashable, list[DomainCounter]] = {}
@@ -161,8 +161,10 @@ class PodsOnNodes:
 
     def _pods(self) -> tuple[PlacedPods, PlacedPods]:
         """The snapshot's pods, and the changes of this cycle so far."""
-        names = self.statics.names
+        moved, names = self._moved, self.statics.names
+        if moved is None:
+            moved = self._moved = PlacedPods()
         for move in self._moves[self._moved_position :]:
-            self._moved.shift(move.labels, move.shape, names[move.row], move.by)
+            moved.shift(move.labels, move.shape, names[move.row], move.by)
         self._moved_position = len(self._moves)
-        return self._placed, self._moved
+        return self._placed, moved
