@@ -21,6 +21,9 @@ from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
 from vsched.together import together
 
+MOST_LOOKS = 1_000
+"""So many bindings are looked at in one turn of the event loop; the watch has shown nearly all of them by then."""
+
 
 class ConfirmationSettings(msgspec.Struct, frozen=True):
     """How long bindings are believed without the watch."""
@@ -90,7 +93,9 @@ class Confirmations:
         """Some of the bindings that are due and that the watch has not shown."""
         found: list[Bind] = []
         now = self._clock.monotonic()
-        while self._waiting and self._waiting[0].due <= now and len(found) < self._settings.at_once:
+        for _ in range(min(len(self._waiting), MOST_LOOKS)):
+            if self._waiting[0].due > now or len(found) == self._settings.at_once:
+                break
             bind = self._waiting.popleft().bind
             if self._mirror.awaits(bind.uid):
                 found.append(bind)

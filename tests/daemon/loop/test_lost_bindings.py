@@ -20,7 +20,7 @@ from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, CycleReport
 from vsched.sim.cluster import Cluster
-from vsched.writes.confirmations import Confirmations, ConfirmationSettings
+from vsched.writes.confirmations import MOST_LOOKS, Confirmations, ConfirmationSettings
 
 SOON = ConfirmationSettings(unconfirmed_seconds=0.3)
 FOREVER = ConfirmationSettings(unconfirmed_seconds=3600.0)
@@ -91,6 +91,28 @@ async def test_what_is_bound_and_only_shown_late_stays_believed() -> None:
         looking = asyncio.create_task(confirmations.run())
         await until(lambda: sorted(told) == ["gone", "unbound"])
         assert {name for name, uid in uids.items() if cache.awaits(uid)} == {"late"}
+        looking.cancel()
+        await asyncio.wait((looking,))
+
+
+async def test_one_that_is_lost_is_found_behind_many_that_the_watch_has_shown() -> None:
+    cache, told = Cache(frozenset({"vsched"})), list[str]()
+    names = [f"p{number}" for number in range(2 * MOST_LOOKS + 5)]
+    async with Cluster([node("n1")]) as cluster, ApiClient(Connection(cluster.url)) as client:
+        confirmations = Confirmations(client, cache, SystemClock(), lambda bind: told.append(bind.name), SOON)
+
+        def seen(name: str, version: str, **spec: str) -> wire.Object:
+            metadata = {"name": name, "namespace": "default", "uid": name, "resourceVersion": version}
+            return wire.read("Pod", orjson.dumps({"metadata": metadata, "spec": {**pod(name)["spec"], **spec}}))
+
+        for name in names:
+            cache.apply("Pod", "ADDED", seen(name, "1"))
+            cache.assume(CycleReport(binds=(Bind(name, "default", name, "n1", "default/g"),)))
+            confirmations.accepted(Bind(name, "default", name, "n1", "default/g"))
+        for name in names[:-1]:
+            cache.apply("Pod", "MODIFIED", seen(name, "2", nodeName="n1"))
+        looking = asyncio.create_task(confirmations.run())
+        await until(lambda: told == names[-1:])
         looking.cancel()
         await asyncio.wait((looking,))
 
