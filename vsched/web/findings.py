@@ -90,9 +90,9 @@ class Findings:
         what is gone is forgotten after that. The keys of jobs that run for the first time are appended to ``placed``.
         """
         again = report.jobs is self._outcomes
-        lacking, gone = list[str](), list[str]()
+        lacking, gone, replaced = list[str](), list[str](), list[JobOutcome | None]()
         if not again:
-            yield from self._noting(report.jobs, placed, lacking)
+            yield from self._noting(report.jobs, placed, lacking, replaced)
         for some in _some_of(snapshot.changed):
             gone += [key for key in some if key not in snapshot.jobs]
             yield
@@ -102,6 +102,9 @@ class Findings:
         else:
             self._keep_jobs(snapshot.now, report.jobs, placed, lacking)
         yield from self._forgetting(snapshot, report, gone)
+        while replaced:  # the outcomes before are freed little by little: that takes longer than to replace them
+            del replaced[-_SOME:]
+            yield
 
     def _forgetting(self, snapshot: Snapshot, report: CycleReport, gone: Sequence[str]) -> Iterator[None]:
         """Forget jobs that are gone or decided elsewhere, and verdicts on pods that do not wait, in steps."""
@@ -133,17 +136,24 @@ class Findings:
         for namespace in gone:
             del self.arbitrated_away[namespace]
 
-    def _noting(self, outcomes: Mapping[str, JobOutcome], placed: list[str], lacking: list[str]) -> Iterator[None]:
-        """Find the jobs that run for the first time, and those without their minimum, in steps."""
+    def _noting(
+        self,
+        outcomes: Mapping[str, JobOutcome],
+        placed: list[str],
+        lacking: list[str],
+        replaced: list[JobOutcome | None],
+    ) -> Iterator[None]:
+        """Find the jobs that run for the first time, those without their minimum, and the outcomes before, in steps."""
         jobs, placed_at = self.jobs, self.placed_at
         for some in _some_of(outcomes.items()):
             for key, outcome in some:
+                before = jobs.get(key)
+                replaced.append(before)
                 if outcome.pending and outcome.ready < outcome.min_member:
                     lacking.append(key)
-                if outcome.phase == _RUNNING and key not in placed_at:
-                    before = jobs.get(key)
-                    if before is not None and before.phase in _WAITING:
-                        placed.append(key)
+                waited = before is not None and before.phase in _WAITING
+                if waited and outcome.phase == _RUNNING and key not in placed_at:
+                    placed.append(key)
             yield
 
     def _keep(self, snapshot: Snapshot, report: CycleReport) -> None:

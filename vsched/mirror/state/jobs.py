@@ -24,8 +24,10 @@ from vsched.model.snapshot import Snapshot
 
 _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
-_MANY = 256
+_MANY = 64
 """From so many changed jobs on, they are published in steps."""
+_ROUNDS = 8
+"""So often at most those are published as well that have changed in the meantime; each time they are fewer."""
 _REVIEWED = 500
 """How many unchanged jobs a snapshot shows as changed for a review: each costs a cycle about 30 us."""
 
@@ -262,13 +264,14 @@ class JobStore:
 
     def prepare(self) -> Iterator[None]:
         """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed."""
-        if len(self._dirty) < _MANY:
-            return
-        for key in (yield from sorting(self._dirty)):
-            if key in self._dirty:
-                del self._dirty[key]
-                self._publish_one(key)
-                yield
+        for _ in range(_ROUNDS):
+            if len(self._dirty) < _MANY:
+                return
+            for key in (yield from sorting(self._dirty)):
+                if key in self._dirty:
+                    del self._dirty[key]
+                    self._publish_one(key)
+                    yield
 
     def _publish_changed(self) -> tuple[str, ...]:
         for key in sorted(self._dirty):
