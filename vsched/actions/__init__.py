@@ -15,12 +15,12 @@ from vsched.actions.victim_search import VictimArgs
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
-    Action("enqueue", enqueue, OrderingArgs, timeless=True),
-    Action("allocate", allocate, PlacingArgs, timeless=True),
+    Action("enqueue", enqueue, OrderingArgs, timeless=True, spares_crowds=True),
+    Action("allocate", allocate, PlacingArgs, timeless=True, spares_crowds=True),
     Action("preempt", preempt, PreemptArgs, timeless=True),
     Action("reclaim", reclaim, VictimArgs, timeless=True),
     Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True),
     Action(GANG_RECLAIM, gangreclaim, GangArgs, timeless=True),
-    Action("backfill", backfill, PlacingArgs, timeless=True),
+    Action("backfill", backfill, PlacingArgs, timeless=True, spares_crowds=True),
     Action("shuffle", shuffle),
 )

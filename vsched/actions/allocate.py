@@ -6,7 +6,8 @@ In its first turn, a gang gets nodes for its whole minimum, or none. In each fur
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -21,6 +22,7 @@ from vsched.actions.planning import plan_start
 from vsched.actions.sharing import place_sharing
 from vsched.actions.subgroups import arranged, place_in_groups
 from vsched.actions.turns import JobTurns
+from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
@@ -38,15 +40,16 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
-    sheets = Worksheets(session, (job for job in session.jobs.values() if has_work(session, job)))
+    crowds, others = together(session)
+    sheets = Worksheets(session, (job for job in others if has_work(session, job)), crowds)
     keep_nodes(session, sheets)
     complete(session, sheets)
     place_held(session, sheets)
-    gated = {job.key for job in session.jobs.values() if job.job.awaiting and workable(session, job)}
-    jobs = [session.jobs[key] for key in dict.fromkeys([*sheets, *sorted(gated)])]
+    gated = {job.key for job in others if job.job.awaiting and workable(session, job)}
+    jobs = [session.jobs[key] for key in dict.fromkeys([*sheets.alone, *sorted(gated)])]
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
     turns, overused = TurnsInVain(session), TurnsInVain(session)
-    for queue, job, lane in JobTurns(ordering, session.snapshot.queues, jobs):
+    for queue, job, lane in JobTurns(ordering, session.snapshot.queues, jobs, crowds, session.jobs):
         if session.plugins.overused(queue):
             if session.kept is not None:
                 with session.reservations.lifted(job):
@@ -56,9 +59,12 @@ def allocate(session: Session) -> None:
             lane.closed = True
             for waiting in lane.waiting():
                 if waiting.key in sheets and not overused.repeat(waiting):
-                    before = overused.begin(waiting)
-                    note_overused(session, queue, waiting, sheets[waiting.key])
-                    overused.end(waiting, before, in_vain=True)
+                    _tell_overused(session, queue, waiting, sheets, overused)
+            for crowd, at in lane.crowds():
+                while at < len(crowd.keys) and not overused.tells_all(session.jobs[crowd.keys[at]]):
+                    _tell_overused(session, queue, session.jobs[crowd.keys[at]], sheets, overused)
+                    at += 1
+                overused.repeat_to_all(crowd, crowd.keys[at:])
             continue
         decided, opens = len(session.ledger.log), job.key in gated
         if opens:
@@ -68,11 +74,25 @@ def allocate(session: Session) -> None:
             overused.forget()
         again = job.key in sheets and _turn(session, queue, job, sheets, turns)
         lane.end_turn(job if again else None, idle=not opens and len(session.ledger.log) == decided)
+        for crowd, keys in lane.pass_over(turns.tells_all) if lane.idle else ():
+            turns.repeat_to_all(crowd, keys)
+
+
+def together(session: Session) -> tuple[list[Crowd], list[JobView]]:
+    """The crowds that take part as such because their jobs have work to do, and the other jobs."""
+    crowds: list[Crowd] = []
+    if session.crowds_are_whole:
+        crowds = [crowd for crowd in session.crowds if has_work(session, session.jobs[crowd.keys[0]])]
+    session.part_crowds()
+    if len(crowds) == len(session.crowds):
+        return crowds, session.apart
+    members = {key for crowd in crowds for key in crowd.keys}
+    return crowds, [job for job in session.jobs.values() if job.key not in members]
 
 
 def complete(session: Session, sheets: Worksheets) -> None:
     """Give running gangs that lost pods the first turns: with a node, say. What is left of a gang waits for them."""
-    lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
+    lost = (session.jobs[key] for key in sheets.alone if session.jobs[key].has_lost_pods)  # all pods of crowds wait
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
         if not session.plugins.overused(queue) and not take_turn(session, queue, job, sheets[job.key]):
@@ -118,27 +138,37 @@ def in_turn(session: Session, job: JobView) -> Worksheet:
 class Worksheets(Mapping[str, Worksheet]):
     """The tasks to place, by key of the job; those of a job are put in order when they are first needed."""
 
-    def __init__(self, session: Session, jobs: Iterable[JobView]) -> None:
+    def __init__(self, session: Session, jobs: Iterable[JobView], crowds: Sequence[Crowd] = ()) -> None:
         self._session = session
-        self._sheets: dict[str, Worksheet | None] = {job.key: None for job in jobs}
+        self.alone: dict[str, Worksheet | None] = {job.key: None for job in jobs}
+        """Those of jobs that take part one by one."""
+        self._crowds = frozenset(crowds)
+        self._in_crowds: dict[str, Worksheet] = {}
 
     def __getitem__(self, key: str) -> Worksheet:
-        found = self._sheets[key]
+        if key in self.alone:
+            found = self.alone[key]
+            if found is None:
+                found = self.alone[key] = in_turn(self._session, self._session.jobs[key])
+            return found
+        if self._session.crowds.of(key) not in self._crowds:
+            raise KeyError(key)
+        found = self._in_crowds.get(key)
         if found is None:
-            found = self._sheets[key] = in_turn(self._session, self._session.jobs[key])
+            found = self._in_crowds[key] = in_turn(self._session, self._session.jobs[key])
         return found
 
     def __contains__(self, key: object) -> bool:
-        return key in self._sheets
+        return key in self.alone or (isinstance(key, str) and self._session.crowds.of(key) in self._crowds)
 
     def __delitem__(self, key: str) -> None:
-        del self._sheets[key]
+        del self.alone[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sheets)
+        return chain(self.alone, *(crowd.keys for crowd in self._crowds))
 
     def __len__(self) -> int:
-        return len(self._sheets)
+        return len(self.alone) + sum(len(crowd.keys) for crowd in self._crowds)
 
 
 def workable(session: Session, job: JobView) -> bool:
@@ -149,6 +179,12 @@ def workable(session: Session, job: JobView) -> bool:
     if refusal is not None and session.job_refusals.get(job.key, refusal).rank:
         session.job_refusals[job.key] = refusal
     return refusal is None
+
+
+def _tell_overused(session: Session, queue: Queue, job: JobView, sheets: Worksheets, overused: TurnsInVain) -> None:
+    before = overused.begin(job)
+    note_overused(session, queue, job, sheets[job.key])
+    overused.end(job, before, in_vain=True)
 
 
 def _turn(session: Session, queue: Queue, job: JobView, sheets: Worksheets, turns: TurnsInVain) -> bool:

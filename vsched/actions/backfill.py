@@ -28,7 +28,7 @@ def backfill(session: Session) -> None:
     """
     plugins, kept = session.plugins, holding_nodes(session)
     candidates = [
-        job for job in session.jobs.values() if (job.best_effort_pending or job.key in kept) and workable(session, job)
+        job for job in session.apart if (job.best_effort_pending or job.key in kept) and workable(session, job)
     ]
     if not candidates:
         return

@@ -23,7 +23,7 @@ from vsched.model.queues.queue import Queue
 
 def enqueue(session: Session) -> None:
     """Ask the plugins about each waiting job in turn. A refused job waits for the next cycle and blocks no other."""
-    waiting = [job for job in session.jobs.values() if job.waiting_to_enter]
+    waiting = [job for job in session.apart if job.waiting_to_enter]  # those in crowds are admitted
     if not waiting:
         return
     queues = session.snapshot.queues

@@ -5,14 +5,16 @@ This holds until something changes: until a step in the ledger, or until one mor
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
+from vsched.framework.crowds import Batch, Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.model.jobs.likeness import tasks_of
 
 
 class Before(NamedTuple):
@@ -52,16 +54,48 @@ class TurnsInVain:
         """Something changed that the ledger does not tell."""
         self._told.clear()
 
-    def repeat(self, job: JobView) -> bool:
-        """Tell a job what jobs like it were told before; False where its turn may have another result."""
-        session = self._session
+    def _known(self, job: JobView) -> tuple[Hashable, Told] | None:
+        """The kind of a job, and what jobs like it were told; None where its turn may have another result."""
         self._follow()
         if not self._told:
-            return False
-        kind = session.alike.kind(job)
+            return None
+        kind = self._session.alike.kind(job)
         told = None if kind is None else self._told.get(kind)
-        if told is None or told.turns < 2 or session.job_refusals.get(job.key) is not told.before:
+        if told is None or told.turns < 2 or self._session.job_refusals.get(job.key) is not told.before:
+            return None
+        return kind, told
+
+    def tells_all(self, job: JobView) -> bool:
+        """Whether all jobs of a crowd, of which this is one, are told the same."""
+        known = self._known(job)
+        # The kind is a number unless labels tell jobs apart.
+        return known is not None and isinstance(known[0], int)
+
+    def repeat_to_all(self, crowd: Crowd, keys: Sequence[str]) -> None:
+        """Tell jobs of a crowd, for which ``tells_all`` is true, what jobs like them were told before."""
+        if not keys:
+            return
+        session = self._session
+        known = self._known(session.jobs[keys[0]])
+        assert known is not None, "the caller has looked"
+        told = known[1]
+        if told.of_job is not None:
+            session.job_refusals.update(dict.fromkeys(keys, told.of_job))
+        if told.of_tasks or told.tried:
+            tasks = [tasks_of(session.jobs[key].job) for key in keys]
+            for at, why in told.of_tasks:
+                if why is not None:  # tasks of crowds were told nothing before
+                    session.task_refusals.update(dict.fromkeys([one[at].uid for one in tasks], why))
+            for at in told.tried:
+                session.tried.update([one[at].uid for one in tasks])
+        session.batches.append(Batch(crowd, keys))
+
+    def repeat(self, job: JobView) -> bool:
+        """Tell a job what jobs like it were told before; False where its turn may have another result."""
+        session, known = self._session, self._known(job)
+        if known is None:
             return False
+        told = known[1]
         if told.of_job is not None:
             session.job_refusals[job.key] = told.of_job
         if told.of_tasks or told.tried:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import SortKey
 from vsched.model.queues.queue import Queue
 
+AnyJob = TypeVar("AnyJob", bound=JobView | Crowd)
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 
 
@@ -71,12 +73,12 @@ class QueueOrdering:
         """The present sort key of a namespace in a queue; smaller goes first."""
         return self.plugins.namespace_key(queue, namespace, admitting=self._admitting)
 
-    def waves(self, jobs: Iterable[JobView]) -> Iterator[list[JobView]]:
-        """Lists of jobs; within each list, queue, namespace and job order decide.
+    def waves(self, jobs: Iterable[AnyJob]) -> Iterator[list[AnyJob]]:
+        """Lists of jobs, or of crowds; within each list, queue, namespace and job order decide.
 
         There is one list of all jobs. With ``across_queues`` there is one for each priority, the highest first.
         """
-        waves: dict[int, list[JobView]] = {}
+        waves: dict[int, list[AnyJob]] = {}
         for job in jobs:
             waves.setdefault(-job.priority if self._args.across_queues else 0, []).append(job)
         for _, wave in sorted(waves.items()):

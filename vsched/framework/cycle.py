@@ -58,6 +58,8 @@ def run_actions(
         hold_nominations(session)
     for name in policy.actions:
         with trace.span("action", name):
+            if not registry.actions[name].spares_crowds:
+                session.part_crowds()
             registry.actions[name].run(session)
     with trace.span("close", "plugins"):
         session.plugins.end_cycle()

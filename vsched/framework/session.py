@@ -6,6 +6,7 @@ Actions place and evict tasks through ``statement()``. What they commit becomes 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar
 
 import msgspec
@@ -17,6 +18,7 @@ from vsched.framework.claims.rules import kept_rules
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import leave_plugins, plugins_for
+from vsched.framework.crowds import Backlog, Batch, Crowds
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -48,8 +50,8 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
-VIEWS = "views of jobs"
-"""The name under which the views of waiting jobs are kept."""
+BACKLOG = "waiting jobs"
+"""The name under which ``Backlog`` is kept."""
 PIPELINED = "Pipelined"
 """The reason of a task that has a node but is not bound yet."""
 
@@ -103,16 +105,9 @@ class Session:
         """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
         self.job_refusals: dict[str, Refusal] = {}
         """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
-        views = self.memory.parts.pop(VIEWS, None)
-        before: dict[str, JobView] = views if isinstance(views, dict) else {}
-        for key in snapshot.active:
-            job = snapshot.jobs[key]
-            refusal = obstacle(job, snapshot.queues)
-            if refusal is None:
-                view = before.get(key)
-                self.jobs[key] = view if view is not None and view.job is job else JobView(job)
-            else:
-                self.stranded[key], self.job_refusals[key] = JobView(job), refusal
+        backlog = self.memory.parts.pop(BACKLOG, None)
+        before = backlog if isinstance(backlog, Backlog) else Backlog({}, None, None)
+        fresh = self._open(before)
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
@@ -163,14 +158,26 @@ class Session:
             shards_of(snapshot.masks, self.nodes.statics),
             self._carried,
         )
+        alone = self.kept is not None or self.booked is not None or self.claims.implicit
         self.alike = AlikeJobs(
             self.node_selection.reads_labels,
             self.node_selection.label_class,
             self.plugins.job_classes,
             self.ledger,
-            alone=self.kept is not None or self.booked is not None or self.claims.implicit,
+            alone=alone,
         )
         """Which jobs are alike; none where room is kept for some jobs."""
+        self.crowds = Crowds() if before.crowds is None else before.crowds
+        """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
+        self._follows = self.plugins.judges_by_job_alone and not alone
+        if self._follows:
+            self.crowds.follow(self.plugins, self.jobs, self.jobs.values() if before.crowds is None else fresh)
+        else:
+            self.crowds = Crowds()
+        self.crowds_are_whole = True
+        """Whether nothing was said or decided of any job of a crowd yet."""
+        self.batches: list[Batch] = []
+        """Jobs of crowds that were told something together; nothing more was said or decided of them since then."""
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
@@ -184,7 +191,40 @@ class Session:
         leave_plugins(self.memory.parts, self.plugins)
         self.node_selection.leave()
         leave_nodes(self.memory.parts, self._carried)
-        self.memory.parts[VIEWS] = {key: view for key, view in self.jobs.items() if view.is_as_new}
+        views, crowds = self.jobs, self.crowds if self._follows else None
+        touched = (views[key] for key in self.ledger.touched if key in views)
+        for view in [*self.apart, *touched]:
+            if not view.is_as_new:
+                views.pop(view.key, None)
+        self.memory.parts[BACKLOG] = Backlog(views, self.snapshot.queues, crowds)
+
+    def part_crowds(self) -> None:
+        """From now on, jobs of crowds are dealt with one by one."""
+        self.crowds_are_whole = False
+        self.batches.clear()
+
+    @cached_property
+    def apart(self) -> list[JobView]:
+        """The jobs that are in no crowd."""
+        members = self.crowds.members
+        return [view for key, view in self.jobs.items() if key not in members]
+
+    def _open(self, before: Backlog) -> list[JobView]:
+        """Find the views of the active jobs; returns those that are new."""
+        records, queues, known = self.snapshot.jobs, self.snapshot.queues, before.views
+        may_strand, fresh = queues is not before.queues, list[JobView]()
+        for key in self.snapshot.active:
+            job, view = records[key], known.get(key)
+            if view is None or view.job is not job or may_strand:
+                refusal = obstacle(job, queues)
+                if refusal is not None:
+                    self.stranded[key], self.job_refusals[key] = JobView(job), refusal
+                    continue
+                if view is None or view.job is not job:
+                    view = JobView(job)
+                    fresh.append(view)
+            self.jobs[key] = view
+        return fresh
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""

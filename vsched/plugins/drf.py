@@ -43,6 +43,7 @@ class Drf(
     name = "drf"
     timeless = True
     votes_by_kind = True
+    by_job_alone = True
     goes_first = "holds the smaller share"
     hierarchical = True
     judges_gangs = False

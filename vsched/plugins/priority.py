@@ -28,6 +28,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
     name = "priority"
     timeless = True
     votes_by_kind = True
+    by_job_alone = True
     goes_first = "has the higher priority"
 
     def open(self, context: SessionContext) -> None:

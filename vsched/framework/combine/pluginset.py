@@ -33,9 +33,11 @@ from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     CycleEnd,
     DivisionWeight,
+    JobOrder,
     JobPipelined,
     JobReady,
     JobStarving,
+    JobValid,
     PlacementListener,
     QueueDivision,
     SessionContext,
@@ -75,6 +77,13 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         ]
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
+        by_job_alone = [
+            *(one.by_job_alone for one in judges),
+            *(one.by_job_alone for one in self.taking_part(JobOrder)),
+            *(one.by_job_alone for one in self.taking_part(JobValid)),
+        ]
+        self.judges_by_job_alone = not self.limits_starts and all(by_job_alone)
+        """Whether nothing but the jobs themselves tells waiting jobs apart, so that crowds of them are kept."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),

@@ -95,6 +95,7 @@ class Ledger:
         "journal",
         "log",
         "rows",
+        "touched",
     )
 
     def __init__(
@@ -123,6 +124,8 @@ class Ledger:
         """The rows of nodes by name."""
         self.evicted = 0
         """Evictions in the log."""
+        self.touched: set[str] = set()
+        """Keys of jobs with any step, undone ones included."""
         self.journal: list[int] = [] if journal is None else journal
         """Rows whose amounts changed, in order. Caches of scores read it to find stale rows."""
 
@@ -217,6 +220,7 @@ class Ledger:
     def _put(self, job: JobView, task: Task, row: int, before: Status, status: Status) -> None:
         """Count the request of a task on the row, on its job and on its queue."""
         self._add_amounts(task, row, before if before is Status.RELEASING else status, 1)
+        self.touched.add(job.key)
         job.move(task, before, status, self._names[row])
         self._usage.shift(job.queue, job.namespace, task.shape.request, 1)
         for listener in self._listeners:
@@ -227,6 +231,7 @@ class Ledger:
         for listener in reversed(self._listeners):
             listener.on_release(job, task, row)
         self._usage.shift(job.queue, job.namespace, task.shape.request, -1)
+        self.touched.add(job.key)
         job.move(task, before, status, "" if status is Status.PENDING else self._names[row])
         self._add_amounts(task, row, status if status is Status.RELEASING else before, -1)
 

@@ -25,6 +25,8 @@ class JobValid(Point):
     """Whether a job is valid, so that actions may work on it. Has no switch."""
 
     point = ""
+    by_job_alone: ClassVar[bool] = False
+    """Whether it follows from the spec and the pods of a job that it is valid."""
 
     @abstractmethod
     def job_valid(self, job: JobView) -> Refusal | None:
@@ -45,6 +47,9 @@ class JobCondition(Point):
 
 class JobJudge:
     """What plugins with ``JobReady``, ``JobPipelined`` or ``JobStarving`` have in common."""
+
+    by_job_alone: ClassVar[bool] = False
+    """Whether the class of a job none of whose pods has a node follows from its spec and its pods."""
 
     def job_class(self, job: JobView) -> Hashable:
         """What affects the answers about a job none of whose pods has a node, besides its spec and its pods.

@@ -59,6 +59,13 @@ def waiting_job(job: Job) -> WaitingJob | None:
     return job.waiting_job
 
 
+def tasks_of(job: Job) -> tuple[Task, ...]:
+    """The tasks of a job that may be like others, in the order of ``WaitingJob.tasks``."""
+    found = job.waiting_job or waiting_job(job)
+    assert found, "it may be like others"
+    return found.tasks
+
+
 def _waiting_job(job: Job) -> WaitingJob | None:
     count = len(job.pending)
     if not count or count != len(job.tasks):

@@ -1,0 +1,144 @@
+"""Crowds: waiting jobs of one kind, in the order of their turns, kept together from session to session.
+
+A session works on one job of a crowd and tells the rest what that one was told, in one step. So a long backlog costs
+little for each of its jobs. A crowd changes only where one of its jobs has changed, came, or went.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from vsched.framework.combine.orders import OrderKey
+from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.jobs import JobView
+from vsched.model.jobs.likeness import waiting_job
+from vsched.model.queues.queue import Queue
+
+_FEW = 16
+"""So many changes are made one by one; more of them by sorting."""
+
+
+class Crowd:
+    """Jobs that differ in names and ages alone."""
+
+    __slots__ = ("keys", "namespace", "priority", "queue", "ranks", "user")
+
+    def __init__(self, job: JobView) -> None:
+        self.queue = job.queue
+        self.namespace = job.namespace
+        self.user = job.job.user
+        self.priority = job.priority
+        self.ranks: list[OrderKey] = []
+        """The sort keys of the jobs, in order."""
+        self.keys: list[str] = []
+        """The keys of the jobs, in the same order."""
+
+    def change(self, gone: Iterable[OrderKey], new: Sequence[OrderKey]) -> None:
+        """Take jobs out and add others, by their sort keys; each of these ends with the key of the job."""
+        gone = set(gone)
+        if len(gone) + len(new) > _FEW:
+            self.ranks = [rank for rank in self.ranks if rank not in gone] if gone else self.ranks
+            self.ranks.extend(new)
+            self.ranks.sort()
+            self.keys = [str(rank[-1]) for rank in self.ranks]
+            return
+        for rank in gone:
+            at = bisect_left(self.ranks, rank)
+            del self.ranks[at], self.keys[at]
+        for rank in new:
+            at = bisect_left(self.ranks, rank)
+            self.ranks.insert(at, rank)
+            self.keys.insert(at, str(rank[-1]))
+
+
+class Batch(NamedTuple):
+    """Jobs of a crowd that were told the same in one step, without turns of their own."""
+
+    crowd: Crowd
+    keys: Sequence[str]
+
+
+class Member(NamedTuple):
+    """A job in its crowd."""
+
+    crowd: Crowd
+    rank: OrderKey
+
+
+class Crowds:
+    """The crowds of the jobs that a session may work on."""
+
+    def __init__(self) -> None:
+        self._crowds: dict[Hashable, Crowd] = {}
+        self._of: dict[str, Member] = {}
+        """By job."""
+        self._kinds: dict[Crowd, Hashable] = {}
+
+    def follow(self, plugins: PluginSet, jobs: Mapping[str, JobView], changed: Iterable[JobView]) -> None:
+        """Follow the jobs of a session: those that are not among them any more are gone, others have changed."""
+        gone: dict[Crowd, list[OrderKey]] = {}
+        new: dict[Crowd, list[OrderKey]] = {}
+        for key in self._of.keys() - jobs.keys():
+            self._leave(key, gone)
+        for job in changed:
+            self._leave(job.key, gone)
+            kind = _kind(plugins, job)
+            if kind is None:
+                continue
+            crowd = self._crowds.get(kind)
+            if crowd is None:
+                crowd = self._crowds[kind] = Crowd(job)
+                self._kinds[crowd] = kind
+            rank = plugins.job_key(job)
+            self._of[job.key] = Member(crowd, rank)
+            new.setdefault(crowd, []).append(rank)
+        for crowd in {**gone, **new}:
+            crowd.change(gone.get(crowd, ()), new.get(crowd, ()))
+            if not crowd.keys:
+                del self._crowds[self._kinds.pop(crowd)]
+
+    def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]]) -> None:
+        member = self._of.pop(key, None)
+        if member is not None:
+            gone.setdefault(member.crowd, []).append(member.rank)
+
+    def of(self, key: str) -> Crowd | None:
+        """The crowd of a job; None for a job that is in none."""
+        member = self._of.get(key)
+        return None if member is None else member.crowd
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        """All jobs that are in a crowd."""
+        return self._of
+
+    def __iter__(self) -> Iterator[Crowd]:
+        return iter(self._crowds.values())
+
+    def __len__(self) -> int:
+        return len(self._crowds)
+
+
+class Backlog(NamedTuple):
+    """What a session leaves of the jobs it was for."""
+
+    views: dict[str, JobView]
+    """Of jobs that it changed nothing of, by key."""
+    queues: Mapping[str, Queue] | None
+    """The queues there were."""
+    crowds: Crowds | None
+    """None where it had none."""
+
+
+def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
+    """Equal for jobs of one crowd; None for a job that is in none: it is like no other, or its pods differ."""
+    if job.waiting_to_enter or job.roles is not None or job.sub_groups is not None or job.trail is not None:
+        return None
+    if not job.job.frozen or job.job.best_effort or job.moved:
+        return None
+    waiting = waiting_job(job.job)
+    if waiting is None or any(alike.shape is not waiting.tasks[0].shape for alike, _ in waiting.likeness.tasks):
+        return None
+    return waiting.likeness, *[ask(job) for ask in plugins.job_classes]
