@@ -9,37 +9,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.apart import KNOWN, told_apart
 from tests.support.clusters import contended
 from tests.support.examples import examples
 from tests.support.hypernodes import Obj, hypernode_object
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.taking import taking
 from vsched.framework.cycle import run_actions, run_cycle
-from vsched.framework.jobs import JobView
-from vsched.framework.points.extension import JobPipelined, NoArgs, Plugin, Vote
-from vsched.framework.policy import PluginConf, Policy, Tier
-from vsched.framework.registry import Registry
+from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.plugins import PLUGINS
-from vsched.settings.built_in import REGISTRY
 
 Cluster = tuple[str, list[Obj]]
 """A text, and HyperNodes."""
 
 
-class Particular(Plugin[NoArgs], JobPipelined):
-    """Says nothing of any job, but takes no two jobs for alike."""
-
-    name = "particular"
-
-    def job_pipelined(self, job: JobView) -> Vote:
-        return Vote.ABSTAIN
-
-
-KNOWN = Registry.of((*PLUGINS, Particular), REGISTRY.actions.values())
 POLICIES = [
     taking("allocate, reclaim, preempt, backfill", "priority gang conformance", "drf-P predicates proportion"),
     taking("enqueue, allocate, preempt, reclaim", "priority gang-PR", "predicates capacity-H network-topology-aware"),
@@ -47,12 +33,6 @@ POLICIES = [
     taking("allocate, gangpreempt, gangreclaim", "priority gang-P", "predicates proportion network-topology-aware"),
     taking("allocate, preempt", "priority gang sla", "predicates nodeorder"),
 ]
-
-
-def told_apart(policy: Policy) -> Policy:
-    """The same policy, under which no two jobs are alike."""
-    last = Tier((PluginConf("particular", NoArgs()),))
-    return msgspec.structs.replace(policy, tiers=(*policy.tiers, last))
 
 
 def snapshot(cluster: Cluster) -> Snapshot:

@@ -107,7 +107,8 @@ class Session:
         """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
         backlog = self.memory.parts.pop(BACKLOG, None)
         before = backlog if isinstance(backlog, Backlog) else Backlog({}, None, None)
-        fresh = self._open(before)
+        self.fresh = self._open(before)
+        """By key: views that the last session did not leave."""
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
@@ -171,7 +172,7 @@ class Session:
         """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
         self._follows = self.plugins.judges_by_job_alone and not alone
         if self._follows:
-            self.crowds.follow(self.plugins, self.jobs, self.jobs.values() if before.crowds is None else fresh)
+            self.crowds.follow(self.plugins, self.jobs, (self.jobs if before.crowds is None else self.fresh).values())
         else:
             self.crowds = Crowds()
         self.crowds_are_whole = True
@@ -209,10 +210,10 @@ class Session:
         members = self.crowds.members
         return [view for key, view in self.jobs.items() if key not in members]
 
-    def _open(self, before: Backlog) -> list[JobView]:
-        """Find the views of the active jobs; returns those that are new."""
+    def _open(self, before: Backlog) -> dict[str, JobView]:
+        """Find the views of the active jobs; returns those that are new, by key."""
         records, queues, known = self.snapshot.jobs, self.snapshot.queues, before.views
-        may_strand, fresh = queues is not before.queues, list[JobView]()
+        may_strand, fresh = queues is not before.queues, dict[str, JobView]()
         for key in self.snapshot.active:
             job, view = records[key], known.get(key)
             if view is None or view.job is not job or may_strand:
@@ -221,8 +222,7 @@ class Session:
                     self.stranded[key], self.job_refusals[key] = JobView(job), refusal
                     continue
                 if view is None or view.job is not job:
-                    view = JobView(job)
-                    fresh.append(view)
+                    view = fresh[key] = JobView(job)
             self.jobs[key] = view
         return fresh
 

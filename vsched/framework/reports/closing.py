@@ -6,8 +6,6 @@ the API server. The outcomes say how jobs, pending tasks, queues and namespaces 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from vsched.framework.codes import Code
@@ -21,7 +19,7 @@ from vsched.framework.reports.planned import planned_start, unplanned, with_star
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons
-from vsched.framework.reports.verdicts import Told, verdicts, verdicts_of_strays, with_request
+from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, verdicts_of_strays, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -43,17 +41,20 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
     """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
     with trace.span("close", "report"):
         reasons, told = UnschedulableReasons(session), Told() if told is None else told
-        plain = PlainJobs(reasons)
-        jobs: dict[str, JobOutcome] = {}
-        unschedulable: dict[str, Unschedulable] = {}
-        bound, views = bound_by(session), [*_views(session)]
-        for view in views:
-            jobs[view.key] = _outcome(reasons, plain, view, told)
-        scale_ups = ScaleUps(reasons, bound, plain).of((view, jobs[view.key]) for view in views)
-        for view in views:
+        plain, bound, views = PlainJobs(reasons), bound_by(session), _views(session)
+        scaling = ScaleUps(reasons, bound, plain)
+        again = told.crowds_again(session, plain, scaling)
+        anew = [view for key, view in views.items() if key not in again]
+        outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
+        scale_ups = scaling.of((view, outcomes[view.key]) for view in anew)
+        said: dict[str, Verdicts] = {}
+        for view in anew:
             scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-            unschedulable.update(verdicts(reasons, view, jobs[view.key], bound, scale_up, told, plain))
-        told.turn()
+            said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
+        jobs, said = told.turn(session, plain, again, outcomes, said, views)
+        unschedulable: dict[str, Unschedulable] = {}
+        for of_job in said.values():
+            unschedulable.update(of_job)
         for verdict in verdicts_of_strays(session):
             unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
         queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
@@ -68,19 +69,17 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
     )
 
 
-def _views(session: Session) -> Iterable[JobView]:
+def _views(session: Session) -> dict[str, JobView]:
     """The jobs to report: those of the session, those that it skipped, those with victims, those that changed.
 
-    "Changed" means changed since the last cycle. Each job comes once.
+    "Changed" means changed since the last cycle.
     """
-    yield from session.jobs.values()
-    yield from session.stranded.values()
     with_victims = {key: view for key, view in session.victimised.items() if view.moved}
-    yield from with_victims.values()
-    jobs = session.snapshot.jobs
+    views, jobs = {**session.jobs, **session.stranded, **with_victims}, session.snapshot.jobs
     for key in session.snapshot.changed:
-        if key not in session.jobs and key not in session.stranded and key not in with_victims and key in jobs:
-            yield JobView(jobs[key])
+        if key not in views and key in jobs:
+            views[key] = JobView(jobs[key])
+    return views
 
 
 def tells_of_active(session: Session) -> bool:
@@ -100,12 +99,13 @@ def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, tol
     session, key = reasons.session, view.key
     advice, found, known = session.snapshot.advice.get(key), plain.look(view), told.standings.get(key)
     if found is not None and known is not None and plain.stands(view, found, advice, known):
-        told.stands(key, known)
         return known.outcome
     headline = None if found is None else found.words.headline
     outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
     if found is not None:
-        told.stands(key, Standing(view.job, view.phase, advice, found, outcome))
+        told.standings[key] = Standing(view.job, view.phase, advice, found, outcome)
+    else:
+        told.standings.pop(key, None)
     return outcome
 
 

@@ -20,6 +20,9 @@ from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome, Unschedulable
 from vsched.model.pods.status import Status
 
+Sizes = tuple[bool, bool, str, str]
+"""What verdicts about all pods of a job read of a scale-up (``scaling.sizes``)."""
+
 
 class Words(NamedTuple):
     """What is said of plain jobs of one kind that were refused the same."""
@@ -55,7 +58,7 @@ class Verdict(NamedTuple):
 
     outcome: JobOutcome
     plain: Plain
-    scale_up: tuple[bool, bool, str, str]
+    scale_up: Sizes
     verdicts: dict[str, Unschedulable]
 
 

@@ -19,7 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.framework.reports.plain import PlainJobs
+from vsched.framework.reports.plain import PlainJobs, Sizes
 from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of, set_apart
 from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
@@ -74,6 +74,14 @@ class ScaleUp(NamedTuple):
 NO_NODES_WANTED = ScaleUp()
 
 
+def sizes(view: JobView, scale_up: ScaleUp | None) -> Sizes | None:
+    """What verdicts about all pods of a job read of a scale-up; None where it is for some of them only."""
+    count = len(view.job.pending)
+    if scale_up is None or 0 < len(scale_up.pods) < count or 0 < len(scale_up.asked) < count:
+        return None
+    return bool(scale_up.pods), bool(scale_up.asked), scale_up.code, scale_up.why_not
+
+
 class _Asking(NamedTuple):
     """A job that nodes may be added for, if the limits of its queue allow."""
 
@@ -119,6 +127,13 @@ class ScaleUps:
         for asking in sorted(limited, key=self._rank):
             found[asking.view.key] = self._with_needed(asking, self._within_limits(asking))
         return found
+
+    def of_crowd(self, view: JobView, outcome: JobOutcome) -> ScaleUp | None:
+        """The answer for a plain job where all jobs of its crowd that are told the same get the same; else None."""
+        asking = self._answer(view, outcome) if self._shares else None
+        if asking is None or isinstance(asking, ScaleUp):
+            return asking
+        return None if self._stated(view) else self._with_needed(asking, ScaleUp(_uids(asking)))
 
     def _with_needed(self, asking: _Asking, found: ScaleUp) -> ScaleUp:
         """The same, with the pods that a ProvisioningRequest is made for."""

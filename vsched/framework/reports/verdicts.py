@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping, Set
+from typing import NamedTuple, TypeVar
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -11,9 +11,10 @@ from vsched.framework.memory import Memory
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.crowds import ToldCrowds
 from vsched.framework.reports.limits import UnschedulableReason
-from vsched.framework.reports.plain import Plain, PlainJobs, Standing, Verdict
-from vsched.framework.reports.scaling import NODES_HELP, ScaleUp
+from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict
+from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, ScaleUps, sizes
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of, set_apart
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.subgroups import Composite
@@ -40,6 +41,7 @@ class Said(NamedTuple):
 
 
 NOBODY: dict[str, Said] = {}
+T = TypeVar("T")
 Verdicts = dict[str, Unschedulable]
 """Why pods are unschedulable, by ``namespace/name``."""
 
@@ -71,48 +73,74 @@ class Told:
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[Job, OfJob, Verdicts]] = {}
-        self._next: dict[str, tuple[Job, OfJob, Verdicts]] = {}
         self.standings: dict[str, Standing] = {}
         """What the last cycle said of plain jobs."""
-        self._next_standings: dict[str, Standing] = {}
         self._verdicts: dict[str, Verdict] = {}
-        self._next_verdicts: dict[str, Verdict] = {}
+        self._crowds = ToldCrowds()
+        self._outcomes: dict[str, JobOutcome] = {}
+        """All outcomes of the last cycle."""
+        self._said: dict[str, Verdicts] = {}
+        """All verdicts of the last cycle, by job."""
         self.memory = Memory()
 
-    def stands(self, key: str, standing: Standing) -> None:
-        """Keep what is said of a plain job."""
-        self._next_standings[key] = standing
+    def crowds_again(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Set[str]:
+        """The jobs of crowds of which the last cycle said what this one would say."""
+        return self._crowds.again(session, plain, scale_ups, self.standings)
 
-    def again(
-        self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: tuple[bool, bool, str, str]
-    ) -> Verdicts | None:
+    def again(self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: Sizes) -> Verdicts | None:
         """The verdicts of the last cycle about the pods of a plain job, where they still hold."""
         known = self._verdicts.get(outcome.key)
         if known is None or known.outcome is not outcome or known.scale_up != scale_up:
             return None
         if known.plain.apart != found.apart or not plain.same(found.words, known.plain.words):
             return None
-        self._next_verdicts[outcome.key] = known
-        self._next[outcome.key] = self._last[outcome.key]
         return known.verdicts
 
-    def note(self, found: Plain, outcome: JobOutcome, scale_up: tuple[bool, bool, str, str], said: Verdicts) -> None:
+    def note(self, found: Plain, outcome: JobOutcome, scale_up: Sizes, said: Verdicts) -> None:
         """Keep the verdicts about the pods of a plain job."""
-        self._next_verdicts[outcome.key] = Verdict(outcome, found, scale_up, said)
+        self._verdicts[outcome.key] = Verdict(outcome, found, scale_up, said)
+
+    def forget(self, key: str) -> None:
+        """What was said of the pods of a job is not said any more."""
+        self._verdicts.pop(key, None)
 
     def of(self, job: Job, said: OfJob) -> Verdicts:
         """The verdicts about all pending pods of a job."""
         known = self._last.get(job.key)
         if known is None or known[0] is not job or known[1] != said:
             known = job, said, said.verdicts(job)
-        self._next[job.key] = known
+        self._last[job.key] = known
         return known[2]
 
-    def turn(self) -> None:
-        """A cycle is over: jobs that it said nothing of are forgotten."""
-        self._last, self._next = self._next, {}
-        self.standings, self._next_standings = self._next_standings, {}
-        self._verdicts, self._next_verdicts = self._next_verdicts, {}
+    def turn(
+        self,
+        session: Session,
+        plain: PlainJobs,
+        again: Set[str],
+        outcomes: Mapping[str, JobOutcome],
+        said: Mapping[str, Verdicts],
+        order: Collection[str],
+    ) -> tuple[dict[str, JobOutcome], dict[str, Verdicts]]:
+        """A cycle is over: what it said of all jobs, in order, beginning with what it said anew.
+
+        ``again`` are the jobs of which it said what the last one said. Jobs that it said nothing of are forgotten.
+        """
+        jobs, verdicts = _in_order(self._outcomes, outcomes, order), _in_order(self._said, said, order)
+        for key in self._outcomes.keys() - jobs.keys():
+            self._last.pop(key, None)
+            self.standings.pop(key, None)
+            self._verdicts.pop(key, None)
+        self._crowds.turn(session, plain, again, self._verdicts)
+        self._outcomes, self._said = jobs, verdicts
+        return jobs, verdicts
+
+
+def _in_order(before: Mapping[str, T], new: Mapping[str, T], order: Collection[str]) -> dict[str, T]:
+    """The values of all keys, the new ones where there are any."""
+    if len(new) == len(order):
+        return dict(new)
+    values = {**before, **new}
+    return dict(zip(order, map(values.__getitem__, order), strict=True))
 
 
 def verdicts(
@@ -127,9 +155,10 @@ def verdicts(
     """Why each pending task that this cycle did not bind is unschedulable."""
     if not view.pending_count and not view.waiting:
         return {}
-    found, wanted = plain.get(view.key), _sizes(view, scale_up)
+    found, wanted = plain.get(view.key), sizes(view, scale_up)
     if found is not None and wanted is not None and (known := told.again(plain, found, outcome, wanted)) is not None:
         return known
+    told.forget(view.key)
     telling = _Telling(waiting, view, outcome, scale_up)
     together = telling.of_all()
     if together is not None:
@@ -147,14 +176,6 @@ def verdicts(
             said = telling.of(uid, task)
         one_by_one[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *said)
     return one_by_one
-
-
-def _sizes(view: JobView, scale_up: ScaleUp) -> tuple[bool, bool, str, str] | None:
-    """What verdicts about all pods of a job read of a scale-up; None where it is for some of them only."""
-    count = len(view.job.pending)
-    if 0 < len(scale_up.pods) < count or 0 < len(scale_up.asked) < count:
-        return None
-    return bool(scale_up.pods), bool(scale_up.asked), scale_up.code, scale_up.why_not
 
 
 class _Telling:
