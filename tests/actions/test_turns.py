@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
+from typing import Any, NamedTuple
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
 from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -152,3 +158,55 @@ def test_where_one_queue_moves_others_all_of_them_are_looked_at_again() -> None:
     orders.queues_move_together = True
 
     assert played(orders, waiting, 1) == ["x/a", "x/c", "x/b", "x/d"]
+
+
+# -- crowds -----------------------------------------------------------------------------------------------------------
+
+
+class Played(NamedTuple):
+    """How many turns had decided something when a job had its own or was passed over; and who decided, in order."""
+
+    before: dict[str, int]
+    deciding: list[str]
+
+
+def with_crowds(waiting: list[JobView], random: Random, *, namespaces: bool, together: bool) -> Played:
+    """Turns in which jobs named after one letter are a crowd; such crowds are told until a turn decides something."""
+    orders = Orders(namespaces=namespaces)
+    alone = [job for job in waiting if not (together and job.key[2].islower())]
+    crowds: dict[tuple[str, str], Crowd] = {}
+    for job in waiting:
+        if job not in alone:
+            crowds.setdefault((f"{job.queue}:{job.namespace}" if namespaces else job.queue, job.key[2]), Crowd(job))
+    for (_, letter), crowd in crowds.items():
+        of_crowd = (job for job in waiting if job.queue == crowd.queue and job.key[2] == letter)
+        if namespaces:
+            of_crowd = (job for job in of_crowd if job.namespace == crowd.namespace)
+        crowd.change((), [orders.job_key(job) for job in of_crowd])
+    seeds, found = [random.random() for _ in waiting], Played({}, [])
+
+    def told(job: JobView) -> bool:
+        return job.key[2].islower() and Random(f"{seeds[len(found.deciding)]}{job.key[2]}").random() < 0.7
+
+    queues = {job.queue: Queue(job.queue) for job in waiting}
+    ordering, views = QueueOrdering(orders, OrderingArgs()), {job.key: job for job in waiting}
+    for queue, job, lane in JobTurns(ordering, queues, alone, crowds.values(), views):
+        assert job.key not in found.before
+        found.before[job.key] = len(found.deciding)
+        decides = not told(job) and Random(f"{seeds[0]}{job.key}").random() < 0.4
+        if decides:
+            orders.take(queue, job)
+            found.deciding.append(job.key)
+        lane.end_turn(None, idle=not decides)
+        for _, keys in lane.pass_over(told) if not decides else ():
+            found.before.update(dict.fromkeys(keys, len(found.deciding)))
+    return found
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(random=st.randoms(use_true_random=False), namespaces=st.booleans())
+def test_jobs_of_crowds_are_passed_over_when_they_would_have_had_their_turns(random: Random, namespaces: bool) -> None:
+    names = {f"{random.choice('pq')}:{random.choice('xy')}/{random.choice('abXY')}{at:02}" for at in range(30)}
+    waiting, seed = jobs(*sorted(names)), random.random()
+    one_by_one = with_crowds(waiting, Random(seed), namespaces=namespaces, together=False)
+    assert with_crowds(waiting, Random(seed), namespaces=namespaces, together=True) == one_by_one

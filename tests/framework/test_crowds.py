@@ -55,6 +55,8 @@ FACTS = (
     "pods y/leaves 2 cpu=2 on=n1 leaving",
     "queue q capability=cpu:30",
     "queue r closed",
+    "queue r capability=cpu:4",
+    "queue r capability=cpu:40",
     "queue s weight=9 deserved=cpu:40",
     "job x/nominated queue=r min=1 pods=1 cpu=1 nominated=n2",
     "job x/more queue=r min=1 pods=1 cpu=1 gated",
