@@ -198,8 +198,8 @@ def with_crowds(waiting: list[JobView], random: Random, *, namespaces: bool, tog
             orders.take(queue, job)
             found.deciding.append(job.key)
         lane.end_turn(None, idle=not decides)
-        for _, keys in lane.pass_over(told) if not decides else ():
-            found.before.update(dict.fromkeys(keys, len(found.deciding)))
+        for crowd, start, end in lane.pass_over(told) if not decides else ():
+            found.before.update(dict.fromkeys(crowd.keys[start:end], len(found.deciding)))
     return found
 
 

@@ -64,7 +64,7 @@ def allocate(session: Session) -> None:
                 while at < len(crowd.keys) and not overused.tells_all(session.jobs[crowd.keys[at]]):
                     _tell_overused(session, queue, session.jobs[crowd.keys[at]], sheets, overused)
                     at += 1
-                overused.repeat_to_all(crowd, crowd.keys[at:])
+                overused.repeat_to_all(crowd, at, len(crowd.keys))
             continue
         decided, opens = len(session.ledger.log), job.key in gated
         if opens:
@@ -74,8 +74,8 @@ def allocate(session: Session) -> None:
             overused.forget()
         again = job.key in sheets and _turn(session, queue, job, sheets, turns)
         lane.end_turn(job if again else None, idle=not opens and len(session.ledger.log) == decided)
-        for crowd, keys in lane.pass_over(turns.tells_all) if lane.idle else ():
-            turns.repeat_to_all(crowd, keys)
+        for crowd, start, end in lane.pass_over(turns.tells_all) if lane.idle else ():
+            turns.repeat_to_all(crowd, start, end)
 
 
 def together(session: Session) -> tuple[list[Crowd], list[JobView]]:

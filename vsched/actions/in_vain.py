@@ -5,7 +5,7 @@ This holds until something changes: until a step in the ledger, or until one mor
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from vsched.framework.crowds import Batch, Crowd
@@ -14,7 +14,6 @@ from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.model.jobs.likeness import tasks_of
 
 
 class Before(NamedTuple):
@@ -71,24 +70,15 @@ class TurnsInVain:
         # The kind is a number unless labels tell jobs apart.
         return known is not None and isinstance(known[0], int)
 
-    def repeat_to_all(self, crowd: Crowd, keys: Sequence[str]) -> None:
-        """Tell jobs of a crowd, for which ``tells_all`` is true, what jobs like them were told before."""
-        if not keys:
+    def repeat_to_all(self, crowd: Crowd, start: int, end: int) -> None:
+        """Tell these jobs of a crowd, for which ``tells_all`` is true, what jobs like them were told before."""
+        if start == end:
             return
-        session = self._session
-        known = self._known(session.jobs[keys[0]])
+        known = self._known(self._session.jobs[crowd.keys[start]])
         assert known is not None, "the caller has looked"
         told = known[1]
-        if told.of_job is not None:
-            session.job_refusals.update(dict.fromkeys(keys, told.of_job))
-        if told.of_tasks or told.tried:
-            tasks = [tasks_of(session.jobs[key].job) for key in keys]
-            for at, why in told.of_tasks:
-                if why is not None:  # tasks of crowds were told nothing before
-                    session.task_refusals.update(dict.fromkeys([one[at].uid for one in tasks], why))
-            for at in told.tried:
-                session.tried.update([one[at].uid for one in tasks])
-        session.batches.append(Batch(crowd, keys))
+        said = tuple((at, why) for at, why in told.of_tasks if why is not None)  # before, nothing was said of tasks
+        self._session.batches.append(Batch(crowd, start, end, told.of_job, said, told.tried))
 
     def repeat(self, job: JobView) -> bool:
         """Tell a job what jobs like it were told before; False where its turn may have another result."""

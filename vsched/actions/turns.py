@@ -180,8 +180,8 @@ class QueueLane:
 
 Waiting = tuple[Any, int, JobView]
 """A sort key, a number that no other has, and the job."""
-Passed = tuple[Crowd, Sequence[str]]
-"""A crowd, and the keys of some of its jobs, in order."""
+Passed = tuple[Crowd, int, int]
+"""A crowd, the position of the first of some jobs in a row, and that after the last."""
 
 
 class UserLine:
@@ -270,7 +270,7 @@ class UserLine:
             end = len(crowd.ranks) if bound is None else bisect_left(crowd.ranks, bound)
             if end < len(crowd.ranks):
                 left.append((crowd.ranks[end], end, crowd))
-            yield crowd, crowd.keys[at:end]
+            yield crowd, at, end
         heapify(left)
         self._crowds = left
 

@@ -13,6 +13,8 @@ from typing import NamedTuple
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.refusal import Refusal
 from vsched.model.jobs.likeness import waiting_job
 from vsched.model.queues.queue import Queue
 
@@ -54,10 +56,23 @@ class Crowd:
 
 
 class Batch(NamedTuple):
-    """Jobs of a crowd that were told the same in one step, without turns of their own."""
+    """Jobs of a crowd that are told the same in one step, without turns of their own."""
 
     crowd: Crowd
-    keys: Sequence[str]
+    start: int
+    """The position of the first job."""
+    end: int
+    """That after the last job."""
+    of_job: Refusal | None
+    of_tasks: tuple[tuple[int, NodeReasons | Refusal], ...]
+    """By position among the tasks of each job (``likeness.tasks_of``)."""
+    tried: tuple[int, ...]
+    """The positions of the tasks that found a node."""
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of the jobs."""
+        return self.crowd.keys[self.start : self.end]
 
 
 class Member(NamedTuple):
@@ -103,6 +118,11 @@ class Crowds:
         member = self._of.pop(key, None)
         if member is not None:
             gone.setdefault(member.crowd, []).append(member.rank)
+
+    def at(self, crowd: Crowd, key: str) -> int | None:
+        """The position of a job in a crowd; None where it is not in it."""
+        member = self._of.get(key)
+        return None if member is None or member.crowd is not crowd else bisect_left(crowd.ranks, member.rank)
 
     def of(self, key: str) -> Crowd | None:
         """The crowd of a job; None for a job that is in none."""

@@ -51,7 +51,10 @@ def run_actions(
     callout: Callout | None = None,
     memory: Memory | None = None,
 ) -> Session:
-    """Open a session and run the policy's actions in order; returns the session, without building a report."""
+    """Open a session and run the policy's actions in order; returns the session, without building a report.
+
+    With ``memory``, what jobs of crowds are told together is left to the report to tell one by one.
+    """
     with trace.span("session", "open"):
         session = Session(snapshot, policy, registry, trace, callout, memory)
         end_overdue(session)
@@ -61,6 +64,8 @@ def run_actions(
             if not registry.actions[name].spares_crowds:
                 session.part_crowds()
             registry.actions[name].run(session)
+    if memory is None:
+        session.part_crowds()
     with trace.span("close", "plugins"):
         session.plugins.end_cycle()
     return session

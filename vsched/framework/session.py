@@ -43,6 +43,7 @@ from vsched.framework.trace import Trace
 from vsched.framework.wording import leaving_by_themselves
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.likeness import tasks_of
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -178,7 +179,7 @@ class Session:
         self.crowds_are_whole = True
         """Whether nothing was said or decided of any job of a crowd yet."""
         self.batches: list[Batch] = []
-        """Jobs of crowds that were told something together; nothing more was said or decided of them since then."""
+        """Jobs of crowds that are told something together; nothing more was said or decided of them since then."""
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
@@ -202,7 +203,20 @@ class Session:
     def part_crowds(self) -> None:
         """From now on, jobs of crowds are dealt with one by one."""
         self.crowds_are_whole = False
+        for batch in self.batches:
+            self.tell(batch, batch.keys)
         self.batches.clear()
+
+    def tell(self, batch: Batch, keys: Sequence[str]) -> None:
+        """Tell some jobs of a batch one by one what they are told together."""
+        if batch.of_job is not None:
+            self.job_refusals.update(dict.fromkeys(keys, batch.of_job))
+        if batch.of_tasks or batch.tried:
+            tasks = [tasks_of(self.jobs[key].job) for key in keys]
+            for at, why in batch.of_tasks:
+                self.task_refusals.update(dict.fromkeys([one[at].uid for one in tasks], why))
+            for at in batch.tried:
+                self.tried.update([one[at].uid for one in tasks])
 
     @cached_property
     def apart(self) -> list[JobView]:

@@ -6,6 +6,9 @@ the API server. The outcomes say how jobs, pending tasks, queues and namespaces 
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from itertools import islice
+
 import msgspec
 
 from vsched.framework.codes import Code
@@ -43,15 +46,14 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
         reasons, told = UnschedulableReasons(session), Told() if told is None else told
         plain, bound, views = PlainJobs(reasons), bound_by(session), _views(session)
         scaling = ScaleUps(reasons, bound, plain)
-        again = told.crowds_again(session, plain, scaling)
-        anew = [view for key, view in views.items() if key not in again]
+        anew = _anew(session, views, told.anew(session, plain, scaling))
         outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
         scale_ups = scaling.of((view, outcomes[view.key]) for view in anew)
         said: dict[str, Verdicts] = {}
         for view in anew:
             scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
             said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
-        jobs, said = told.turn(session, plain, again, outcomes, said, views)
+        jobs, said = told.turn(session, plain, outcomes, said, views)
         unschedulable: dict[str, Unschedulable] = {}
         for of_job in said.values():
             unschedulable.update(of_job)
@@ -80,6 +82,14 @@ def _views(session: Session) -> dict[str, JobView]:
         if key not in views and key in jobs:
             views[key] = JobView(jobs[key])
     return views
+
+
+def _anew(session: Session, views: dict[str, JobView], of_crowds: Collection[str]) -> list[JobView]:
+    """The views to look at, in order: those of the jobs in no crowd, and some of crowds."""
+    if len(of_crowds) + len(session.apart) == len(session.jobs):
+        return [*views.values()]
+    active = {view.key for view in session.apart}.union(of_crowds)
+    return [views[key] for key in (*sorted(active), *islice(views, len(session.jobs), None))]
 
 
 def tells_of_active(session: Session) -> bool:

@@ -6,7 +6,8 @@ of its tasks were told something of their own), from the nodes that are wanted f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
+from itertools import chain
 from typing import NamedTuple
 
 from vsched.framework.crowds import Batch, Crowd
@@ -21,14 +22,14 @@ NO_ADVICE: Mapping[str, Advice] = {}
 
 
 class Stance(NamedTuple):
-    """What is said of some jobs of a crowd."""
+    """What is said of the jobs of a crowd, with exceptions."""
 
     words: Words
     apart: tuple[int, ...]
     """Positions of the tasks that were told something of their own, or that found a node."""
     sizes: Sizes
-    keys: Set[str]
-    """The jobs."""
+    but: Set[str]
+    """The jobs of which something else is said."""
 
 
 class ToldCrowds:
@@ -36,31 +37,57 @@ class ToldCrowds:
 
     def __init__(self) -> None:
         self._stances: dict[Crowd, Stance] = {}
+        self._again: dict[Crowd, list[Batch]] = {}
+        """The batches of which this cycle says what the last one said."""
         self._advice = NO_ADVICE
 
-    def again(
+    def anew(
         self, session: Session, plain: PlainJobs, scale_ups: ScaleUps, standings: Mapping[str, Standing]
-    ) -> Set[str]:
-        """The jobs of which the last cycle said what this one would say."""
-        if not self._stances or not plain.answers_by_job:
-            return frozenset()
-        found: set[str] = set()
-        others = {*session.snapshot.changed, *session.fresh, *self._advised(session.snapshot.advice)}
+    ) -> Collection[str]:
+        """The jobs of crowds to look at; the last cycle said of all others what this one would say.
+
+        Those to look at are told what they were to be told together with others.
+        """
+        self._again = {}
+        advised = self._advised(session.snapshot.advice)
+        others = {*session.snapshot.changed, *session.fresh, *advised}
+        if not plain.answers_by_job:
+            self._stances = {}
+        anew: list[str] = []
         for batch in session.batches:
             known = self._stances.get(batch.crowd)
-            if known is None:
-                continue
-            keys = set(batch.keys).intersection(known.keys) - others
-            first = next((key for key in batch.keys if key in keys), None)
-            if first is None:
-                continue
-            view = session.jobs[first]
-            told, outcome = plain.look(view), standings[first].outcome
-            if told is None or not plain.same(told.words, known.words) or positions(view, told) != known.apart:
-                continue
-            if known.sizes == sizes(view, scale_ups.of_crowd(view, outcome)):
-                found |= keys
-        return found
+            but = () if known is None else [*_within(session, batch, chain(others, known.but))]
+            if known is not None and self._stands(session, plain, scale_ups, standings, batch, known, frozenset(but)):
+                self._again.setdefault(batch.crowd, []).append(batch)
+                session.tell(batch, but)
+                anew += but
+            else:
+                session.tell(batch, batch.keys)
+        for crowd in session.crowds:
+            anew += _outside(crowd, self._again.get(crowd, ()))
+        return dict.fromkeys(anew)
+
+    def _stands(
+        self,
+        session: Session,
+        plain: PlainJobs,
+        scale_ups: ScaleUps,
+        standings: Mapping[str, Standing],
+        batch: Batch,
+        known: Stance,
+        but: Set[str],
+    ) -> bool:
+        """Whether the same is said of a batch as in the last cycle; one of its jobs is looked at."""
+        crowd = batch.crowd
+        first = next((crowd.keys[at] for at in range(batch.start, batch.end) if crowd.keys[at] not in but), None)
+        if first is None:
+            return False
+        session.tell(batch, (first,))
+        view = session.jobs[first]
+        told = plain.look(view)
+        if told is None or not plain.same(told.words, known.words) or positions(view, told) != known.apart:
+            return False
+        return known.sizes == sizes(view, scale_ups.of_crowd(view, standings[first].outcome))
 
     def _advised(self, advice: Mapping[str, Advice]) -> Iterable[str]:
         """The jobs about which other advice is given than in the last cycle."""
@@ -69,32 +96,54 @@ class ToldCrowds:
             return ()
         return [key for key in before.keys() | advice.keys() if before.get(key) != advice.get(key)]
 
-    def turn(self, session: Session, plain: PlainJobs, again: Set[str], verdicts: Mapping[str, Verdict]) -> None:
-        """A cycle is over: keep what it said of the crowds. ``again`` are the jobs that ``again`` found."""
-        stances: dict[Crowd, Stance] = {}
+    def turn(self, session: Session, plain: PlainJobs, anew: Iterable[str], verdicts: Mapping[str, Verdict]) -> None:
+        """A cycle is over: keep what it said of the crowds. ``anew`` are the jobs that were looked at."""
+        largest: dict[Crowd, Batch] = {}
         for batch in session.batches:
-            found = self._stance(session, plain, batch, again, verdicts)
-            known = stances.get(batch.crowd)
-            if found is not None and (known is None or len(known.keys) < len(found.keys)):
-                stances[batch.crowd] = found
+            known = largest.get(batch.crowd)
+            if known is None or known.end - known.start < batch.end - batch.start:
+                largest[batch.crowd] = batch
+        looked_at: dict[Crowd | None, list[str]] = {}
+        for key in anew:
+            looked_at.setdefault(session.crowds.of(key), []).append(key)
+        stances: dict[Crowd, Stance] = {}
+        for crowd, batch in largest.items():
+            again = self._again.get(crowd)
+            if again is not None:
+                stance, others = self._stances[crowd], looked_at.get(crowd, [])
+            else:
+                verdict = verdicts.get(crowd.keys[batch.start])
+                if verdict is None:
+                    continue
+                apart = positions(session.jobs[crowd.keys[batch.start]], verdict.plain)
+                stance, others = Stance(verdict.plain.words, apart, verdict.scale_up, frozenset()), crowd.keys
+            but = {key for key in others if not _conforms(session, plain, verdicts.get(key), stance, key)}
+            stances[crowd] = stance._replace(but=but)
         self._stances = stances
 
-    def _stance(
-        self, session: Session, plain: PlainJobs, batch: Batch, again: Set[str], verdicts: Mapping[str, Verdict]
-    ) -> Stance | None:
-        keys = set(batch.keys).intersection(again)
-        known = self._stances[batch.crowd] if keys else None
-        for key in set(batch.keys).difference(keys):
-            verdict = verdicts.get(key)
-            if verdict is None:
-                continue
-            if known is None:
-                apart = positions(session.jobs[key], verdict.plain)
-                known = Stance(verdict.plain.words, apart, verdict.scale_up, frozenset())
-            # Which tasks are set apart is the same for all jobs of a batch.
-            if verdict.scale_up == known.sizes and plain.same(verdict.plain.words, known.words):
-                keys.add(key)
-        return None if known is None else known._replace(keys=keys)
+
+def _within(session: Session, batch: Batch, keys: Iterable[str]) -> Iterable[str]:
+    """Those of some jobs that are in a batch."""
+    for key in keys:
+        at = session.crowds.at(batch.crowd, key)
+        if at is not None and batch.start <= at < batch.end:
+            yield key
+
+
+def _outside(crowd: Crowd, batches: Iterable[Batch]) -> Iterable[str]:
+    """The jobs of a crowd that are in none of some batches."""
+    at = 0
+    for batch in sorted(batches, key=lambda batch: batch.start):
+        yield from crowd.keys[at : batch.start]
+        at = batch.end
+    yield from crowd.keys[at:]
+
+
+def _conforms(session: Session, plain: PlainJobs, verdict: Verdict | None, stance: Stance, key: str) -> bool:
+    """Whether a stance says what was said of a job."""
+    if verdict is None or verdict.scale_up != stance.sizes or not plain.same(verdict.plain.words, stance.words):
+        return False
+    return positions(session.jobs[key], verdict.plain) == stance.apart
 
 
 def positions(view: JobView, found: Plain) -> tuple[int, ...]:

@@ -83,7 +83,8 @@ class Holders:
         carried_out = {entry.task.uid for entry in self._session.committed}
         at = self._session.nodes.statics.row
         found: dict[str, list[tuple[Task, int]]] = {}
-        for view in self._session.jobs.values():
+        jobs = self._session.jobs
+        for view in (jobs[key] for key in sorted(self._session.ledger.touched) if key in jobs):
             for uid, (status, node, task) in view.moved.items():
                 waits = status is Status.PIPELINED or (status is Status.ALLOCATED and uid not in carried_out)
                 if waits and node in at:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
-from typing import NamedTuple, TypeVar
+from collections.abc import Collection, Iterable, Set
+from operator import eq
+from typing import NamedTuple, TypeVar, cast
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -83,9 +84,9 @@ class Told:
         """All verdicts of the last cycle, by job."""
         self.memory = Memory()
 
-    def crowds_again(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Set[str]:
-        """The jobs of crowds of which the last cycle said what this one would say."""
-        return self._crowds.again(session, plain, scale_ups, self.standings)
+    def anew(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Collection[str]:
+        """The jobs of crowds to look at; the last cycle said of all others what this one would say."""
+        return self._crowds.anew(session, plain, scale_ups, self.standings)
 
     def again(self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: Sizes) -> Verdicts | None:
         """The verdicts of the last cycle about the pods of a plain job, where they still hold."""
@@ -116,31 +117,32 @@ class Told:
         self,
         session: Session,
         plain: PlainJobs,
-        again: Set[str],
-        outcomes: Mapping[str, JobOutcome],
-        said: Mapping[str, Verdicts],
+        outcomes: dict[str, JobOutcome],
+        said: dict[str, Verdicts],
         order: Collection[str],
     ) -> tuple[dict[str, JobOutcome], dict[str, Verdicts]]:
-        """A cycle is over: what it said of all jobs, in order, beginning with what it said anew.
+        """A cycle is over: what it said of all jobs, in order, by what it said anew.
 
-        ``again`` are the jobs of which it said what the last one said. Jobs that it said nothing of are forgotten.
+        Jobs that it said nothing of are forgotten.
         """
         jobs, verdicts = _in_order(self._outcomes, outcomes, order), _in_order(self._said, said, order)
-        for key in self._outcomes.keys() - jobs.keys():
-            self._last.pop(key, None)
-            self.standings.pop(key, None)
-            self._verdicts.pop(key, None)
-        self._crowds.turn(session, plain, again, self._verdicts)
+        came = sum(key not in self._outcomes for key in outcomes)
+        if len(self._outcomes) + came > len(jobs):
+            for key in self._outcomes.keys() - jobs.keys():
+                self._last.pop(key, None)
+                self.standings.pop(key, None)
+                self._verdicts.pop(key, None)
+        self._crowds.turn(session, plain, outcomes, self._verdicts)
         self._outcomes, self._said = jobs, verdicts
         return jobs, verdicts
 
 
-def _in_order(before: Mapping[str, T], new: Mapping[str, T], order: Collection[str]) -> dict[str, T]:
+def _in_order(before: dict[str, T], new: dict[str, T], order: Collection[str]) -> dict[str, T]:
     """The values of all keys, the new ones where there are any."""
-    if len(new) == len(order):
-        return dict(new)
-    values = {**before, **new}
-    return dict(zip(order, map(values.__getitem__, order), strict=True))
+    if len(before) == len(order) and all(map(eq, before, order)):
+        return before | new
+    found = dict(zip(order, map(before.get, order), strict=True)) | new
+    return cast("dict[str, T]", found)  # a key is in one of both
 
 
 def verdicts(
