@@ -46,8 +46,12 @@ class AloneStandings:
     def __init__(self, ordering: QueueOrdering, queues: Iterable[Queue]) -> None:
         self._key = ordering.queue_key
         self._numbers = count()
-        self._heap: list[tuple[Any, int, Queue]] = [(self._key(queue), next(self._numbers), queue) for queue in queues]
-        heapify(self._heap)
+        waiting = list(queues)
+        if len(waiting) == 1:  # with nobody to be compared with
+            self._heap: list[tuple[Any, int, Queue]] = [((), next(self._numbers), waiting[0])]
+        else:
+            self._heap = [(self._key(queue), next(self._numbers), queue) for queue in waiting]
+            heapify(self._heap)
 
     def take(self) -> Queue | None:
         """Remove and return the queue that goes first; None where none waits."""

@@ -25,16 +25,20 @@ class Pledge(NamedTuple):
 class Pledges:
     """Pledges by job, and their sums by queue and by namespace within a queue.
 
-    The sums are computed on first use, so a cycle without jobs to admit pays nothing.
+    Sums by queue go on from those of the snapshot. The others are computed on first use: they take as long as there are
+    admitted jobs that lack something.
     """
 
-    __slots__ = ("_by_job", "_made", "_namespaces", "_queues", "_snapshot")
+    __slots__ = ("_added", "_by_job", "_made", "_namespaces", "_queues", "_snapshot")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self._added: list[tuple[Job, Amounts]] = []
+        """The pledges of this cycle."""
         self._made: list[Pledge] | None = None
         self._by_job: dict[str, Amounts] = {}
         self._queues: dict[str, Vector] = {}
+        """Of the queues that this cycle admitted jobs in."""
         self._namespaces: dict[tuple[str, str], Vector] = {}
 
     def made(self) -> list[Pledge]:
@@ -44,15 +48,29 @@ class Pledges:
             for key in self._snapshot.admitted:
                 job = self._snapshot.jobs[key]
                 self._make(self._made, job, pledge_of(job))
+            for job, amounts in self._added:
+                self._make(self._made, job, amounts)
         return self._made
 
     def add(self, job: Job) -> None:
         """Add the pledge of a job that this cycle admits."""
-        self._make(self.made(), job, shortfall_of(job))
+        name, amounts = job.spec.queue, shortfall_of(job)
+        if not amounts:
+            return
+        sums = self._queues.get(name)
+        if sums is None:
+            sums = self._queues[name] = dict(self.queue(name) or ())
+        add(sums, amounts)
+        self._added.append((job, amounts))
+        if self._made is not None:
+            self._make(self._made, job, amounts)
 
     def queue(self, name: str) -> Vector | None:
         """The sum of the pledges of a queue; None where there are none."""
-        return self._queues.get(name) if self.made() else None
+        sums = self._queues.get(name)
+        if sums is None and (books := self._snapshot.books.get(name)) is not None:
+            sums = books.inqueue
+        return sums or None
 
     def namespace(self, queue: str, namespace: str) -> Vector | None:
         """The sum of the pledges of a namespace in a queue; None where there are none."""
@@ -68,5 +86,4 @@ class Pledges:
         spec = job.spec
         made.append(Pledge(job.key, spec.queue, amounts))
         self._by_job[job.key] = amounts
-        add(self._queues.setdefault(spec.queue, {}), amounts)
         add(self._namespaces.setdefault((spec.queue, spec.namespace), {}), amounts)
