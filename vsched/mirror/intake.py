@@ -364,10 +364,8 @@ class ObjectIntake(WatchHandler):
         """The same in steps, a pod or a job each; what another caller has begun is ended first."""
         while True:
             if self._settling is None:
-                priorities, queues = (
-                    self._defaults.take_priorities_changed(),
-                    self._defaults.take_default_queues_changed(),
-                )
+                priorities = self._defaults.take_priorities_changed()
+                queues = self._defaults.take_default_queues_changed()
                 if not priorities and not queues:
                     return
                 self._settling = self._following(priorities=priorities, queues=queues)
