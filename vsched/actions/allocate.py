@@ -58,7 +58,7 @@ def allocate(session: Session) -> None:
             lane.end_turn(job)
             lane.closed = True
             for waiting in lane.waiting():
-                if waiting.key in sheets and not overused.repeat(waiting):
+                if waiting.key in sheets:
                     _tell_overused(session, queue, waiting, sheets, overused)
             for crowd, at in lane.crowds():
                 while at < len(crowd.keys) and not overused.tells_all(session.jobs[crowd.keys[at]]):
@@ -142,7 +142,7 @@ class Worksheets(Mapping[str, Worksheet]):
         self._session = session
         self.alone: dict[str, Worksheet | None] = {job.key: None for job in jobs}
         """Those of jobs that take part one by one."""
-        self._crowds = frozenset(crowds)
+        self._crowds = dict.fromkeys(crowds)
         self._in_crowds: dict[str, Worksheet] = {}
 
     def __getitem__(self, key: str) -> Worksheet:
@@ -182,9 +182,10 @@ def workable(session: Session, job: JobView) -> bool:
 
 
 def _tell_overused(session: Session, queue: Queue, job: JobView, sheets: Worksheets, overused: TurnsInVain) -> None:
-    before = overused.begin(job)
-    note_overused(session, queue, job, sheets[job.key])
-    overused.end(job, before, in_vain=True)
+    if not overused.repeat(job):
+        before = overused.begin(job)
+        note_overused(session, queue, job, sheets[job.key])
+        overused.end(job, before, in_vain=True)
 
 
 def _turn(session: Session, queue: Queue, job: JobView, sheets: Worksheets, turns: TurnsInVain) -> bool:
