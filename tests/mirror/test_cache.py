@@ -353,6 +353,26 @@ def test_what_a_cycle_decides_of_an_object_is_not_assumed_of_one_that_took_its_n
     assert here.job().spec.phase == "Running", "the next cycle knows it"
 
 
+def test_a_phase_that_was_left_out_is_assumed_once_the_next_cycle_decides_the_same() -> None:
+    here, decided = shown(), JobOutcome("ns/pg", "q", "Running", 1, 0, 0, 0, 0, 0)
+    again = make.pod_group("pg")
+    again["metadata"]["uid"] = "another"
+    here.add(again)
+    here.cache.assume(CycleReport(jobs={"ns/pg": decided}))
+    assert here.job().spec.phase == "Inqueue"
+    here.cache.assume(CycleReport(jobs={"ns/pg": decided}))
+    assert here.job().spec.phase == "Running"
+
+
+def test_what_was_assumed_before_takes_no_steps_again() -> None:
+    here = shown()
+    decided = {name: JobOutcome(name, "q", "Pending", 1, 0, 0, 0, 0, 0) for name in ("ns/a", "ns/b", "ns/c")}
+    assert len([*here.cache.assuming(CycleReport(jobs=decided))]) == 3
+    decided = decided | {"ns/pg": JobOutcome("ns/pg", "q", "Running", 1, 0, 0, 0, 0, 0)}
+    assert len([*here.cache.assuming(CycleReport(jobs=decided))]) < 3
+    assert here.job().spec.phase == "Running"
+
+
 def test_phases_of_jobs_without_an_object_are_not_assumed() -> None:
     here = world(make.pod("bare"))
     here.decide_phase("Running", "ns/podgroup-uid-bare")

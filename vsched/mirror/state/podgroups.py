@@ -16,6 +16,9 @@ from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.runs import over_of, with_condition
 from vsched.model.plan import JobOutcome
 
+_MANY = 1000
+"""So many outcomes that were assumed before are passed over in one step."""
+
 
 class PodGroupStore:
     """Every PodGroup by namespace and name, as last watched."""
@@ -31,8 +34,8 @@ class PodGroupStore:
         self._phases = AssumedPhases()
         self._over: dict[str, Condition] = {}
         """Conditions about wall times that were decided and that the watch does not show yet."""
-        self._assumed: Mapping[str, JobOutcome] | None = None
-        """What was assumed last; None where some of it was left out."""
+        self._assumed: Mapping[str, JobOutcome] = {}
+        """What was assumed last."""
         self._came: set[str] = set()
         """Those that came, or took the name of another, after the last snapshot."""
 
@@ -105,8 +108,13 @@ class PodGroupStore:
     def assuming(self, outcomes: Mapping[str, JobOutcome]) -> Iterator[None]:
         """Assume the phases that a cycle decided on the last snapshot, and that wall times are over; in steps."""
         if outcomes is self._assumed:
-            return  # a change since would have made other ones
-        for key, outcome in outcomes.items():
+            return
+        assumed = self._assumed
+        for number, (key, outcome) in enumerate(outcomes.items()):
+            if assumed.get(key) is outcome:  # a change since would have made another one
+                if not number % _MANY:
+                    yield
+                continue
             yield
             group = self._jobs.group(key)
             if group is None or key in self._came or not (key in self._watched or key in self._native):
@@ -120,7 +128,8 @@ class PodGroupStore:
             elif not is_over:
                 continue
             self._show(key)
-        self._assumed = None if self._came else outcomes
+        left_out = self._came
+        self._assumed = {key: one for key, one in outcomes.items() if key not in left_out} if left_out else outcomes
 
     def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
         """Make the phases that a cycle decided true, for what-if simulations."""
