@@ -61,7 +61,7 @@ FACTS = (
     "job x/nominated queue=r min=1 pods=1 cpu=1 nominated=n2",
     "job x/more queue=r min=1 pods=1 cpu=1 gated",
 )
-JOBS_OF_A_KIND = 6
+JOBS_OF_A_KIND = 9
 POLICIES = {
     "shares": policy_of("priority gang conformance", "overcommit drf predicates proportion nodeorder binpack"),
     "capacity": policy_of("priority gang", "predicates capacity resourcequota nodeorder"),
@@ -171,8 +171,9 @@ def change(random: Random, cluster: Backlogged) -> None:
     known = [name.partition("/")[2].rstrip("0123456789") for name in jobs]
     match random.randint(0, 6):
         case 0 | 1:
-            kind = random.choice([*KINDS, *(one for one in known if one in KINDS)])
-            cluster.put(job(random.randint(0, 9), kind, random.choice("xy"), random.randint(0, 3)))
+            kind = random.choice([one for one in known if one in KINDS] or [*KINDS])
+            kind = random.choice([*KINDS]) if random.random() < 0.2 else kind
+            cluster.put(job(random.randint(0, 29), kind, random.choice("xy"), random.choice((0, 0, 3))))
         case 2 if jobs:
             cluster.drop(random.choice(jobs))
         case 3 if jobs:
