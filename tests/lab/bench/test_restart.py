@@ -31,6 +31,18 @@ def test_as_many_pods_as_are_pending_are_left_for_a_second_daemon_where_one_take
 
 
 @pytest.mark.parametrize(
+    ("settings", "cpu"),
+    [
+        pytest.param(SMALL._replace(held=True), "28", id="five of another scheduler on each node"),
+        pytest.param(RestartBenchSettings(5_000, 140_000, 20_000, 1, held=True), "28", id="six"),
+        pytest.param(RestartBenchSettings(2_000, 40_000, 8_000, 1, held=True), "29", id="four"),
+    ],
+)
+def test_a_large_pod_fits_on_a_node_without_ours(settings: RestartBenchSettings, cpu: str) -> None:
+    assert settings.large["cpu"] == cpu
+
+
+@pytest.mark.parametrize(
     "wanted",
     [
         pytest.param(SMALL._replace(pods=257), id="more than fit"),

@@ -94,6 +94,12 @@ class RestartBenchSettings(NamedTuple):
         """Pods that run from the start."""
         return self.pods - self.pending - self.late
 
+    @property
+    def large(self) -> dict[str, str]:
+        """What a pod asks for that takes the room of all our pods on a node."""
+        foreign = -(-int(self.running * FOREIGN_SHARE) // self.nodes)
+        return {"cpu": str(int(int(DEFAULT_CAPACITY["cpu"]) - CPUS * foreign) - 1), "memory": "1Gi"}
+
     def residents(self) -> list[dict[str, Any]]:
         """The pods at the start, as the embedded cluster reads them."""
         running = self.running
@@ -188,7 +194,9 @@ class RestartBench:
                     restart = await self._restart(daemon, probe, began)
                     relist = await self._relist(daemon, probe, metrics)
                     if held is not None:
-                        await held.further(metrics, self._sender, self.observer, self._settings.nodes)
+                        await held.further(
+                            metrics, self._sender, self.observer, self._settings.nodes, self._settings.large
+                        )
                 if held is not None:
                     await held.hand_over(daemon.process, self._cluster.kubeconfig, self.observer)
         found = {"core": self._core, **restart, "relist": relist, "log": _progress(log.read_bytes().splitlines())}

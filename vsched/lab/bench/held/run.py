@@ -37,7 +37,6 @@ LATE = "late"
 NODES_A_POD = 25
 """To so many nodes there is one pod with claims, and one that needs most of a node, and room that others have."""
 DEVICES_A_NODE = 4
-LARGE = {"cpu": "25", "memory": "1Gi"}
 NAMESPACE = QUEUE = "default"
 LASTING_SECONDS = 86_400.0
 PAGES = ("/metrics", "/queues", "/jobs", "/nodes", "/overview", "/dump")
@@ -73,8 +72,10 @@ class HeldRun:
         """The daemons'."""
         return {**os.environ, metered.VARIABLE: str(self._notes)}
 
-    async def further(self, daemon: ApiClient, sender: Sender, observer: Observer, nodes: int) -> None:
-        """Ask for pages, edit the policy, and create pods with claims and pods that others are evicted for."""
+    async def further(
+        self, daemon: ApiClient, sender: Sender, observer: Observer, nodes: int, large: dict[str, str]
+    ) -> None:
+        """Ask for pages, edit the policy, and create pods with claims, and ``large`` ones that others make room for."""
         for page in PAGES:
             self.phases.begin(page)
             try:
@@ -87,7 +88,7 @@ class HeldRun:
         self.phases.begin("claims")
         await _claim(sender, observer, count)
         self.phases.begin("evictions")
-        await _evict(sender, observer, count)
+        await _evict(sender, observer, count, large)
 
     async def _edit(self, daemon: ApiClient) -> None:
         before = await counter(daemon, "vsched_policy_reloads_total", "result")
@@ -139,12 +140,12 @@ async def _claim(sender: Sender, observer: Observer, count: int) -> None:
     await _place(sender, observer, pods)
 
 
-async def _evict(sender: Sender, observer: Observer, count: int) -> None:
+async def _evict(sender: Sender, observer: Observer, count: int, request: dict[str, str]) -> None:
     """Create pods that others have to make room for, and wait until they are bound."""
     metadata = {"name": "urgent"}
     kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": metadata, "value": 1000}
     await create(sender, kind)
-    pods = [single_pod(f"urgent-{number}", NAMESPACE, QUEUE, LARGE, LASTING_SECONDS) for number in range(count)]
+    pods = [single_pod(f"urgent-{number}", NAMESPACE, QUEUE, request, LASTING_SECONDS) for number in range(count)]
     for pod in pods:
         pod["spec"]["priorityClassName"] = "urgent"
     await _place(sender, observer, pods)
