@@ -15,7 +15,7 @@ from tests.support.examples import examples
 from tests.support.views import view
 from vsched.mirror import wire
 from vsched.mirror.cache import SETTLING, Cache
-from vsched.model.plan import Bind, CycleReport
+from vsched.model.plan import Bind, CycleReport, Evict
 
 OURS = frozenset({"volcano"})
 GANGS = 560
@@ -130,6 +130,29 @@ def test_a_decision_is_assumed_pod_by_pod() -> None:
     assert drained(stepwise.assuming(CycleReport(binds=binds)), happens) == len(binds)
     plain.apply("Pod", "DELETED", gone)
     assert view(stepwise.snapshot(2.0)) == view(plain.snapshot(2.0))
+
+
+def test_evictions_are_assumed_pod_by_pod_each_with_what_its_budget_is_promised() -> None:
+    plain, stepwise = full(Cache(OURS), 40), full(Cache(OURS), 40)
+    victims = [
+        Evict(f"uid-p{number}", "ns", f"p{number}", "n1", f"ns/g{number:03}", "preempt", "ns/g000")
+        for number in range(1, 40, 2)
+    ]
+    for cache in (plain, stepwise):
+        cache.replace("PodDisruptionBudget", [make.read(make.budget("all", {}, disruptionsAllowed=30))])
+        cache.snapshot(1.0)
+    gone = pod(39, 5)
+    plain.apply("Pod", "DELETED", gone)  # nothing is promised of a pod that has gone before its turn
+    plain.assume(CycleReport(evictions=tuple(victims)))
+
+    def happens(step: int) -> None:
+        if step == 3:
+            stepwise.apply("Pod", "DELETED", gone)
+
+    assert drained(stepwise.assuming(CycleReport(evictions=tuple(victims))), happens) == len(victims)
+    expected, found = plain.snapshot(2.0), stepwise.snapshot(2.0)
+    assert view(found) == view(expected)
+    assert found.budgets["ns"][0].allowed == 30 - 19
 
 
 def test_what_a_list_lacks_is_looked_for_in_steps() -> None:

@@ -58,9 +58,11 @@ class Cache(ObjectIntake):
     def assuming(self, report: CycleReport) -> Iterator[None]:
         """The same in steps, one for each pod and each job; events may be taken in between."""
         leaving: list[Task] = []
-        yield from self._pods.assume(report, leaving)
-        for task in leaving:
-            self._budgets.promise(task, self._previous)
+        for _ in self._pods.assume(report, leaving):
+            for task in leaving:
+                self._budgets.promise(task, self._previous)
+            leaving.clear()
+            yield
         yield from self._groups.assuming(report.jobs)
         for release in report.released:
             self._claims.release(release)

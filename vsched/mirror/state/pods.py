@@ -271,7 +271,7 @@ class PodStore:
         return task is None or task.status is Status.RELEASING
 
     def assume(self, report: CycleReport, leaving: list[Task]) -> Iterator[None]:
-        """Assume what a cycle decided about pods, one a step; ``leaving`` gets the running ones that are to leave."""
+        """Assume what a cycle decided about pods, one a step; ``leaving`` gets the one that is to leave, if it runs."""
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
             if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
@@ -291,18 +291,22 @@ class PodStore:
                     leaving.append(task)
             elif task is not None and task.asked is not None:
                 self._store(self._assumed.answer(task))
+            yield
         for withdrawal in report.withdrawals:
             task = self._tasks.get(withdrawal.uid)
             if task is not None and task.asked is not None:
                 self._store(self._assumed.answer(task))
+            yield
         for nomination in report.nominations:
             task = self._tasks.get(nomination.uid)
             if task is not None and task.status is Status.PENDING and nomination.lasting:
                 self._store(self._assumed.nominate(task, nomination.node))
+            yield
         for opened in report.ungated:
             task = self._tasks.get(opened.uid)
             if task is not None and task.awaits_queue:
                 self._store(self._assumed.ungate(task))
+            yield
 
     def settle(self, report: CycleReport, now: float) -> tuple[list[Task], list[Task]]:
         """Make the decisions of a cycle about pods true, for what-if simulations: bound pods run from ``now`` on.
