@@ -218,3 +218,16 @@ def test_jobs_are_told_what_they_would_be_told_alone(policy: Policy, random: Ran
         for _ in range(random.randint(0, 2)):
             change(random, cluster)
         cluster.run(policy, assume=assume)
+
+
+def test_a_job_that_joins_a_crowd_or_changes_in_it_is_told_while_the_others_keep_what_they_were_told() -> None:
+    policy = POLICIES["shares"]
+    cluster = Backlogged(*(job(number, "huge") for number in range(10, 40, 2)))
+    cluster.run(policy, assume=True)
+    before = cluster.run(policy, assume=True)
+    cluster.put(job(25, "huge"))
+    cluster.put(job(30, "huge", age=5))
+    cluster.advise("x/huge28")
+    after = cluster.run(policy, assume=True)
+    kept = {key for key, outcome in after.jobs.items() if before.jobs.get(key) is outcome}
+    assert kept == before.jobs.keys() - {"x/huge28", "x/huge30"}
