@@ -71,6 +71,24 @@ def test_nodes_are_alike_where_all_their_amounts_are_equal(rows: Ints, kinds: in
     assert (None if found is None else len(found)) == kinds
 
 
+@given(KINDS, st.lists(st.integers(0, 119), max_size=150), st.data())
+def test_nodes_that_are_left_out_are_as_if_they_were_not_there(
+    kinds: list[int], touched: list[int], data: st.DataObject
+) -> None:
+    only = np.array(data.draw(st.lists(st.booleans(), min_size=len(kinds), max_size=len(kinds))))
+    found, rows = representatives_of([amounts(kinds)], 4, only), np.flatnonzero(only)
+    alone = representatives_of([amounts(kinds)[:, only]], 4)
+    if found is None or alone is None:
+        assert found is alone
+        return
+    for row in (row % len(kinds) for row in touched):
+        found.touch(row)
+        if only[row]:
+            alone.touch(int(np.searchsorted(rows, row)))
+    assert list(found) == rows[list(alone)].tolist()
+    assert found.ascending == alone.ascending
+
+
 def test_nodes_with_equal_sums_and_other_amounts_are_not_taken_to_be_alike() -> None:
     factor = 0x9E3779B97F4A7C1
     assert representatives_of([amounts([0, 3 * factor + 1], [0, -factor - 1])], most=2) is None

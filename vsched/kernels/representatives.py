@@ -2,7 +2,7 @@
 
 Nodes are alike where all their amounts are equal. Of those of one kind, the first ones by name represent the others, as
 the first of equal scores wins anyway. A node that changes represents itself from then on, and a further one of its kind
-takes its place.
+takes its place. Nodes that are left out are represented by none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from vsched.model.nodes.table import Ints
+from vsched.model.nodes.table import Ints, Mask
 
 SAMPLE = 64
 """So many nodes are looked at first: where most of these differ, the others are not looked at."""
@@ -26,7 +26,7 @@ class Representatives(Sequence[int]):
     __slots__ = ("_added", "_changed", "_kind", "_kinds", "_order", "_rows", "_unchanged", "_view", "ascending", "at")
 
     def __init__(self, kind: Ints) -> None:
-        """``kind`` has the kind of each node, from 0 on without gaps: int64[nodes]."""
+        """``kind`` has the kind of each node, from 0 on without gaps, and -1 for nodes left out: int64[nodes]."""
         self._kind: list[int] = kind.tolist()
         self._kinds: list[list[int]] = [rows.tolist() for rows in _by_kind(kind)]
         """The rows of each kind, ascending."""
@@ -54,7 +54,7 @@ class Representatives(Sequence[int]):
 
     def touch(self, row: int) -> None:
         """Note that the amounts of a node changed."""
-        if row in self._changed:
+        if row in self._changed or self._kind[row] < 0:
             return
         self._changed.add(row)
         if row not in self.at:
@@ -104,13 +104,22 @@ class Representatives(Sequence[int]):
         return np.array(self._view, dtype=dtype, copy=copy)
 
 
-def representatives_of(amounts: Sequence[Ints], most: int) -> Representatives | None:
-    """Rows for nodes with these amounts (int64[.., nodes]); None where there are more than ``most`` kinds of nodes."""
+def representatives_of(amounts: Sequence[Ints], most: int, only: Mask | None = None) -> Representatives | None:
+    """Rows for nodes with these amounts (int64[.., nodes]); None where there are more than ``most`` kinds of nodes.
+
+    ``only``, bool[nodes], has the nodes that are not left out; None for all.
+    """
+    if only is not None:
+        amounts = [one[:, only] for one in amounts]
     nodes = amounts[0].shape[1]
     if not nodes or (nodes > SAMPLE and _mostly_differ([one[:, :: nodes // SAMPLE] for one in amounts])):
         return None
     kind = _kinds(np.concatenate(amounts), most)
-    return None if kind is None else Representatives(kind)
+    if kind is None or only is None:
+        return None if kind is None else Representatives(kind)
+    of_all = np.full(len(only), -1, dtype=np.int64)
+    of_all[only] = kind
+    return Representatives(of_all)
 
 
 def _mostly_differ(amounts: Sequence[Ints]) -> bool:
@@ -138,6 +147,7 @@ def _sums(amounts: Ints) -> Ints:
 
 def _by_kind(kind: Ints) -> list[Ints]:
     """The rows of each kind, ascending."""
-    order = np.argsort(kind, kind="stable")
-    ends = np.cumsum(np.bincount(kind))[:-1]
+    rows = np.flatnonzero(kind >= 0)
+    order = rows[np.argsort(kind[rows], kind="stable")]
+    ends = np.cumsum(np.bincount(kind[rows]))[:-1]
     return np.split(order, ends)

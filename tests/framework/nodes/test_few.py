@@ -15,6 +15,7 @@ from vsched.framework.nodes.few import SHAPES_WITHOUT, FewNodes, FewScores
 from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.framework.points.nodes import NodeScore
 from vsched.model.amounts.resources import CPU
+from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -62,10 +63,18 @@ def ready(world: World) -> NodeSelection:
     return world.node_selection
 
 
+shards = st.just(()) | st.sets(st.integers(0, 59), min_size=4).map(
+    lambda rows: (NodeMask(tuple(f"n{row:02}" for row in sorted(rows))),)
+)
+"""The nodes of one shard, where the others belong to another one."""
+
+
 @settings(max_examples=examples(60), deadline=None)
-@given(nodes(), moves)
-def test_representatives_show_the_node_that_a_look_at_all_nodes_finds(text: str, steps: Sequence[Move]) -> None:
-    world = World(text + JOBS)
+@given(nodes(), moves, shards)
+def test_representatives_show_the_node_that_a_look_at_all_nodes_finds(
+    text: str, steps: Sequence[Move], masks: Sequence[NodeMask]
+) -> None:
+    world = World(text + JOBS, masks)
     selection, left = ready(world), {number: world.tasks(f"j{number:02}") for number in range(SHAPES)}
     for step in steps:
         task = left[step.job][0]
@@ -83,6 +92,26 @@ def test_representatives_show_the_node_that_a_look_at_all_nodes_finds(text: str,
                 statement.keep()
                 left[step.job].pop(0)
         assert selection.choose(left[step.job][0]) == look_at_all(world, left[step.job][0])
+
+
+def test_in_a_shard_its_nodes_are_represented_and_no_others() -> None:
+    text = "\n".join(f"node n{number:02} cpu={4 if number % 2 else 3}" for number in range(60))
+    ours = range(20, 60, 2)
+    world = World(f"{text}\n{JOBS}", [NodeMask(tuple(f"n{row}" for row in ours))])
+    selection, task = ready(world), world.tasks(f"j{SHAPES - 1:02}")[0]
+    asked = selection.choose(task)
+    assert asked is not None
+    assert asked.row in ours
+    scorer = Emptiest()
+    only = world.shards.ours
+    few = FewNodes(world.session.nodes, (journal := list[int]()), [scorer], only)
+    shape, scores = task.shape, FewScores()
+    assert [few.represent(shape) for _ in range(SHAPES_WITHOUT)][-1]
+    assert few.best(shape, scores, lambda _, row: True) == 20
+    assert scorer.asked == [1]
+    journal += [1, 20]  # a node of another shard, and one of ours
+    world.session.nodes.idle[CPU, [1, 20]] = [9000, 100]
+    assert few.best(shape, scores, lambda _, row: True) == 22
 
 
 class Emptiest(NodeScore):

@@ -153,7 +153,7 @@ class FeasibilityCache:
         """What is known of shapes; None where more than shapes and nodes decides."""
         self._seen = len(journal)
         """How many entries of the journal ``_lowest`` knows."""
-        self._few = FewNodes(nodes, journal, self._scorers)
+        self._few = FewNodes(nodes, journal, self._scorers, _allowed_by(always))
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
     def of(self, task: Task) -> ShapeNodes:
@@ -308,11 +308,9 @@ class FeasibilityCache:
                 scores = one.queue_score(queue, shape, nodes)
                 if scores is not None:
                     preference = scores if preference is None else preference + scores
-        allowed: Mask | None = None
-        for check in checks:
-            allowed = check.passes if allowed is None else allowed & check.passes
-        fit = ShapeNodes(shape, allowed, checks, dynamic, preference)
-        if allowed is None and preference is None and not dynamic and self._few.represent(shape):
+        fit = ShapeNodes(shape, _allowed_by(checks), checks, dynamic, preference)
+        only_always = len(checks) == len(self._always)
+        if only_always and preference is None and not dynamic and self._few.represent(shape):
             fit.few = FewScores()
         return fit
 
@@ -407,3 +405,11 @@ class FeasibilityCache:
         """The amount being released on a row, less what is reserved of it; negative where more is reserved."""
         amount: int = self._leaving[column, row] - self._reserved[column, row]
         return amount - int(self._nodes.terminating[row]) if column == PODS else amount
+
+
+def _allowed_by(checks: Sequence[Check]) -> Mask | None:
+    """bool[nodes]: the nodes that all checks pass; None without checks."""
+    allowed: Mask | None = None
+    for check in checks:
+        allowed = check.passes if allowed is None else allowed & check.passes
+    return allowed

@@ -12,7 +12,7 @@ import numpy as np
 
 from vsched.framework.points.nodes import NodeScore
 from vsched.kernels.representatives import Representatives, representatives_of
-from vsched.model.nodes.table import Floats, NodeTable
+from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
 SHAPES_WITHOUT = 8
@@ -44,8 +44,12 @@ class FewScores:
 class FewNodes:
     """The representatives of one session's nodes."""
 
-    def __init__(self, nodes: NodeTable, journal: list[int], scorers: Sequence[NodeScore]) -> None:
+    def __init__(
+        self, nodes: NodeTable, journal: list[int], scorers: Sequence[NodeScore], only: Mask | None = None
+    ) -> None:
+        """``only``, bool[nodes], has the nodes that may be used at all; None for all."""
         self._nodes = nodes
+        self._only = only
         self._journal = journal
         self._scorers = scorers
         self._rows: Representatives | None = None
@@ -105,7 +109,7 @@ class FewNodes:
         amounts = [nodes.allocatable, nodes.idle, nodes.requested, nodes.scoring]
         if nodes.in_motion:
             amounts += [nodes.releasing, nodes.pipelined, nodes.terminating[None, :]]
-        self._rows = representatives_of(amounts, len(nodes) // KINDS_AT_FRACTION)
+        self._rows = representatives_of(amounts, len(nodes) // KINDS_AT_FRACTION, self._only)
         self._seen = len(self._journal)
 
     def _current(self) -> Representatives | None:
@@ -121,19 +125,22 @@ class FewNodes:
         return self._rows
 
     def _refresh(self, shape: Shape, found: FewScores, rows: Representatives) -> None:
-        position = len(self._journal)
-        if found.position == position:
+        now = len(self._journal)
+        if found.position == now:
             return
         changed = self._journal[found.position :] if len(found.scores) == len(rows) else ()
-        found.position = position
+        found.position = now
         if not changed or len(changed) > ROWS_ONE_BY_ONE:
             found.scores = self._scores(shape, rows)
             return
         for row in changed:
+            position = rows.at.get(row, -1)
+            if position < 0:
+                continue  # a node that is left out
             total = 0.0
             for scorer in self._scorers:
                 total += scorer.score_row(shape, self._nodes, row)
-            found.scores[rows.at[row]] = total
+            found.scores[position] = total
 
     def _scores(self, shape: Shape, rows: Representatives) -> Floats:
         total: Floats | None = None
