@@ -13,6 +13,7 @@ from vsched.daemon.app import Daemon
 from vsched.daemon.observe.settings import ObserveSettings, OverviewSettings
 from vsched.daemon.options import Options
 from vsched.daemon.policy.reload import PolicyInForce
+from vsched.daemon.system.tuning import LEFT_ALONE, Collector
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.settings.built_in import REGISTRY
@@ -152,6 +153,7 @@ async def scheduling(
     observing: ObserveSettings | None = None,
     writeback: WritebackSettings | None = None,
     makers: MakerSettings | None = None,
+    collector: Collector = LEFT_ALONE,
     **options: Any,
 ) -> AsyncIterator[Daemon]:
     """A daemon at this API server, stopped in order at the end.
@@ -169,6 +171,7 @@ async def scheduling(
             observing=observing,
             writeback=writeback,
             makers=makers,
+            collector=collector,
         )
         task = group.create_task(daemon.run())
         try:

@@ -40,7 +40,7 @@ from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.daemon.policy.usage import UsageCollector
 from vsched.daemon.system.first_contact import reach, served_versions
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
-from vsched.daemon.system.tuning import collected
+from vsched.daemon.system.tuning import LEFT_ALONE, Collector, collected
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry
@@ -69,13 +69,8 @@ class Daemon:
         confirmations: ConfirmationSettings | None = None,
         observing: ObserveSettings | None = None,
         makers: MakerSettings | None = None,
-        on_listed: Callable[[], None] = lambda: None,
-        on_often: Callable[[], None] = lambda: None,
-        on_calm: Callable[[], None] = lambda: None,
+        collector: Collector = LEFT_ALONE,
     ) -> None:
-        """``on_listed`` is called once the mirror is complete, ``on_often`` several times a second, ``on_calm`` now and
-        then while nothing changes.
-        """
         check(options)
         self._base = base = make_base(options, client, registry, clock or SystemClock(), policy, trigger, observing)
         self.policy, self.cache, self.telemetry, self.election = base.policy, base.cache, base.telemetry, base.election
@@ -110,9 +105,9 @@ class Daemon:
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         sharded = () if writes.shards is None else (writes.shards.decided_by,)
-        self.inspection = Inspection(base, self._standing, *sharded)
+        self.inspection = Inspection(base, self._standing, collector.large, *sharded)
         self.caller = Caller()
-        self._upkeep = Upkeep(lambda: base.trigger.pulls, on_often, on_calm)
+        self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.young, collector.calm)
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
@@ -139,7 +134,7 @@ class Daemon:
         )
         self.history = history_keeper(base, writes, watches)
         settled = None if self.history is None else self.history.settled
-        told = (self.housekeeping.listed, base.election.prepare, on_listed)
+        told = (self.housekeeping.listed, base.election.prepare, collector.listed)
         self._sessions = Sessions(base, watches, self.health, self.loop, told, settled, self.geometries.settled)
         self.telemetry.read_off(self._numbers)
         self.tasks = self._tasks()

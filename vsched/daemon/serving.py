@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
@@ -15,28 +13,18 @@ from vsched.daemon.policy.reach import reach_of
 from vsched.daemon.system.notify import notifier
 from vsched.daemon.system.status_line import status_line
 from vsched.daemon.system.supervision import Supervision, Watched, supervised
+from vsched.daemon.system.tuning import Collector
 from vsched.framework.registry import Registry
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.log import logger
 
 
-async def serve(
-    options: Options,
-    connection: Connection,
-    registry: Registry,
-    on_listed: Callable[[], None] = lambda: None,
-    on_often: Callable[[], None] = lambda: None,
-    on_calm: Callable[[], None] = lambda: None,
-    freezing: Callable[[], AbstractContextManager[object]] = nullcontext,
-) -> None:
-    """Run a daemon until a signal ends it; SIGHUP reads the policy again. Large copies are made in ``freezing``."""
+async def serve(options: Options, connection: Connection, registry: Registry, collector: Collector) -> None:
+    """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
         policy = await _policy_map(options, client, registry)
-        daemon = Daemon(
-            options, client, registry, policy=policy, on_listed=on_listed, on_often=on_often, on_calm=on_calm
-        )
-        daemon.inspection.snapshots.freezing = freezing
+        daemon = Daemon(options, client, registry, policy=policy, collector=collector)
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 

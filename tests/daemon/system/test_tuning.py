@@ -6,10 +6,13 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 from tests.support.collecting import unfreeze
+from tests.support.running import scheduling
+from tests.support.waiting import until
 from vsched.daemon.system.tuning import (
     AT_FIRST,
     CALM_AFTER,
@@ -17,6 +20,7 @@ from vsched.daemon.system.tuning import (
     LONGEST,
     SWITCH_SECONDS,
     WORTH,
+    Collector,
     calm,
     collected,
     large,
@@ -24,6 +28,7 @@ from vsched.daemon.system.tuning import (
     tuned,
     young,
 )
+from vsched.sim.cluster import Cluster
 
 
 @pytest.fixture
@@ -144,6 +149,23 @@ def test_collections_are_counted_and_timed_by_generation() -> None:
         assert found["vsched_garbage_collections_total"]["1"] == before["1"] + 1
         longest = found["vsched_garbage_collection_longest_seconds"]["1"]
         assert 0 < longest <= found["vsched_garbage_collection_seconds_total"]["1"]
+
+
+async def test_a_daemon_says_that_it_has_listed_goes_on_and_makes_something_large() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def within() -> Iterator[None]:
+        told.append("begins")
+        yield
+        told.append("ends")
+
+    collector = Collector(lambda: told.append("listed"), lambda: told.append("young"), large=within)
+    async with Cluster(1) as cluster, scheduling(cluster.url, collector=collector, advise=False) as daemon:
+        await daemon.inspection.snapshots.look()
+        await until(lambda: "young" in told)
+    assert told.count("listed") == 1
+    assert [said for said in told if said != "young"] == ["listed", "begins", "ends"]
 
 
 class Held:

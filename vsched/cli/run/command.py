@@ -208,7 +208,7 @@ flag = flags_of(Options)
 def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: float, **flags: Any) -> None:
     """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
     from vsched.daemon.serving import serve  # imported here, so that --help does not load numpy and aiohttp
-    from vsched.daemon.system.tuning import calm, large, listed, tuned, young
+    from vsched.daemon.system.tuning import TUNED, tuned
     from vsched.kube.auth.config import load_connection
     from vsched.settings.installed import registry
 
@@ -219,7 +219,7 @@ def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: f
     plugins = registry()
     connection = load_connection(*cluster)
     with tuned():
-        run_fast(serve(options, connection, plugins, listed, young, calm, large))
+        run_fast(serve(options, connection, plugins, TUNED))
 
 
 def options_of(flags: dict[str, Any], window_ms: float) -> Options:

@@ -27,6 +27,7 @@ class SnapshotService:
         pull: Callable[[], None],
         role: Callable[[], str] = lambda: LEADER,
         patience_seconds: float = PATIENCE_SECONDS,
+        freezing: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._pull = pull
         """Starts a session soon."""
@@ -38,7 +39,7 @@ class SnapshotService:
         self._heard: tuple[tuple[Call, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
-        self.freezing: Callable[[], AbstractContextManager[object]] = nullcontext
+        self.freezing = freezing
         """What a copy is made in, in its thread: it may be large."""
         self.at_rest = threading.Event()
         """Set while no session is under way. Other threads with long work wait for it now and then."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
@@ -30,8 +31,17 @@ from vsched.web.snapshots import FrozenSnapshot
 class Inspection:
     """Serves what people ask for. Sessions do not wait for it."""
 
-    def __init__(self, base: Base, role: Callable[[], str], elsewhere: Elsewhere = lambda namespace, name: "") -> None:
-        """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about."""
+    def __init__(
+        self,
+        base: Base,
+        role: Callable[[], str],
+        large: Callable[[], AbstractContextManager[object]],
+        elsewhere: Elsewhere = lambda namespace, name: "",
+    ) -> None:
+        """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about.
+
+        Copies of the cluster are made in ``large``.
+        """
         options, registry, clock, telemetry, cache = (
             base.options,
             base.registry,
@@ -39,7 +49,7 @@ class Inspection:
             base.telemetry,
             base.cache,
         )
-        self.snapshots = SnapshotService(base.trigger.pull, role)
+        self.snapshots = SnapshotService(base.trigger.pull, role, freezing=large)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
             self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry, base.observing.advice)

@@ -10,7 +10,8 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import NamedTuple
 
 SWITCH_SECONDS = 0.001
 """How long a session may block the event loop; the default of 5 ms delays every binding."""
@@ -29,6 +30,19 @@ WORTH, LONGEST = 10_000, 8
 So it is a few hours at most, because what makes cycles may begin at any time."""
 
 _YOUNGEST, _MIDDLE, _OLDEST = 0, 1, 2
+
+
+class Collector(NamedTuple):
+    """What a daemon tells the collector of garbage; as it is, nothing."""
+
+    listed: Callable[[], None] = lambda: None
+    """The mirror is complete for the first time."""
+    young: Callable[[], None] = lambda: None
+    """Called several times a second."""
+    calm: Callable[[], None] = lambda: None
+    """Called now and then while nothing changes."""
+    large: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Around what makes a large copy, in its thread."""
 
 
 class CollectionTimer(ABC):
@@ -161,6 +175,12 @@ def calm() -> None:
     """Nobody waits for anything: look at everything, if much has been put aside since that was done last."""
     if _aside.due and gc.isenabled():
         gc.collect()
+
+
+LEFT_ALONE = Collector()
+"""For a daemon in a process that nobody has ``tuned``."""
+TUNED = Collector(listed, young, calm, large)
+"""For a process that is ``tuned``."""
 
 
 def _put_aside(phase: str, details: dict[str, int]) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
-from vsched.daemon.system.tuning import listed
+from vsched.daemon.system.tuning import Collector, listed
 from vsched.kube.client import ApiClient
 from vsched.lab.children import ClusterChild, scratch, stage
 from vsched.lab.demo.memory import EARLY, LATE, Contest, policy_for
@@ -77,7 +77,7 @@ class Demo:
         options = Options(
             policy_file=settings.policy_file, listen_address=settings.listen_address, healthz_address=ANYWHERE
         )
-        self._daemon = Daemon(options, client, registry(), on_listed=listed)
+        self._daemon = Daemon(options, client, registry(), collector=Collector(listed))
         self._began = self._ended = 0.0
 
     async def run(

@@ -17,7 +17,7 @@ from vsched.clock import Clock
 from vsched.daemon.app import Daemon
 from vsched.daemon.loop.stepping import Steps
 from vsched.daemon.options import Options
-from vsched.daemon.system.tuning import listed
+from vsched.daemon.system.tuning import Collector, listed
 from vsched.errors import Unavailable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -70,7 +70,13 @@ class SteppedDaemon:
             history=False,  # it begins with the replay
         )
         self.daemon = Daemon(
-            options, client, registry(), clock=clock, trigger=self._steps, writeback=UNREAD, on_listed=listed
+            options,
+            client,
+            registry(),
+            clock=clock,
+            trigger=self._steps,
+            writeback=UNREAD,
+            collector=Collector(listed),
         )
 
     async def session(self) -> float:
