@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from tests.support.virtual_time import in_virtual_time
-from vsched.daemon.triggers import CALM_SECONDS, STREAM_SECONDS, WIDEST, Reason, Trigger
+from vsched.daemon.triggers import CALM_SECONDS, LOOKS, STREAM_SECONDS, WIDEST, Reason, Trigger
 
 WINDOW_SECONDS = 0.2
 
@@ -55,17 +55,20 @@ async def test_changes_that_keep_coming_are_gathered_until_the_window_is_over() 
 
 
 @pytest.mark.parametrize(
-    "busy_seconds",
+    ("busy_seconds", "windows"),
     [
-        pytest.param(WINDOW_SECONDS / 2, id="one that costs half a window"),
-        pytest.param(WINDOW_SECONDS * 2, id="one that costs two of them"),
+        pytest.param(0.0, 1 / LOOKS, id="one that costs nothing, for one look"),
+        pytest.param(WINDOW_SECONDS / 2, 1 / 4, id="one that costs half a window, for half of that"),
+        pytest.param(WINDOW_SECONDS * 2, 1.0, id="one that costs two of them, for one"),
     ],
 )
 @in_virtual_time
-async def test_a_costly_session_waits_for_company_even_if_none_comes(busy_seconds: float) -> None:
+async def test_the_costlier_a_session_the_longer_it_waits_for_company_even_if_none_comes(
+    busy_seconds: float, windows: float
+) -> None:
     trigger = Trigger(60.0, WINDOW_SECONDS)
     trigger.pull()
-    assert await seconds_until_session(trigger, busy_seconds) >= WINDOW_SECONDS * 0.9
+    assert await seconds_until_session(trigger, busy_seconds) == pytest.approx(windows * WINDOW_SECONDS)
 
 
 @in_virtual_time

@@ -13,10 +13,12 @@ import asyncio
 from enum import StrEnum
 from math import exp, inf
 
-LOOKS = 4
+LOOKS = 8
 """How often a window is checked for further changes."""
 WORTH = 2.0
 """Time to wait for further changes, as a multiple of a session's duration."""
+CALM_WORTH = 0.5
+"""The same where changes do not stream in: who creates a lone pod waits for it."""
 WIDEST = 5.0
 """How long a window is while changes stream in, as a multiple of the usual one. Each is twice as long as the last."""
 STREAM_WORTH, STREAM_SECONDS = 10.0, 0.1
@@ -95,8 +97,12 @@ class Trigger:
         left_seconds = max(self._widening * self.window_seconds, min(busy_seconds / 4, self.period_seconds))
         if streams:
             left_seconds = max(left_seconds, min(STREAM_WORTH * busy_seconds, STREAM_SECONDS))
-        # The costlier a session, the longer it waits for company: one that takes half a window always waits it out.
-        look_seconds = max(self.window_seconds / (1 if streams else LOOKS), WORTH * busy_seconds)
+        # The costlier a session, the longer it waits for company; less so where little happens, so little may come.
+        look_seconds = (
+            max(self.window_seconds, WORTH * busy_seconds)
+            if streams
+            else max(self.window_seconds / LOOKS, CALM_WORTH * busy_seconds)
+        )
         while left_seconds > 0:
             pulls = self._pulls
             await asyncio.sleep(min(look_seconds, left_seconds))
