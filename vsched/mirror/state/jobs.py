@@ -14,13 +14,13 @@ from vsched.mirror.ingest.gangs import Gang, gathered
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.job_changes import JobChanges
 from vsched.mirror.state.queue_usage import QueueSums
-from vsched.mirror.state.sorting import sorting
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.history.holding import held_by
 from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
 from vsched.model.jobs.runs import RunBook
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
+from vsched.model.sorting import sorting
 
 _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
