@@ -177,7 +177,8 @@ def with_crowds(waiting: list[JobView], random: Random, *, namespaces: bool, tog
     crowds: dict[tuple[str, str], Crowd] = {}
     for job in waiting:
         if job not in alone:
-            crowds.setdefault((f"{job.queue}:{job.namespace}" if namespaces else job.queue, job.key[2]), Crowd(job))
+            kind = f"{job.queue}:{job.namespace}" if namespaces else job.queue, job.key[2]
+            crowds.setdefault(kind, Crowd(kind, job))
     for (_, letter), crowd in crowds.items():
         of_crowd = (job for job in waiting if job.queue == crowd.queue and job.key[2] == letter)
         if namespaces:

@@ -25,9 +25,11 @@ _FEW = 16
 class Crowd:
     """Jobs that differ in names and ages alone."""
 
-    __slots__ = ("keys", "namespace", "priority", "queue", "ranks", "user")
+    __slots__ = ("keys", "kind", "namespace", "priority", "queue", "ranks", "user")
 
-    def __init__(self, job: JobView) -> None:
+    def __init__(self, kind: Hashable, job: JobView) -> None:
+        """``kind`` is equal for all jobs that belong to it, and ``job`` is one of them."""
+        self.kind = kind
         self.queue = job.queue
         self.namespace = job.namespace
         self.user = job.job.user
@@ -87,9 +89,9 @@ class Crowds:
 
     def __init__(self) -> None:
         self._crowds: dict[Hashable, Crowd] = {}
+        """By kind."""
         self._of: dict[str, Member] = {}
         """By job."""
-        self._kinds: dict[Crowd, Hashable] = {}
 
     def follow(self, plugins: PluginSet, jobs: Mapping[str, JobView], changed: Iterable[JobView]) -> None:
         """Follow the jobs of a session: those that are not among them any more are gone, others have changed."""
@@ -104,15 +106,14 @@ class Crowds:
                 continue
             crowd = self._crowds.get(kind)
             if crowd is None:
-                crowd = self._crowds[kind] = Crowd(job)
-                self._kinds[crowd] = kind
+                crowd = self._crowds[kind] = Crowd(kind, job)
             rank = plugins.job_key(job)
             self._of[job.key] = Member(crowd, rank)
             new.setdefault(crowd, []).append(rank)
         for crowd in {**gone, **new}:
             crowd.change(gone.get(crowd, ()), new.get(crowd, ()))
             if not crowd.keys:
-                del self._crowds[self._kinds.pop(crowd)]
+                del self._crowds[crowd.kind]
 
     def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]]) -> None:
         member = self._of.pop(key, None)

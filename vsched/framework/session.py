@@ -169,13 +169,12 @@ class Session:
             alone=alone,
         )
         """Which jobs are alike; none where room is kept for some jobs."""
-        self.crowds = Crowds() if before.crowds is None else before.crowds
-        """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
         self._follows = self.plugins.judges_by_job_alone and not alone
+        known = before.crowds if self._follows else None
+        self.crowds = Crowds() if known is None else known
+        """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
         if self._follows:
-            self.crowds.follow(self.plugins, self.jobs, (self.jobs if before.crowds is None else self.fresh).values())
-        else:
-            self.crowds = Crowds()
+            self.crowds.follow(self.plugins, self.jobs, (self.jobs if known is None else self.fresh).values())
         self.crowds_are_whole = True
         """Whether nothing was said or decided of any job of a crowd yet."""
         self.batches: list[Batch] = []
