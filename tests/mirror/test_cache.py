@@ -486,6 +486,16 @@ def test_what_is_remembered_of_deleted_objects_is_bounded() -> None:
     assert len(seen._deleted) == SeenVersions.REMEMBERED
 
 
+def test_a_change_during_a_list_is_newer_than_the_list_whatever_its_version() -> None:
+    seen = SeenVersions()
+    seen.restart()
+    assert seen.admit("a", 0)
+    assert seen.delete("b", 0)
+    assert not seen.list("a", 5)
+    assert not seen.list("b", 5)
+    assert list(seen.finish()) == []
+
+
 def test_bookmarks_and_unknown_kinds_are_ignored() -> None:
     here = world()
     here.cache.apply("Pod", "BOOKMARK", make.read(PENDING))

@@ -86,7 +86,7 @@ class ObjectFeed(Generic[V]):
 
     def restart(self) -> None:
         """A list begins."""
-        self._under_way.restart()
+        self._under_way.restart(self.found)
 
     def include(self, item: wire.Object) -> None:
         """An object of the list; ignored if the watch has delivered it since the list began."""
@@ -96,9 +96,8 @@ class ObjectFeed(Generic[V]):
 
     def finish(self, resource_version: str) -> Iterator[None]:
         """The list is complete: remove the objects that are gone, at most one per step."""
-        for key in self._under_way.finish(self.found):
-            if key is not None:
-                self._set(key, None)
+        for key in self._under_way.finish():
+            self._set(key, None)
             yield
         self.listed = True
         self._note_listed()
@@ -116,9 +115,11 @@ class ObjectFeed(Generic[V]):
         """Ignored: its identity is unknown, so nothing can be done about it; the reflector counts it."""
 
     def _set(self, key: str, value: V | None) -> None:
-        before = self.found.pop(key, None)
+        before = self.found.get(key)
         if value is not None:
             self.found[key] = value
+        elif before is not None:
+            del self.found[key]
         if before != value:
             self._changed(key, before, value)
 

@@ -103,7 +103,7 @@ class WatchHandler(ABC):
     def finish(self, kind: str) -> Iterator[None]:
         """The list is complete: objects that neither it nor an event showed are deleted, at most one at each step."""
         for key in self._seen[kind].finish() if kind in self._seen else ():
-            if key is not None and self._delete(kind, key):
+            if self._delete(kind, key):
                 self.on_change()
             yield
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
@@ -95,58 +95,58 @@ class PartsSink(Protocol[Item]):
         ...
 
 
-LOOKED_THROUGH = 1000
-"""So many known keys are looked through in one step."""
-
-
 class ListUnderWay:
-    """The keys seen since a list began, so that a sink can prefer changes of the watch to older items of the list."""
+    """The keys that a list has yet to show, so that a sink can prefer changes of the watch to older items of the list.
 
-    __slots__ = ("_seen",)
+    A first list has none: what it shows is not kept here, as tables with a key of each object grow all at once.
+    """
+
+    __slots__ = ("_missing", "_watched")
 
     def __init__(self) -> None:
-        self._seen: dict[str, bool] | None = None
-        """By key, whether the watch delivered it; None while no list is under way."""
+        self._missing: dict[str, Any] | None = None
+        """Known keys that neither the list nor the watch has shown since the list began; None while no list is."""
+        self._watched: set[str] = set()
+        """Keys that the watch has delivered since the list began."""
 
     @property
     def lasts(self) -> bool:
         """Whether a list is under way."""
-        return self._seen is not None
+        return self._missing is not None
 
-    def restart(self) -> None:
-        """A list begins, or begins anew."""
-        self._seen = {}
+    def restart(self, known: dict[str, Any]) -> None:
+        """A list begins, or begins anew; ``known`` has the keys of all objects that are known."""
+        self._missing = known.copy()  # of all copies the fastest one
+        self._watched = set()
 
     def watched(self, key: str) -> bool:
-        """The watch delivers this key; True if a list is under way and the key has not been seen since it began."""
-        seen = self._seen
-        if seen is None:
+        """The watch delivers this key; True if it was known before the list under way, which has not shown it yet."""
+        missing = self._missing
+        if missing is None:
             return False
-        first = key not in seen
-        seen[key] = True
-        return first
+        self._watched.add(key)
+        if key not in missing:
+            return False
+        del missing[key]
+        return True
 
     def listed(self, key: str) -> bool:
         """The list has this key; False if the watch has delivered it since the list began."""
-        assert self._seen is not None, "an object of a list comes after its beginning"
-        if self._seen.get(key):
+        assert self._missing is not None, "an object of a list comes after its beginning"
+        if key in self._watched:
             return False
-        self._seen[key] = False
+        self._missing.pop(key, None)
         return True
 
-    def finish(self, known: Iterable[str]) -> Iterator[str | None]:
-        """The list is complete: yields the known keys that are gone, except those that come back in the meantime.
-
-        Looking for them takes time as well: None is yielded now and then, so that somebody else may have a turn.
-        """
-        seen = self._seen
-        assert seen is not None, "a list that is complete has begun"
-        for number, key in enumerate(list(known)):
-            if key not in seen:
+    def finish(self) -> Iterator[str]:
+        """The list is complete: yields the keys that are gone, except those that come back in the meantime."""
+        missing = self._missing
+        assert missing is not None, "a list that is complete has begun"
+        for key in list(missing):
+            if key in missing:
                 yield key
-            elif number % LOOKED_THROUGH == 0:
-                yield None
-        self._seen = None
+        self._missing = None
+        self._watched = set()
 
 
 class ListCollector(Generic[T]):

@@ -32,7 +32,7 @@ class SeenVersions:
         self._under_way = ListUnderWay()
         self._shown = 0
         self._reads_all = False
-        self._unread: set[str] = set()
+        self._unread: dict[str, int] = {}
         """Objects of the list under way that are to be read though they have not changed."""
 
     @property
@@ -54,7 +54,8 @@ class SeenVersions:
 
     def admit(self, key: str, version: int) -> bool:
         """Note an object; False where this or a newer version was seen before. Version 0 is always new."""
-        if version and not self._under_way.watched(key):
+        first = self._under_way.watched(key)
+        if version and not first:
             known = self._versions.get(key)
             if known is not None and known >= version:
                 return False
@@ -66,7 +67,8 @@ class SeenVersions:
 
     def delete(self, key: str, version: int) -> bool:
         """Note a deletion; False where a newer version was seen before."""
-        if version and not self._under_way.watched(key) and self._versions.get(key, 0) > version:
+        first = self._under_way.watched(key)
+        if version and not first and self._versions.get(key, 0) > version:
             return False
         if version:
             gone = max(version, self._deleted.pop(key, 0))
@@ -82,10 +84,10 @@ class SeenVersions:
 
     def restart(self) -> None:
         """A list begins. Its versions may be older than known ones, where a server was restored."""
-        self._under_way.restart()
+        self._under_way.restart(self._versions)
         if self._reads_all:
             self._reads_all = False
-            self._unread = set(self._versions)
+            self._unread = self._versions.copy()
         self._deleted.clear()
         self._shown = 0
 
@@ -96,15 +98,14 @@ class SeenVersions:
         before = self._versions.get(key)
         self._versions[key] = version
         if key in self._unread:
-            self._unread.discard(key)
+            del self._unread[key]
             return True
         return before is None or not version or before != version
 
-    def finish(self) -> Iterator[str | None]:
-        """The list is complete: yields and forgets the keys of objects that are gone, one by one; None in between."""
-        for key in self._under_way.finish(self._versions):
-            if key is not None:
-                self._versions.pop(key, None)
+    def finish(self) -> Iterator[str]:
+        """The list is complete: yields and forgets the keys of objects that are gone, one by one."""
+        for key in self._under_way.finish():
+            self._versions.pop(key, None)
             yield key
         self._unread.clear()
 
