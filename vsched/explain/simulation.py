@@ -162,4 +162,4 @@ def stopped_by(session: Session, goal: Goal) -> frozenset[str]:
 
 def _only(snapshot: Snapshot, active: Iterable[str]) -> Snapshot:
     """The snapshot with only these jobs active, and no jobs marked as changed."""
-    return replace(snapshot, active=tuple(key for key in active if key in snapshot.jobs), changed=())
+    return replace(snapshot, active=tuple(key for key in active if key in snapshot.jobs), changed=(), since=None)

@@ -7,8 +7,10 @@ little for each of its jobs. A crowd changes only where one of its jobs has chan
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+
+from sortedcontainers import SortedSet
 
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
@@ -16,7 +18,6 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.likeness import waiting_job
-from vsched.model.queues.queue import Queue
 
 _FEW = 16
 """So many changes are made one by one; more of them by sorting."""
@@ -92,17 +93,20 @@ class Crowds:
         """By kind."""
         self._of: dict[str, Member] = {}
         """By job."""
+        self.others: SortedSet[str] = SortedSet()
+        """The keys of the jobs that are in none."""
 
-    def follow(self, plugins: PluginSet, jobs: Mapping[str, JobView], changed: Iterable[JobView]) -> None:
-        """Follow the jobs of a session: those that are not among them any more are gone, others have changed."""
+    def follow(self, plugins: PluginSet, left: Iterable[str], changed: Iterable[JobView]) -> None:
+        """Follow the jobs of a session: some have left, others have come or changed."""
         gone: dict[Crowd, list[OrderKey]] = {}
         new: dict[Crowd, list[OrderKey]] = {}
-        for key in self._of.keys() - jobs.keys():
+        for key in left:
             self._leave(key, gone)
         for job in changed:
             self._leave(job.key, gone)
             kind = _kind(plugins, job)
             if kind is None:
+                self.others.add(job.key)
                 continue
             crowd = self._crowds.get(kind)
             if crowd is None:
@@ -117,7 +121,9 @@ class Crowds:
 
     def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]]) -> None:
         member = self._of.pop(key, None)
-        if member is not None:
+        if member is None:
+            self.others.discard(key)
+        else:
             gone.setdefault(member.crowd, []).append(member.rank)
 
     def at(self, crowd: Crowd, key: str) -> int | None:
@@ -130,27 +136,11 @@ class Crowds:
         member = self._of.get(key)
         return None if member is None else member.crowd
 
-    @property
-    def members(self) -> Mapping[str, Member]:
-        """All jobs that are in a crowd."""
-        return self._of
-
     def __iter__(self) -> Iterator[Crowd]:
         return iter(self._crowds.values())
 
     def __len__(self) -> int:
         return len(self._crowds)
-
-
-class Backlog(NamedTuple):
-    """What a session leaves of the jobs it was for."""
-
-    views: dict[str, JobView]
-    """Of jobs that it changed nothing of, by key."""
-    queues: Mapping[str, Queue] | None
-    """The queues there were."""
-    crowds: Crowds | None
-    """None where it had none."""
 
 
 def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:

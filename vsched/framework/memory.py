@@ -17,7 +17,7 @@ from vsched.framework.registry import Registry
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
-_APART = frozenset({"now", "previous", "changed", "history", "learnt"})
+_APART = frozenset({"now", "previous", "changed", "since", "history", "learnt"})
 """Fields of a snapshot that timeless policies do not read, and ``changed``, which is asked for itself."""
 _IN_STATE = frozenset({"nominated", "admitted", "reserving", "asked", "total", "used", "axis"})
 """Fields that follow from jobs and nodes, so that ``Snapshot.state`` stands for them."""

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TypeVar
 
 import msgspec
 
 from vsched.framework.alike import AlikeJobs
+from vsched.framework.backlog import Backlog, nothing_left, opened_on
 from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import kept_rules
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import leave_plugins, plugins_for
-from vsched.framework.crowds import Backlog, Batch, Crowds
+from vsched.framework.crowds import Batch, Crowds
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -31,7 +33,6 @@ from vsched.framework.nodes.kept_limits import LimitsOf
 from vsched.framework.nodes.masks import shards_of
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.obstacles import obstacle
 from vsched.framework.places.places import Places
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import JobState, SessionContext
@@ -100,15 +101,17 @@ class Session:
         self._carried = carried_nodes(self.memory.parts, snapshot)
         self.nodes = self._carried.table
         self.usage = SessionUsage(snapshot)
-        self.jobs: dict[str, JobView] = {}
-        """Active jobs that actions may work on, by key."""
-        self.stranded: dict[str, JobView] = {}
-        """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
-        self.job_refusals: dict[str, Refusal] = {}
-        """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
         backlog = self.memory.parts.pop(BACKLOG, None)
-        before = backlog if isinstance(backlog, Backlog) else Backlog({}, None, None)
-        self.fresh = self._open(before)
+        before = backlog if isinstance(backlog, Backlog) else nothing_left()
+        opened = opened_on(snapshot, before)
+        self.jobs = opened.views
+        """Active jobs that actions may work on, by key, sorted."""
+        self.stranded = {key: JobView(snapshot.jobs[key]) for key in opened.refusals}
+        """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
+        self._stranded_by = opened.refusals
+        self.job_refusals: dict[str, Refusal] = dict(opened.refusals)
+        """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
+        self.fresh = opened.fresh
         """By key: views that the last session did not leave."""
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
@@ -173,8 +176,10 @@ class Session:
         known = before.crowds if self._follows else None
         self.crowds = Crowds() if known is None else known
         """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
-        if self._follows:
-            self.crowds.follow(self.plugins, self.jobs, (self.jobs if known is None else self.fresh).values())
+        if self._follows and known is None:
+            self.crowds.follow(self.plugins, (), self.jobs.values())
+        elif self._follows:
+            self.crowds.follow(self.plugins, opened.left, self.fresh.values())
         self.crowds_are_whole = True
         """Whether nothing was said or decided of any job of a crowd yet."""
         self.batches: list[Batch] = []
@@ -194,10 +199,9 @@ class Session:
         leave_nodes(self.memory.parts, self._carried)
         views, crowds = self.jobs, self.crowds if self._follows else None
         touched = (views[key] for key in self.ledger.touched if key in views)
-        for view in [*self.apart, *touched]:
-            if not view.is_as_new:
-                views.pop(view.key, None)
-        self.memory.parts[BACKLOG] = Backlog(views, self.snapshot.queues, crowds)
+        worn = {view.key for view in chain(self.apart, touched) if not view.is_as_new}
+        snapshot, refusals = self.snapshot, self._stranded_by
+        self.memory.parts[BACKLOG] = Backlog(views, worn, refusals, snapshot.queues, snapshot.state, crowds)
 
     def part_crowds(self) -> None:
         """From now on, jobs of crowds are dealt with one by one."""
@@ -220,24 +224,7 @@ class Session:
     @cached_property
     def apart(self) -> list[JobView]:
         """The jobs that are in no crowd."""
-        members = self.crowds.members
-        return [view for key, view in self.jobs.items() if key not in members]
-
-    def _open(self, before: Backlog) -> dict[str, JobView]:
-        """Find the views of the active jobs; returns those that are new, by key."""
-        records, queues, known = self.snapshot.jobs, self.snapshot.queues, before.views
-        may_strand, fresh = queues is not before.queues, dict[str, JobView]()
-        for key in self.snapshot.active:
-            job, view = records[key], known.get(key)
-            if view is None or view.job is not job or may_strand:
-                refusal = obstacle(job, queues)
-                if refusal is not None:
-                    self.stranded[key], self.job_refusals[key] = JobView(job), refusal
-                    continue
-                if view is None or view.job is not job:
-                    view = fresh[key] = JobView(job)
-            self.jobs[key] = view
-        return fresh
+        return [*map(self.jobs.__getitem__, self.crowds.others)] if self._follows else [*self.jobs.values()]
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""

@@ -260,7 +260,7 @@ class Cache(ObjectIntake):
         self.history.see(self._published_axis, self._nodes.total, sums.take_moved())
         held, held_limits = self._accounts.publish_kept()
         queues = self._defaults.queues(sums.usage, ("Queue", self._default_queue) not in self.broken)
-        versions = self._jobs.version, self._nodes.version, self._accounts.kept_version
+        versions, since = (self._jobs.version, self._nodes.version, self._accounts.kept_version), self._state
         if versions != self._versions:
             self._versions, self._state = versions, object()
         return Snapshot(
@@ -308,6 +308,7 @@ class Cache(ObjectIntake):
             device_shares=self._device_shares.publish(),
             masks=self._masks,
             state=self._state,
+            since=since,
         )
 
     def arbitration(self) -> Arbitration:

@@ -122,6 +122,7 @@ def narrowed(snapshot: Snapshot, division: Division, held: frozenset[int], mask:
         elsewhere=[key for key in snapshot.changed if key in jobs and not ours(key)],
         nominated=[key for key in snapshot.nominated if ours(key)],
         masks=snapshot.masks if mask is None else (*snapshot.masks, mask),
+        since=None,  # which jobs are ours changes with the shards that are held, and with queues
     )
 
 

@@ -39,6 +39,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         zones=_frozen_zones(snapshot.zones),
         device_shares=_frozen_devices(snapshot.device_shares),
         state=None,
+        since=None,
     )
 
 

@@ -156,6 +156,9 @@ class Snapshot:
     state: object | None = None
     """The same object in snapshots of a mirror between which no job, no node and no pod on a node has changed; other
     fields are the same object while they are the same. None where nobody says so."""
+    since: object | None = None
+    """``state`` of the snapshot since which no other jobs have changed, or begun or ceased to be active, than those in
+    ``changed``. None where nobody says so."""
 
 
 def asked_jobs(snapshot: Snapshot) -> Iterator[tuple[Job, list[Task]]]:

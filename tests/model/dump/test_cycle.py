@@ -142,7 +142,7 @@ def test_what_is_not_supported_waits_again() -> None:
     assert report_bytes(report) == report_bytes(recording.report)
 
 
-FOLLOWING = {"runs", "state"}
+FOLLOWING = {"runs", "state", "since"}
 """Fields that follow from others, or hold for one mirror alone."""
 
 

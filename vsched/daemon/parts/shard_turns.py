@@ -44,6 +44,7 @@ class ShardTurns:
             snapshot,
             active=tuple(key for key in snapshot.active if not rests(key)),
             changed=[key for key in changed if key not in self._owed],
+            since=None,
         )
 
     def _wake_in(self, seconds: float) -> None:

@@ -68,7 +68,7 @@ class Passing:
         """The snapshot for a cycle at this time, with only these jobs active; valid until the next change."""
         self._now = now
         found = self._cluster.snapshot(now)
-        return replace(found, active=tuple(key for key in found.active if key in among), changed=())
+        return replace(found, active=tuple(key for key in found.active if key in among), changed=(), since=None)
 
     def end(self, tasks: Iterable[Task]) -> None:
         """Let pods end: terminating pods go, all others succeed."""

@@ -53,6 +53,7 @@ OWN = (
     "device_shares",
     "masks",
     "state",
+    "since",
 )
 """Fields that ``renamed_snapshot`` converts one by one."""
 
@@ -68,6 +69,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
     arbitration = snapshot.arbitration
     made: dict[str, Any] = {
         "state": None,
+        "since": None,
         **{field: _keys(renaming, getattr(snapshot, field)) for field in KEYS},
         **{field: pairs(name, parts)(renaming, getattr(snapshot, field)) for field in BY_NAME},
         **{field: pairs(name)(renaming, getattr(snapshot, field)) for field in SUMS_BY_NAME},

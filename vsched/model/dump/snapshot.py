@@ -49,6 +49,7 @@ PARTED = frozenset(
         "strays",
         "claims",
         "state",
+        "since",
         "history",
     }
 )

@@ -1,0 +1,168 @@
+"""Clusters in which jobs of a few kinds wait, come and go, and cycles on them that share what they keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import msgspec
+import orjson
+
+from tests.support.apart import KNOWN, told_apart
+from tests.support.plans import NOW, manifests, mirror
+from vsched.framework.backlog import Backlog
+from vsched.framework.cycle import run_cycle
+from vsched.framework.policy import Policy
+from vsched.framework.reports.verdicts import Told
+from vsched.framework.session import BACKLOG
+from vsched.kube.watch.deltas import Delta
+from vsched.mirror import wire
+from vsched.model.jobs.advice import Advice, about, headline_of
+from vsched.model.plan import CycleReport
+
+FURNITURE = """
+queue q capability=cpu:9
+queue r weight=2
+queue s deserved=cpu:4
+class high 1000
+node n1 cpu=8 zone=a
+node n2 cpu=4 zone=b
+pods x/held 2 cpu=1 on=n1
+"""
+KINDS = {
+    "single": "queue=r min=1 pods=1 cpu=3",
+    "gang": "queue=r min=2 pods=2 cpu=3",
+    "limited": "queue=q min=2 pods=3 cpu=4",
+    "urgent": "queue=q min=1 pods=1 cpu=2 class=high",
+    "huge": "queue=s min=1 pods=1 cpu=64",
+    "small": "queue=s min=1 pods=1 cpu=1",
+    "near": "queue=r min=1 pods=1 cpu=4 selector=zone:b",
+    "proud": "queue=r min=1 pods=1 cpu=1 apart=held labels=app:web",
+    "pending": "queue=q min=2 pods=2 cpu=5 phase=Pending minResources=cpu:10",
+    "lacking": "queue=r min=3 pods=2 cpu=1",
+}
+FACTS = (
+    "node n3 cpu=2",
+    "node n3 cpu=16",
+    "node n1 cpu=8 zone=a cordoned",
+    "pods x/runs 2 cpu=2 on=n2",
+    "pods y/leaves 2 cpu=2 on=n1 leaving",
+    "queue q capability=cpu:30",
+    "queue r closed",
+    "queue r capability=cpu:4",
+    "queue r capability=cpu:40",
+    "queue s weight=9 deserved=cpu:40",
+    "job x/nominated queue=r min=1 pods=1 cpu=1 nominated=n2",
+    "job x/more queue=r min=1 pods=1 cpu=1 gated",
+)
+JOBS_OF_A_KIND = 9
+
+
+class Backlogged:
+    """A cluster in which jobs of a few kinds come and go, and cycles on it that share what they keep."""
+
+    def __init__(self, *lines: str) -> None:
+        self._objects: dict[tuple[str, str, str], dict[str, Any]] = {}
+        self._lines: dict[str, str] = {}
+        self.cache = mirror([])
+        self.told = Told()
+        self.now = NOW
+        self.last = CycleReport()
+        for line in (*FURNITURE.strip().splitlines(), *lines):
+            self._lines[" ".join(line.split()[:2])] = line
+        self._follow()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The first words of all lines."""
+        return [*self._lines]
+
+    def put(self, line: str) -> None:
+        """Create what a line says, or make it so."""
+        self._lines[" ".join(line.split()[:2])] = line
+        self._follow()
+
+    def drop(self, name: str) -> None:
+        """Delete what a line with these first words says; nothing where there is none."""
+        if self._lines.pop(name, None) is not None:
+            self._follow()
+
+    def _follow(self) -> None:
+        made = manifests("\n".join(self._lines.values()))
+        after = {(one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in made}
+        before, self._objects = self._objects, after
+        for key in [*before.keys() - after.keys(), *after]:
+            found = after.get(key)
+            if found is None:
+                self._apply(key[0], Delta.DELETED, before[key])
+            elif found != before.get(key):
+                self._apply(key[0], Delta.ADDED if key not in before else Delta.MODIFIED, found)
+
+    def _apply(self, kind: str, delta: Delta, found: dict[str, Any]) -> None:
+        found["metadata"].setdefault("uid", found["metadata"]["name"])
+        self.cache.apply(kind, delta, wire.decode(kind, orjson.dumps(found)))
+
+    def advise(self, key: str) -> None:
+        """Give advice on a job, and on no other."""
+        outcome = self.last.jobs.get(key)
+        if outcome is not None:
+            advice = Advice(about(headline_of(outcome.message)), "more of everything")
+            self.cache.advise({outcome.key: advice})
+
+    def run(self, policy: Policy, *, assume: bool) -> CycleReport:
+        """A cycle, compared with one that nothing was kept for, and with one that takes the jobs one by one."""
+        self.now += 1.0
+        snapshot = self.cache.snapshot(self.now)
+        report = run_cycle(snapshot, policy, KNOWN, told=self.told)
+        assert as_bytes(report) == as_bytes(run_cycle(snapshot, policy, KNOWN))
+        assert as_bytes(report) == as_bytes(run_cycle(snapshot, told_apart(policy), KNOWN))
+        if assume:
+            self.cache.assume(report)
+        self.last = report
+        return report
+
+    @property
+    def crowds(self) -> list[list[str]]:
+        """The jobs that were kept together."""
+        backlog = self.told.memory.parts[BACKLOG]
+        assert isinstance(backlog, Backlog)
+        return sorted(sorted(crowd.keys) for crowd in backlog.crowds or ())
+
+
+def as_bytes(report: CycleReport) -> bytes:
+    return msgspec.json.encode(msgspec.structs.replace(report, spans=()))
+
+
+def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:
+    words = KINDS[kind] if "phase=" in KINDS[kind] else f"{KINDS[kind]} phase=Inqueue"
+    return f"job {namespace}/{kind}{number} {words} age={age}"
+
+
+def backlog(random: Random) -> list[str]:
+    """Jobs of a few kinds, in places mixed by age and by name."""
+    kinds, spaces = random.sample([*KINDS], random.randint(1, 3)), random.choice(("x", "y", "xy"))
+    places = [(kind, space) for kind in kinds for space in spaces]
+    ages = random.choice((0, 0, 2))
+    return [
+        job(number, kind, space, random.randint(0, ages)) for kind, space in places for number in range(JOBS_OF_A_KIND)
+    ]
+
+
+def change(random: Random, cluster: Backlogged) -> None:
+    """Something changes: a job mostly, of a kind that waits or of another one."""
+    jobs = [name for name in cluster.names if name.startswith("job ")]
+    known = [name.partition("/")[2].rstrip("0123456789") for name in jobs]
+    match random.randint(0, 6):
+        case 0 | 1:
+            kind = random.choice([one for one in known if one in KINDS] or [*KINDS])
+            kind = random.choice([*KINDS]) if random.random() < 0.2 else kind
+            cluster.put(job(random.randint(0, 29), kind, random.choice("xy"), random.choice((0, 0, 3))))
+        case 2 if jobs:
+            cluster.drop(random.choice(jobs))
+        case 3 if jobs:
+            cluster.advise(random.choice(jobs).removeprefix("job "))
+        case 4:
+            cluster.put(random.choice(FACTS))
+        case 5:
+            cluster.drop(" ".join(random.choice(FACTS).split()[:2]))
