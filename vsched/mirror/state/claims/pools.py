@@ -10,6 +10,7 @@ import msgspec
 
 from vsched.mirror.ingest.device_taints import TaintRule
 from vsched.mirror.ingest.devices import Slice
+from vsched.mirror.state.claims.staged import Stage
 from vsched.model.claims.devices import Device, DevicePool, Quantities
 from vsched.model.groups import NameGroups
 
@@ -20,7 +21,8 @@ Name = tuple[str, str]
 class PoolStore:
     """Slices by name, and the pools that they make. Only pools whose slices changed are put together again."""
 
-    def __init__(self) -> None:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self.published: tuple[DevicePool, ...] = ()
         """Sorted by driver, then by name."""
         self._slices: dict[str, Slice] = {}
@@ -43,6 +45,7 @@ class PoolStore:
         before = self._slices.get(name)
         if before == found:
             return False
+        self._stage.changed = True
         if before is not None:
             pool = (before.driver, before.pool)
             self._members.discard(pool, name)
@@ -60,6 +63,7 @@ class PoolStore:
         before = self._rules.get(name)
         if before == rule:
             return False
+        self._stage.changed = True
         concerned: set[Name] = set()
         if before is not None:
             concerned |= self._concerned(before)
@@ -89,6 +93,7 @@ class PoolStore:
 
     def put_pool(self, name: Name, pool: DevicePool | None) -> None:
         """Set a pool that has no slices, None to take it away; for clusters on paper."""
+        self._stage.changed = True
         self._placed.add(name)
         self._set(name, pool)
 

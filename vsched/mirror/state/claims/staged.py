@@ -8,10 +8,20 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
+class Stage:
+    """Whether anything was changed since the last publication; shared by all that is published together."""
+
+    __slots__ = ("changed",)
+
+    def __init__(self) -> None:
+        self.changed = False
+
+
 class StagedMap(Generic[V]):
     """A map by name. ``published`` is updated in place by ``publish`` alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self.published: dict[str, V] = {}
         self._pending: dict[str, V | None] = {}
         """Changes since the last publication; None for what is gone."""
@@ -27,6 +37,7 @@ class StagedMap(Generic[V]):
 
     def put(self, name: str, item: V | None) -> None:
         """Set an item, None where it is gone."""
+        self._stage.changed = True
         if item is None and name not in self.published:
             self._pending.pop(name, None)
         else:
@@ -122,14 +133,16 @@ class Groups(Mapping[str, Mapping[str, V]]):
 class StagedGroups(Generic[V]):
     """Items by group and name. What is published of a group never changes: a change makes a new map of it."""
 
-    def __init__(self, name_of: Callable[[V], str]) -> None:
+    def __init__(self, name_of: Callable[[V], str], stage: Stage) -> None:
         """``name_of`` gives the name of an item."""
+        self._stage = stage
         self.published: Groups[V] = Groups(name_of)
         self._pending: Groups[V] = Groups(name_of)
         self._name_of = name_of
 
     def put(self, group: str, name: str, item: V | None) -> None:
         """Set an item of a group, None where it is gone."""
+        self._stage.changed = True
         self._pending.put(group, name, item, self.now(group))
 
     def now(self, group: str) -> Mapping[str, V]:
@@ -148,7 +161,8 @@ class StagedGroups(Generic[V]):
 class SmallMap(Generic[V]):
     """A map of few items: each publication of a change makes a new map."""
 
-    def __init__(self) -> None:
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
         self.items: dict[str, V] = {}
         self.published: dict[str, V] = {}
         self._changed = False
@@ -157,7 +171,7 @@ class SmallMap(Generic[V]):
         """Set an item, None where it is gone; True where it has changed."""
         if self.items.get(name) == item:
             return False
-        self._changed = True
+        self._changed = self._stage.changed = True
         if item is None:
             del self.items[name]
         else:

@@ -23,6 +23,7 @@ from vsched.mirror.ingest.volumes import (
 from vsched.mirror.resources import SELDOM_SERVED
 from vsched.mirror.state.claims.devices import DeviceStore
 from vsched.mirror.state.claims.extended import ExtendedResources
+from vsched.mirror.state.claims.staged import Stage
 from vsched.mirror.state.claims.users import ClaimUsers
 from vsched.mirror.state.claims.volumes import VolumeStore
 from vsched.mirror.state.nodes import NodeStore
@@ -57,9 +58,10 @@ class ClaimStore:
     def __init__(
         self, on_claim: Callable[[str], None] = lambda key: None, known_uid: Callable[[str], str] = str
     ) -> None:
-        self.volumes = VolumeStore()
-        self.devices = DeviceStore()
-        self.users = ClaimUsers(self.devices.claims)
+        self._stage = Stage()
+        self.volumes = VolumeStore(self._stage)
+        self.devices = DeviceStore(self._stage)
+        self.users = ClaimUsers(self.devices.claims, self._stage)
         self.extended = ExtendedResources()
         self._on_claim = on_claim
         self._known_uid = known_uid
@@ -178,12 +180,14 @@ class ClaimStore:
 
     def serve(self, nodes: NodeStore, statics: NodeStatics) -> None:
         """Set the extended resources that devices serve in ``nodes``; ``statics`` are the published ones."""
-        changed = self.devices.publish(self.users.of_devices.published)
+        changed = self._stage.changed and self.devices.publish(self.users.of_devices.published)
         self._devices_changed |= self.extended.refresh(self.devices, nodes, statics) or changed
 
     def publish(self) -> ClaimCatalogue:
         """What snapshots show; the same object while nothing changes."""
         before = self._published
+        if not self._stage.changed and not self._devices_changed and self.unread is before.unread:
+            return before
         volumes, devices = before.volumes, before.devices
         used, nodes = self.users.of_volumes.publish(), self.users.by_node.publish()
         self.volumes.changes.add(nodes)
@@ -193,7 +197,7 @@ class ClaimStore:
         self.devices.changes.add(used)
         if self.devices.publish(self.users.of_devices.published) or self._devices_changed or used:
             devices = self._devices()
-        self._devices_changed = False
+        self._devices_changed = self._stage.changed = False
         if volumes is not before.volumes or devices is not before.devices or self.unread is not before.unread:
             self._published = ClaimCatalogue(volumes, devices, self.unread)
         return self._published

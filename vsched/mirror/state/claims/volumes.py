@@ -10,7 +10,7 @@ import msgspec
 from vsched.mirror.state.claims.available import AvailableVolumes
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.shown import ShownClaims
-from vsched.mirror.state.claims.staged import SmallMap, StagedMap
+from vsched.mirror.state.claims.staged import SmallMap, Stage, StagedMap
 from vsched.model.claims.plan import VolumeChoice
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 
@@ -32,17 +32,18 @@ class _Chosen(msgspec.Struct):
 class VolumeStore(ShownClaims[VolumeClaim]):
     """Claims and volumes by name, and what limits them."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.volumes: StagedMap[Volume] = StagedMap()
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(stage)
+        self._stage = stage
+        self.volumes: StagedMap[Volume] = StagedMap(stage)
         self.available: dict[str, tuple[Volume, ...]] = {}
         """As published."""
-        self.classes: SmallMap[StorageClass] = SmallMap()
-        self.drivers: SmallMap[CSIDriver] = SmallMap()
-        self.limits: SmallMap[Mapping[str, int | None]] = SmallMap()
+        self.classes: SmallMap[StorageClass] = SmallMap(stage)
+        self.drivers: SmallMap[CSIDriver] = SmallMap(stage)
+        self.limits: SmallMap[Mapping[str, int | None]] = SmallMap(stage)
         self.capacities: dict[str, tuple[StorageCapacity, ...]] = {}
         """As published."""
-        self.attachments: StagedMap[tuple[Attachment, ...]] = StagedMap()
+        self.attachments: StagedMap[tuple[Attachment, ...]] = StagedMap(stage)
         self.changes = ChangeLog()
         """The nodes where something changed."""
         self._available: dict[str, AvailableVolumes] = {}
@@ -113,6 +114,7 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         before = self._capacities.get(key)
         if before == capacity:
             return False
+        self._stage.changed = True
         if before is not None:
             del self._capacities[key], self._capacities_of[before.storage_class][key]
             self._capacities_changed.add(before.storage_class)
@@ -127,6 +129,7 @@ class VolumeStore(ShownClaims[VolumeClaim]):
         before = self._attachments.get(name)
         if before == attachment:
             return False
+        self._stage.changed = True
         if before is not None:
             del self._attachments[name], self._attached[before.node][name]
             self._attached_changed.add(before.node)
