@@ -87,11 +87,56 @@ def test_a_session_that_failed_leaves_nothing(cache: Cache) -> None:
     assert session(parts, cache.snapshot(NOW)) is not failed
 
 
+def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Cache) -> None:
+    parts: dict[str, object] = {}
+    seen: dict[int, bytes] = {}
+    first = session(parts, cache.snapshot(NOW))
+    session(parts, runs(cache, "a", "n1"))
+    scored = len(first.journal)
+    session(parts, runs(cache, "b", "n1"))
+    assert first.changed_since(scored, seen) == [0]
+    scored = len(first.journal)
+    session(parts, runs(cache, "c", "n1"))
+    session(parts, runs(cache, "c", "n1", Delta.DELETED))
+    assert first.changed_since(scored, seen) == []
+    session(parts, runs(cache, "b", "n1", Delta.DELETED))
+    assert first.changed_since(scored, seen) == [0]
+
+
+def test_a_node_is_scored_again_where_a_session_changed_it_meanwhile(cache: Cache) -> None:
+    parts: dict[str, object] = {}
+    seen: dict[int, bytes] = {}
+    first = session(parts, cache.snapshot(NOW))
+    session(parts, runs(cache, "a", "n1"))
+    assert first.changed_since(0, seen) == [0]
+    before = len(first.journal)
+    session(parts, runs(cache, "b", "n2"), [0])
+    assert {*first.changed_since(before, seen)} == {0, 1}  # what this session placed may still be taken back
+    assert 0 not in seen
+    session(parts, runs(cache, "b", "n2", Delta.DELETED))
+    assert 0 in first.changed_since(before, seen)
+
+
+def test_of_many_nodes_that_change_at_once_nothing_is_taken_to_be_known(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(carried, "STAMPS_MAX", 1)
+    parts: dict[str, object] = {}
+    seen: dict[int, bytes] = {}
+    first = session(parts, cache.snapshot(NOW))
+    session(parts, runs(cache, "a", "n1"))
+    assert first.changed_since(0, seen) == [0]
+    session(parts, cache.snapshot(NOW), [0, 1])
+    scored = len(first.journal)
+    session(parts, cache.snapshot(NOW))
+    assert {*first.changed_since(scored, seen)} == {0, 1}
+
+
 SHAPES = [ShapeTable().shape(((0, amount),)) for amount in range(4)]
 
 
 def fit(number: int) -> Fit:
-    return Fit(SHAPES[number], None, (), 0, np.zeros(3))
+    return Fit(SHAPES[number], None, (), 0, np.zeros(3), {})
 
 
 def test_shapes_that_were_not_used_for_longest_are_forgotten(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

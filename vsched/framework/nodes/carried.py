@@ -6,7 +6,7 @@ that the last session changed, are read again; nothing else is. It saves time an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,8 +31,15 @@ FEW_ROWS = 64
 FEW_FRACTION = 4
 """So many changed rows, or this part of all, are read one by one; where there are more, all of them are read again."""
 
+STAMPS_MAX = 128
+"""The amounts of so many changed nodes are known by a stamp. Where more change at once, none is."""
+
 JOURNAL_MAX = 8192
 """When the journal is as long, it begins anew, without scores."""
+
+
+Stamp = bytes
+"""All amounts of a node: its scores follow from these, as long as nothing else of it changes."""
 
 
 class Fit(NamedTuple):
@@ -43,12 +50,14 @@ class Fit(NamedTuple):
     checks: Sequence[Check]
     position: int
     ranked: Floats
+    seen: dict[int, Stamp]
+    """By row: the amounts that it was scored with last, where they are known."""
 
 
 class CarriedNodes:
     """The private table of the session under way, its journal, and what is known of shapes."""
 
-    __slots__ = ("_begun", "_fits", "_masks", "_read", "_source", "journal", "table")
+    __slots__ = ("_begun", "_fits", "_masks", "_read", "_source", "_stamps", "journal", "table")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._source = snapshot.nodes
@@ -59,6 +68,8 @@ class CarriedNodes:
         """The length of the journal when the session began."""
         self._fits: dict[Shape, Fit] = {}
         """Those that were used last come last."""
+        self._stamps: dict[int, Stamp] = {}
+        """By row: the amounts with which the session began, of those that changed lately."""
         self.table = snapshot.nodes.copy()
         self.journal: list[int] = []
         """Rows whose amounts changed, in order, in this session and in those before."""
@@ -92,9 +103,42 @@ class CarriedNodes:
             self.journal.clear()
             self._masks = snapshot.masks
         self.table.follow(source, np.fromiter(rows, dtype=np.intp, count=len(rows)))
+        self._stamp(rows)
         self.journal.extend(rows)
         self._read, self._begun = changes.position, len(self.journal)
         return True
+
+    def _stamp(self, rows: Collection[int]) -> None:
+        if len(self._stamps) + len(rows) > STAMPS_MAX:
+            self._stamps.clear()
+        if not rows or len(rows) > STAMPS_MAX:
+            return
+        table = self.table
+        arrays = table.allocatable, table.idle, table.releasing, table.pipelined, table.requested, table.scoring
+        for row in rows:
+            self._stamps[row] = b"".join([amounts[:, row].tobytes() for amounts in arrays])
+
+    def changed_since(self, position: int, seen: dict[int, Stamp]) -> list[int]:
+        """The rows that changed since this position in the journal, but for those that a fit has scored as they are.
+
+        It will have scored all of these, and ``seen`` says so. A pod that comes and goes leaves a node as it was.
+        """
+        changed = self.journal[position:]
+        if position >= self._begun:
+            for row in changed if seen else ():
+                seen.pop(row, None)
+            return changed
+        in_session, found = set(self.journal[self._begun :]), list[int]()
+        for row in dict.fromkeys(changed):
+            stamp = None if row in in_session else self._stamps.get(row)
+            if stamp is None:
+                seen.pop(row, None)
+            elif seen.get(row) == stamp:
+                continue
+            elif row in seen or len(seen) < STAMPS_MAX:
+                seen[row] = stamp
+            found.append(row)
+        return found
 
 
 def carried_nodes(parts: dict[str, object], snapshot: Snapshot) -> CarriedNodes:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
-from vsched.framework.nodes.carried import FITS_MAX, CarriedNodes, Fit
+from vsched.framework.nodes.carried import FITS_MAX, CarriedNodes, Fit, Stamp
 from vsched.framework.nodes.few import FewNodes, FewScores
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
@@ -81,6 +81,7 @@ class ShapeNodes:
         "position",
         "preference",
         "ranked",
+        "seen",
         "shape",
     )
 
@@ -101,6 +102,8 @@ class ShapeNodes:
 
         ``FeasibilityCache.ranked`` has it up to date.
         """
+        self.seen: dict[int, Stamp] = {}
+        """What ``ranked`` was computed from, for ``CarriedNodes.changed_since``."""
         self.few: FewScores | None = None
         """The scores of nodes that represent all; None where all have to be looked at."""
         self.findings = Findings()
@@ -284,7 +287,7 @@ class FeasibilityCache:
         """Leave what is known of shapes to the next session."""
         if self._carried is not None:
             self._carried.give(
-                Fit(one.shape, one.allowed, one.checks, one.position, one.ranked)
+                Fit(one.shape, one.allowed, one.checks, one.position, one.ranked, one.seen)
                 for one in self._fits.values()
                 if one.position >= 0
             )
@@ -321,14 +324,15 @@ class FeasibilityCache:
             for position, one in enumerate(self._filters)
         )
         fit = ShapeNodes(known.shape, known.allowed, known.checks, dynamic, None)
-        fit.position, fit.ranked = known.position, known.ranked
+        fit.position, fit.ranked, fit.seen = known.position, known.ranked, known.seen
         return fit
 
     def _refresh(self, fit: ShapeNodes) -> None:
         if fit.position < 0:
             self._refresh_all(fit)
             return
-        changed = self._journal[fit.position :]
+        carried = self._carried
+        changed = self._journal[fit.position :] if carried is None else carried.changed_since(fit.position, fit.seen)
         if len(changed) > ROWS_ONE_BY_ONE:
             changed = list(dict.fromkeys(changed))
         if len(changed) <= ROWS_ONE_BY_ONE:
