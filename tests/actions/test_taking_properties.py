@@ -25,6 +25,7 @@ from vsched.framework.reports.closing import close
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import Vector, add
+from vsched.model.maps import as_dict
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -331,7 +332,8 @@ def test_equal_objects_in_any_order_give_equal_bytes(text: str, chosen: Policy, 
     random.shuffle(shuffled)
 
     first, second = (
-        msgspec.json.encode(decide(found, chosen, cycles=3).reports, order="sorted") for found in (objects, shuffled)
+        msgspec.json.encode(decide(found, chosen, cycles=3).reports, order="sorted", enc_hook=as_dict)
+        for found in (objects, shuffled)
     )
 
     assert first == second

@@ -21,6 +21,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.trace import Trace
 from vsched.mirror.cache import Cache
+from vsched.model.maps import as_dict
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -127,7 +128,8 @@ def test_equal_objects_in_any_order_give_equal_bytes(text: str, random: Any) -> 
     random.shuffle(shuffled)
 
     first, second = (
-        msgspec.json.encode(decide(found, cycles=3).reports, order="sorted") for found in (objects, shuffled)
+        msgspec.json.encode(decide(found, cycles=3).reports, order="sorted", enc_hook=as_dict)
+        for found in (objects, shuffled)
     )
 
     assert first == second

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -17,6 +16,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
+from vsched.model.dump.cycle import report_bytes
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -86,10 +86,6 @@ POLICIES = {
 }
 
 
-def as_bytes(report: CycleReport) -> bytes:
-    return msgspec.json.encode(msgspec.structs.replace(report, spans=()))
-
-
 class Changing:
     """A cluster of lines that come and go, and cycles on it that share what they keep."""
 
@@ -125,7 +121,7 @@ class Changing:
         self.now += 1.0
         snapshot = self.cache.snapshot(self.now)
         report = run_cycle(snapshot, policy, REGISTRY, told=self.told)
-        assert as_bytes(report) == as_bytes(run_cycle(snapshot, policy, REGISTRY))
+        assert report_bytes(report) == report_bytes(run_cycle(snapshot, policy, REGISTRY))
         if assume:
             self.cache.assume(report)
         return report

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any
 
-import msgspec
 import orjson
 
 from tests.support.apart import KNOWN, told_apart
@@ -18,6 +17,7 @@ from vsched.framework.reports.verdicts import Told
 from vsched.framework.session import BACKLOG
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
+from vsched.model.dump.cycle import report_bytes
 from vsched.model.jobs.advice import Advice, about, headline_of
 from vsched.model.plan import CycleReport
 
@@ -115,8 +115,8 @@ class Backlogged:
         self.now += 1.0
         snapshot = self.cache.snapshot(self.now)
         report = run_cycle(snapshot, policy, KNOWN, told=self.told)
-        assert as_bytes(report) == as_bytes(run_cycle(snapshot, policy, KNOWN))
-        assert as_bytes(report) == as_bytes(run_cycle(snapshot, told_apart(policy), KNOWN))
+        assert report_bytes(report) == report_bytes(run_cycle(snapshot, policy, KNOWN))
+        assert report_bytes(report) == report_bytes(run_cycle(snapshot, told_apart(policy), KNOWN))
         if assume:
             self.cache.assume(report)
         self.last = report
@@ -128,10 +128,6 @@ class Backlogged:
         backlog = self.told.memory.parts[BACKLOG]
         assert isinstance(backlog, Backlog)
         return sorted(sorted(crowd.keys) for crowd in backlog.crowds or ())
-
-
-def as_bytes(report: CycleReport) -> bytes:
-    return msgspec.json.encode(msgspec.structs.replace(report, spans=()))
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:

@@ -50,8 +50,8 @@ class Opened(NamedTuple):
     """Why it skips the others."""
     fresh: Mapping[str, JobView]
     """Views that the last session did not leave, by key."""
-    left: Collection[str]
-    """The keys of jobs that the last session could work on, and this one cannot."""
+    left: Collection[str] | None
+    """The keys of jobs that the last session could work on, and this one cannot; None where nothing is left of it."""
 
 
 def opened_on(snapshot: Snapshot, before: Backlog) -> Opened:
@@ -96,7 +96,7 @@ def _begun(snapshot: Snapshot, before: Backlog) -> Opened:
             if view is None or view.job is not job:
                 view = fresh[key] = JobView(job)
         views[key] = view
-    left = {*known, *before.worn}.difference(views)
+    left = None if before.queues is None else {*known, *before.worn}.difference(views)
     return Opened(SortedDict(views), SortedDict(refusals), fresh, left)
 
 

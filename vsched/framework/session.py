@@ -113,6 +113,8 @@ class Session:
         """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
         self.fresh = opened.fresh
         """By key: views that the last session did not leave."""
+        self.left = opened.left
+        """The keys of jobs that the last session was for, and this one is not; None where nothing is left of it."""
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
@@ -179,7 +181,7 @@ class Session:
         if self._follows and known is None:
             self.crowds.follow(self.plugins, (), self.jobs.values())
         elif self._follows:
-            self.crowds.follow(self.plugins, opened.left, self.fresh.values())
+            self.crowds.follow(self.plugins, self.left or (), self.fresh.values())
         self.crowds_are_whole = True
         """Whether nothing was said or decided of any job of a crowd yet."""
         self.batches: list[Batch] = []

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease
 from vsched.model.jobs.job import Condition
+from vsched.model.maps import GroupedMap
 
 TOPOLOGY_DECISION = "volcano.sh/topology-decision"
 """Annotation of pods: what they were given of each NUMA zone."""
@@ -240,9 +243,9 @@ class CycleReport(msgspec.Struct, frozen=True):
     ungated: tuple[Ungate, ...] = ()
     withdrawals: tuple[Withdraw, ...] = ()
     asks_responders: tuple[AskResponders, ...] = ()
-    jobs: dict[str, JobOutcome] = {}
+    jobs: Mapping[str, JobOutcome] = {}
     """By job key: jobs that the cycle considered, or that changed since the last cycle."""
-    unschedulable: dict[str, Unschedulable] = {}
+    unschedulable: Mapping[str, Unschedulable] = {}
     """By ``namespace/name`` of the pod."""
     queues: dict[str, QueueOutcome] = {}
     namespaces: dict[str, NamespaceOutcome] = {}
@@ -254,3 +257,13 @@ class CycleReport(msgspec.Struct, frozen=True):
     example; 0 where no such time is known."""
     spans: tuple[tuple[str, str, float], ...] = ()
     """Times as (kind, name, seconds), if the caller asked for them; never part of a decision."""
+
+
+def by_job(unschedulable: Mapping[str, Unschedulable]) -> Mapping[str, Mapping[str, Unschedulable]]:
+    """The verdicts of a report by job, and by ``namespace/name`` of the pod."""
+    if isinstance(unschedulable, GroupedMap):
+        return unschedulable.groups
+    found: dict[str, dict[str, Unschedulable]] = {}
+    for key, verdict in unschedulable.items():
+        found.setdefault(verdict.job, {})[key] = verdict
+    return found

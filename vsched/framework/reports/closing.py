@@ -6,8 +6,7 @@ the API server. The outcomes say how jobs, pending tasks, queues and namespaces 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from itertools import islice
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -22,7 +21,7 @@ from vsched.framework.reports.planned import planned_start, unplanned, with_star
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons
-from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, verdicts_of_strays, with_request
+from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -33,7 +32,6 @@ from vsched.model.plan import (
     CycleReport,
     JobOutcome,
     SubGroupOutcome,
-    Unschedulable,
 )
 from vsched.model.pods.status import SCHEDULED, Phase, Status
 
@@ -44,21 +42,16 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
     """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
     with trace.span("close", "report"):
         reasons, told = UnschedulableReasons(session), Told() if told is None else told
-        plain, bound, views = PlainJobs(reasons), bound_by(session), _views(session)
+        plain, bound = PlainJobs(reasons), bound_by(session)
         scaling = ScaleUps(reasons, bound, plain)
-        anew = _anew(session, views, told.anew(session, plain, scaling))
+        anew = [*_active(session, told.anew(session, plain, scaling)), *_others(session).values()]
         outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
         scale_ups = scaling.of((view, outcomes[view.key]) for view in anew)
         said: dict[str, Verdicts] = {}
         for view in anew:
             scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
             said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
-        jobs, said = told.turn(session, plain, outcomes, said, views)
-        unschedulable: dict[str, Unschedulable] = {}
-        for of_job in said.values():
-            unschedulable.update(of_job)
-        for verdict in verdicts_of_strays(session):
-            unschedulable[f"{verdict.namespace}/{verdict.name}"] = verdict
+        jobs, unschedulable = told.turn(session, plain, outcomes, said)
         queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
     return msgspec.structs.replace(
         decided(session),
@@ -71,25 +64,25 @@ def close(session: Session, trace: Trace, told: Told | None = None) -> CycleRepo
     )
 
 
-def _views(session: Session) -> dict[str, JobView]:
-    """The jobs to report: those of the session, those that it skipped, those with victims, those that changed.
+def _active(session: Session, of_crowds: Collection[str]) -> Iterable[JobView]:
+    """The jobs of the session to look at, in order: those in no crowd, and some of crowds."""
+    jobs = session.jobs
+    if len(of_crowds) + len(session.apart) == len(jobs):
+        return jobs.values()
+    return map(jobs.__getitem__, sorted({view.key for view in session.apart}.union(of_crowds)))
+
+
+def _others(session: Session) -> dict[str, JobView]:
+    """The jobs to report that the session is not for: those that it skipped, those with victims, those that changed.
 
     "Changed" means changed since the last cycle.
     """
     with_victims = {key: view for key, view in session.victimised.items() if view.moved}
-    views, jobs = {**session.jobs, **session.stranded, **with_victims}, session.snapshot.jobs
+    views, jobs = {**session.stranded, **with_victims}, session.snapshot.jobs
     for key in session.snapshot.changed:
-        if key not in views and key in jobs:
+        if key not in session.jobs and key not in views and key in jobs:
             views[key] = JobView(jobs[key])
     return views
-
-
-def _anew(session: Session, views: dict[str, JobView], of_crowds: Collection[str]) -> list[JobView]:
-    """The views to look at, in order: those of the jobs in no crowd, and some of crowds."""
-    if len(of_crowds) + len(session.apart) == len(session.jobs):
-        return [*views.values()]
-    active = {view.key for view in session.apart}.union(of_crowds)
-    return [views[key] for key in (*sorted(active), *islice(views, len(session.jobs), None))]
 
 
 def tells_of_active(session: Session) -> bool:

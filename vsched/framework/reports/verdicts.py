@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Set
-from operator import eq
-from typing import NamedTuple, TypeVar, cast
+from collections.abc import Collection, Mapping, Set
+from typing import NamedTuple, TypeVar
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -24,6 +23,7 @@ from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import title_of
 from vsched.model.jobs.provisioning import told
+from vsched.model.maps import GroupedMap, SortedMap, gone
 from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -78,10 +78,11 @@ class Told:
         """What the last cycle said of plain jobs."""
         self._verdicts: dict[str, Verdict] = {}
         self._crowds = ToldCrowds()
-        self._outcomes: dict[str, JobOutcome] = {}
+        self._outcomes = SortedMap[JobOutcome]()
         """All outcomes of the last cycle."""
-        self._said: dict[str, Verdicts] = {}
-        """All verdicts of the last cycle, by job."""
+        self._by_job = SortedMap[Verdicts]()
+        self._said = GroupedMap[Unschedulable](self._by_job)
+        """All verdicts of the last cycle."""
         self.memory = Memory()
 
     def anew(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Collection[str]:
@@ -114,35 +115,34 @@ class Told:
         return known[2]
 
     def turn(
-        self,
-        session: Session,
-        plain: PlainJobs,
-        outcomes: dict[str, JobOutcome],
-        said: dict[str, Verdicts],
-        order: Collection[str],
-    ) -> tuple[dict[str, JobOutcome], dict[str, Verdicts]]:
-        """A cycle is over: what it said of all jobs, in order, by what it said anew.
+        self, session: Session, plain: PlainJobs, outcomes: dict[str, JobOutcome], said: dict[str, Verdicts]
+    ) -> tuple[Mapping[str, JobOutcome], GroupedMap[Unschedulable]]:
+        """A cycle is over: what it said of all jobs and pods, by what it said anew.
 
         Jobs that it said nothing of are forgotten.
         """
-        jobs, verdicts = _in_order(self._outcomes, outcomes, order), _in_order(self._said, said, order)
-        came = sum(key not in self._outcomes for key in outcomes)
-        if len(self._outcomes) + came > len(jobs):
-            for key in self._outcomes.keys() - jobs.keys():
-                self._last.pop(key, None)
-                self.standings.pop(key, None)
-                self._verdicts.pop(key, None)
+        jobs = _followed(session, self._outcomes, outcomes)
+        by_job = _followed(session, self._by_job, said, verdicts_of_strays(session))
+        for key in gone(self._outcomes, jobs):
+            self._last.pop(key, None)
+            self.standings.pop(key, None)
+            self._verdicts.pop(key, None)
         self._crowds.turn(session, plain, outcomes, self._verdicts)
-        self._outcomes, self._said = jobs, verdicts
-        return jobs, verdicts
+        self._outcomes, self._by_job, self._said = jobs, by_job, GroupedMap(by_job, self._said)
+        return jobs, self._said
 
 
-def _in_order(before: dict[str, T], new: dict[str, T], order: Collection[str]) -> dict[str, T]:
-    """The values of all keys, the new ones where there are any."""
-    if len(before) == len(order) and all(map(eq, before, order)):
-        return before | new
-    found = dict(zip(order, map(before.get, order), strict=True)) | new
-    return cast("dict[str, T]", found)  # a key is in one of both
+def _followed(
+    session: Session, before: SortedMap[T], found: Mapping[str, T], besides: Mapping[str, T] | None = None
+) -> SortedMap[T]:
+    """What is said of all jobs: first of those that the session is for, where what is not found anew is as before."""
+    jobs, left = session.jobs, session.left
+    if left is None:
+        left = [key for key, _ in before.items_in_order() if key not in jobs]
+    new, others = dict[str, T](), dict[str, T]()
+    for key, one in found.items():
+        (new if key in jobs else others)[key] = one
+    return before.changed(left, new, others if besides is None else {**others, **besides})
 
 
 def verdicts(
@@ -278,14 +278,14 @@ def _waits_for(view: JobView, task: Task) -> str:
     return f"its gang {view.key} reaches its minimum of {view.min_member}"
 
 
-def verdicts_of_strays(session: Session) -> Iterable[Unschedulable]:
+def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
     """Why pods whose PodGroup does not exist are unschedulable. No job reports them, so they are reported here."""
-    for key, job in session.snapshot.strays.items():
-        message = no_such_group(key)
-        for uid, task in job.pending.items():
-            yield Unschedulable(
-                uid, task.namespace, task.name, key, Code.NO_POD_GROUP, message, {Code.NO_POD_GROUP.value: 1}
-            )
+    return {key: _of_stray(job) for key, job in session.snapshot.strays.items()}
+
+
+def _of_stray(job: Job) -> Verdicts:
+    said = OfJob(Said(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
+    return said.verdicts(job)
 
 
 def no_such_group(key: str) -> str:

@@ -5,7 +5,8 @@ Changes are passed to the job store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
+from itertools import chain
 
 import msgspec
 
@@ -14,10 +15,8 @@ from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.runs import over_of, with_condition
+from vsched.model.maps import news
 from vsched.model.plan import JobOutcome
-
-_MANY = 1000
-"""So many outcomes that were assumed before are passed over in one step."""
 
 
 class PodGroupStore:
@@ -35,7 +34,9 @@ class PodGroupStore:
         self._over: dict[str, Condition] = {}
         """Conditions about wall times that were decided and that the watch does not show yet."""
         self._assumed: Mapping[str, JobOutcome] = {}
-        """What was assumed last."""
+        """The outcomes that were assumed last."""
+        self._left_out: Set[str] = frozenset()
+        """Those of them that were not, as they had just come."""
         self._came: set[str] = set()
         """Those that came, or took the name of another, after the last snapshot."""
 
@@ -107,29 +108,27 @@ class PodGroupStore:
 
     def assuming(self, outcomes: Mapping[str, JobOutcome]) -> Iterator[None]:
         """Assume the phases that a cycle decided on the last snapshot, and that wall times are over; in steps."""
-        if outcomes is self._assumed:
-            return
-        assumed = self._assumed
-        for number, (key, outcome) in enumerate(outcomes.items()):
-            if assumed.get(key) is outcome:  # a change since would have made another one
-                if not number % _MANY:
-                    yield
-                continue
+        left_out = {key: found for key in self._left_out if (found := outcomes.get(key)) is not None}
+        for some in chain((left_out,), news(self._assumed, outcomes)):  # a change since would have made another one
+            for key, outcome in some.items():
+                self._assume(key, outcome)
+                yield
             yield
-            group = self._jobs.group(key)
-            if group is None or key in self._came or not (key in self._watched or key in self._native):
-                continue
-            over = over_of(outcome.conditions) if outcome.conditions else None
-            is_over = over is not None and not _alike(over_of(group.conditions), over)
-            if over is not None and is_over:
-                self._over[key] = over
-            if group.native is None and outcome.phase != group.phase:
-                self._phases.begin(key, outcome.phase)
-            elif not is_over:
-                continue
-            self._show(key)
-        left_out = self._came
-        self._assumed = {key: one for key, one in outcomes.items() if key not in left_out} if left_out else outcomes
+        self._assumed, self._left_out = outcomes, self._came.copy()
+
+    def _assume(self, key: str, outcome: JobOutcome) -> None:
+        group = self._jobs.group(key)
+        if group is None or key in self._came or not (key in self._watched or key in self._native):
+            return
+        over = over_of(outcome.conditions) if outcome.conditions else None
+        is_over = over is not None and not _alike(over_of(group.conditions), over)
+        if over is not None and is_over:
+            self._over[key] = over
+        if group.native is None and outcome.phase != group.phase:
+            self._phases.begin(key, outcome.phase)
+        elif not is_over:
+            return
+        self._show(key)
 
     def settle(self, outcomes: Mapping[str, JobOutcome]) -> None:
         """Make the phases that a cycle decided true, for what-if simulations."""

@@ -25,6 +25,7 @@ from vsched.errors import UNREADABLE, BadInput, why_unreadable
 from vsched.model.dump.report import ReportParts, report_of, report_parts
 from vsched.model.dump.snapshot import SnapshotParts, Writing, snapshot_of
 from vsched.model.dump.tables import Parts, written
+from vsched.model.maps import as_dict
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -185,4 +186,4 @@ def _why(error: Exception) -> str:
 
 def report_bytes(report: CycleReport) -> bytes:
     """The report as JSON without times; equal decisions give equal bytes."""
-    return msgspec.json.encode(msgspec.structs.replace(report, spans=()))
+    return msgspec.json.encode(msgspec.structs.replace(report, spans=()), enc_hook=as_dict)

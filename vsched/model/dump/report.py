@@ -51,9 +51,8 @@ def tables() -> dict[str, Table | None]:
 
 def _table(hint: Any) -> Table | None:
     record = next((one for one in get_args(hint) if isinstance(one, type) and issubclass(one, msgspec.Struct)), None)
-    if record is None or (get_origin(hint) is dict and record not in KEYS):
-        return None
-    return Table(record, keyed=get_origin(hint) is dict)
+    keyed = issubclass(get_origin(hint) or object, Mapping)
+    return None if record is None or (keyed and record not in KEYS) else Table(record, keyed)
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
