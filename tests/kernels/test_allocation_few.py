@@ -21,7 +21,8 @@ def test_every_request_scores_as_by_the_plain_functions_after_every_move(
     rows = Representatives(kind % min(nodes, len(sizes)))
     has: Ints = np.array(sizes, dtype=np.int64).T[:, kind].copy()
     held, scoring = np.zeros_like(has), np.zeros_like(has)
-    few, capacity = AllocationOfFew(rows, scoring, held, has), capacity_of(has)
+    moves = list[int]()
+    few, capacity = AllocationOfFew(rows, moves, scoring, held, has), capacity_of(has)
     weights = data.draw(st.tuples(st.integers(0, 9), st.integers(0, 9)) | st.just((1, 1)))
     for part in data.draw(st.lists(PARTS, min_size=1, max_size=6)):
         row = data.draw(st.integers(0, nodes - 1))
@@ -29,7 +30,7 @@ def test_every_request_scores_as_by_the_plain_functions_after_every_move(
         held[:, row] = np.maximum(held[:, row] + by, 0)
         scoring[:, row] = np.maximum(scoring[:, row] + 2 * by, 0)
         rows.touch(row)
-        few.touch(row)
+        moves.append(row)
         asked, more = of(part, sizes[0]), of(data.draw(PARTS), sizes[0])
         found = few.score(asked, more, weights)
         least = least_allocated(scoring + np.array(asked, dtype=np.float64)[:, None], capacity)

@@ -6,59 +6,49 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.lowest import MOVES_BETWEEN_LOOKS, MOVES_KEPT, LowestIdle
+from vsched.kernels.lowest import MOVES_BETWEEN_LOOKS, LowestIdle
 
 
 @given(
     st.integers(1, 6).flatmap(lambda nodes: st.lists(st.integers(-5, 20), min_size=nodes, max_size=nodes)),
     st.lists(st.tuples(st.integers(0, 5), st.integers(-9, 9), st.integers(0, 25))),
 )
-def test_it_never_claims_more_than_every_node_has(amounts: list[int], moves: list[tuple[int, int, int]]) -> None:
+def test_it_never_claims_more_than_every_node_has(amounts: list[int], steps: list[tuple[int, int, int]]) -> None:
     idle = np.array([amounts, amounts[::-1]], dtype=np.int64)
-    lowest = LowestIdle(idle)
-    for row, by, asked in moves:
+    moves = list[int]()
+    lowest = LowestIdle(idle, moves)
+    for row, by, asked in steps:
         for column in (0, 1):
             if lowest.covers(column, asked):
                 assert idle[column].min() >= asked
         idle[:, row % len(amounts)] += by
-        lowest.touch(row % len(amounts))
+        moves.append(row % len(amounts))
     assert lowest.covers(0, int(idle[0].min()) - 10_000)
 
 
 def test_room_that_was_given_back_counts_again_after_a_while() -> None:
     idle = np.array([[5, 9, 9]], dtype=np.int64)
-    lowest = LowestIdle(idle)
+    moves = list[int]()
+    lowest = LowestIdle(idle, moves)
     assert lowest.covers(0, 5)
     assert not lowest.covers(0, 6)
     idle[0, 0] = 9
     for _ in range(MOVES_BETWEEN_LOOKS):
-        lowest.touch(0)
+        moves.append(0)
         found = lowest.covers(0, 9)
     assert found
 
 
-def test_moves_that_no_resource_was_asked_about_are_not_kept_for_ever() -> None:
-    idle = np.array([[5, 9], [9, 9]], dtype=np.int64)
-    lowest = LowestIdle(idle)
-    assert lowest.covers(0, 5)
-    for _ in range(MOVES_KEPT):
-        lowest.touch(1)
-    idle[0, 1] = 3
-    lowest.touch(1)
-    assert not lowest.covers(0, 5)
-    assert lowest.covers(0, 3)
-    assert len(lowest._moved) <= MOVES_KEPT
-
-
 def test_a_resource_that_is_asked_about_seldom_knows_the_moves_since() -> None:
     idle = np.array([[5, 9], [9, 9]], dtype=np.int64)
-    lowest = LowestIdle(idle)
+    moves = list[int]()
+    lowest = LowestIdle(idle, moves)
     assert lowest.covers(0, 5)
     assert lowest.covers(1, 9)
-    for moves in (1, MOVES_BETWEEN_LOOKS + 1):
+    for count in (1, MOVES_BETWEEN_LOOKS + 1):
         idle[1, 0] -= 1
-        for _ in range(moves):
-            lowest.touch(0)
+        for _ in range(count):
+            moves.append(0)
             assert lowest.covers(0, 5)
         assert not lowest.covers(1, int(idle[1].min()) + 1)
         assert lowest.covers(1, int(idle[1].min()))

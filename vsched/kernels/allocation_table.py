@@ -49,12 +49,14 @@ EXACT_BELOW = (1 << 53) // 100
 class AllocationTable:
     """What pods take of cpu and memory on all nodes. Arrays that it returns are valid until the next call."""
 
-    def __init__(self, scoring: Ints, held: Ints, allocatable: Ints) -> None:
+    def __init__(self, moves: list[int], scoring: Ints, held: Ints, allocatable: Ints) -> None:
         """``scoring`` counts for least, ``held`` for balanced allocated: int64[2, node], base units.
 
-        The arrays are kept, and read again where rows change. ``is_for`` says which nodes there may be.
+        The arrays are kept, and read again where rows change: these are appended to ``moves``. ``is_for`` says which
+        nodes there may be.
         """
         nodes = allocatable.shape[1]
+        self._moves, self._seen = moves, len(moves)
         self._scoring, self._held, self._has = scoring, held, allocatable
         self._scoring_at, self._held_at, self._has_at = scoring.data, held.data, allocatable.data
         self._capacity: ScoredCapacity = capacity_of(allocatable)
@@ -88,17 +90,12 @@ class AllocationTable:
         self._scores: tuple[Scores, ...] = tuple(np.empty((3, nodes), dtype=np.uint8))
         self._flags: tuple[Mask, ...] = tuple(np.empty((2, nodes), dtype=np.bool_))
         self._borrows: tuple[Scores, ...] = tuple(flags.view(np.uint8) for flags in self._flags)
-        self._moved: set[int] = set()
         self._read()
 
     @staticmethod
     def is_for(allocatable: Ints) -> bool:
         """Whether nodes have cpu and memory, all of them, and not more than doubles can tell apart."""
         return bool(allocatable.size and allocatable.min() > 0 and allocatable.max() < EXACT_BELOW)
-
-    def touch(self, row: int) -> None:
-        """Note that the amounts of a node changed."""
-        self._moved.add(row)
 
     # -- scores -------------------------------------------------------------------------------------------------
 
@@ -189,14 +186,15 @@ class AllocationTable:
     # -- keeping it current -------------------------------------------------------------------------------------
 
     def _catch_up(self) -> None:
-        if not self._moved:
+        if len(self._moves) == self._seen:
             return
-        if len(self._moved) * ALL_AT_FRACTION > len(self._lean):
+        moved = {*self._moves[self._seen :]}
+        self._seen = len(self._moves)
+        if len(moved) * ALL_AT_FRACTION > len(self._lean):
             self._read()
         else:
-            for row in self._moved:
+            for row in moved:
                 self._read_row(row)
-        self._moved.clear()
 
     def _read(self) -> None:
         has, sizes = self._has, self._capacity.amounts

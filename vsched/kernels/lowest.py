@@ -7,8 +7,6 @@ from vsched.model.nodes.table import Ints
 
 MOVES_BETWEEN_LOOKS = 32
 """After so many moves it pays to look at all nodes once more."""
-MOVES_KEPT = 1 << 14
-"""So many moves are remembered; then everything is looked at again."""
 
 
 class LowestIdle:
@@ -17,10 +15,11 @@ class LowestIdle:
     A resource learns of moves when it is asked about: where there are thousands, few of them are asked about again.
     """
 
-    __slots__ = ("_at", "_known", "_looked", "_moved", "_seen", "_values")
+    __slots__ = ("_at", "_known", "_looked", "_moves", "_seen", "_values")
 
-    def __init__(self, idle: Ints) -> None:
-        """``idle`` is int64[resource, node]. It is kept, and read again where rows change."""
+    def __init__(self, idle: Ints, moves: list[int]) -> None:
+        """``idle`` is int64[resource, node]. It is kept, and read again where rows change: these are appended to
+        ``moves``."""
         self._values = idle
         # Elements read through a view cost a third of numpy's own indexing.
         self._at = idle.data
@@ -29,20 +28,12 @@ class LowestIdle:
         """By resource: the number of moves when all nodes were looked at."""
         self._seen: dict[int, int] = {}
         """By resource: the number of moves that it knows."""
-        self._moved: list[int] = []
-        """The rows that changed."""
-
-    def touch(self, row: int) -> None:
-        """Note that the amounts of a node changed."""
-        if len(self._moved) >= MOVES_KEPT:
-            self._known.clear()
-            self._moved.clear()
-        self._moved.append(row)
+        self._moves = moves
 
     def covers(self, column: int, amount: int) -> bool:
         """Whether every node is known to have this amount idle."""
         least = self._known.get(column)
-        moves = len(self._moved)
+        moves = len(self._moves)
         if least is None:
             return self._look(column) >= amount
         unseen = moves - self._seen[column]
@@ -56,14 +47,14 @@ class LowestIdle:
 
     def _look(self, column: int) -> int:
         least = self._known[column] = int(self._values[column].min(initial=UNLIMITED))
-        self._looked[column] = self._seen[column] = len(self._moved)
+        self._looked[column] = self._seen[column] = len(self._moves)
         return least
 
     def _catch_up(self, column: int, least: int) -> int:
         at = self._at
-        for row in self._moved[self._seen[column] :]:
+        for row in self._moves[self._seen[column] :]:
             amount = at[column, row]
             if amount < least:
                 least = amount
-        self._known[column], self._seen[column] = least, len(self._moved)
+        self._known[column], self._seen[column] = least, len(self._moves)
         return least

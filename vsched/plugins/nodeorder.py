@@ -99,8 +99,10 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """So many more requests are scored without a table; 0 where there is one, or none can be."""
         self._asked: dict[Shape, Asked] = {}
         self._now: Floats | None = None
-        self._moved: set[int] = set()
-        """Rows whose amounts changed since ``_now`` was computed."""
+        self._moves: list[int] = []
+        """Rows whose amounts changed, in order; each reader knows how many of them it has seen."""
+        self._now_seen = 0
+        """How many of them ``_now`` knows."""
         self._preferences = Preferences(
             context.snapshot,
             context.nodes.statics,
@@ -140,7 +142,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             self._without_table -= 1
             if not self._without_table and AllocationTable.is_for(nodes.allocatable[: MEMORY + 1]):
                 amounts = nodes.requested[: MEMORY + 1], nodes.allocatable[: MEMORY + 1]
-                self._table = AllocationTable(nodes.scoring, *amounts)
+                self._table = AllocationTable(self._moves, nodes.scoring, *amounts)
         fits = not self.args.most_requested and len(asked.balanced) in (0, 2)
         return self._table if fits else None
 
@@ -150,7 +152,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             nodes.allocatable[: MEMORY + 1]
         ):
             amounts = nodes.requested[: MEMORY + 1], nodes.allocatable[: MEMORY + 1]
-            self._few = AllocationOfFew(rows, nodes.scoring, *amounts)
+            self._few = AllocationOfFew(rows, self._moves, nodes.scoring, *amounts)
         return self._few
 
     def _by_table(self, asked: Asked, table: AllocationTable) -> Floats:
@@ -191,10 +193,10 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         if self._now is None:
             self._now = balance(self._held.current(), self._capacity)
         else:
-            for row in self._moved:
+            for row in {*self._moves[self._now_seen :]}:
                 taken = (self._requested[CPU, row], self._requested[MEMORY, row])
                 self._now[row] = balance_row(taken, (self._has[CPU, row], self._has[MEMORY, row]))
-        self._moved.clear()
+        self._now_seen = len(self._moves)
         return self._now
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
@@ -237,8 +239,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._without_table = SCORES_WITHOUT_TABLE
         self._asked.clear()
         self._now = None
-        self._taken = Following(nodes.scoring)
-        self._held = Following(nodes.requested[: MEMORY + 1])
+        self._taken = Following(nodes.scoring, self._moves)
+        self._held = Following(nodes.requested[: MEMORY + 1], self._moves)
         self._capacity = nodes.of_capacity(
             "capacity of cpu and memory", lambda: capacity_of(nodes.allocatable[: MEMORY + 1])
         )
@@ -285,23 +287,13 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Count one more pod on the node."""
-        self._touch(row)
+        self._moves.append(row)
         self._preferences.move(task, row, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Count one pod less on the node."""
-        self._touch(row)
+        self._moves.append(row)
         self._preferences.move(task, row, -1)
-
-    def _touch(self, row: int) -> None:
-        self._moved.add(row)
-        if self._nodes is not None:
-            self._taken.touch(row)
-            self._held.touch(row)
-            if self._table is not None:
-                self._table.touch(row)
-            if self._few is not None:
-                self._few.touch(row)
 
 
 def _column(amounts: Sequence[int]) -> Floats:

@@ -151,11 +151,9 @@ class FeasibilityCache:
         self._task_scorers = node_plugins.task_scorers
         self._by_queue = bool(node_plugins.placements or node_plugins.preferences)
         self._queue_of = queue_of
-        self._lowest = LowestIdle(nodes.idle)
+        self._lowest = LowestIdle(nodes.idle, journal)
         self._carried = carried if not self._by_queue and node_plugins.by_nodes_alone else None
         """What is known of shapes; None where more than shapes and nodes decides."""
-        self._seen = len(journal)
-        """How many entries of the journal ``_lowest`` knows."""
         self._few = FewNodes(nodes, journal, self._scorers, _allowed_by(always))
         self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
 
@@ -358,9 +356,6 @@ class FeasibilityCache:
         """The part of the request of which some node may have too little."""
         if self._nodes.in_motion:
             return shape.request
-        for row in self._journal[self._seen :]:
-            self._lowest.touch(row)
-        self._seen = len(self._journal)
         return [one for one in shape.request if not self._lowest.covers(*one)]
 
     def _free(self, column: int) -> Ints:

@@ -1,4 +1,7 @@
-"""A float64 copy of integer amounts that is kept up to date. It saves a conversion at every step of arithmetic."""
+"""A float64 copy of integer amounts that is kept up to date. It saves a conversion at every step of arithmetic.
+
+Rows that change are appended to a list of moves; each reader knows how many of them it has seen.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,21 @@ from vsched.model.nodes.table import Floats, Ints
 class Following:
     """Keeps ``float64[resource, node]`` equal to ``int64[resource, node]``; exact below 2**53."""
 
-    __slots__ = ("_moved", "_source", "_values")
+    __slots__ = ("_moves", "_seen", "_source", "_values")
 
-    def __init__(self, source: Ints) -> None:
+    def __init__(self, source: Ints, moves: list[int]) -> None:
         self._source = source
         self._values: Floats | None = None
-        self._moved: set[int] = set()
-
-    def touch(self, row: int) -> None:
-        """Note that the amounts of a node changed."""
-        self._moved.add(row)
+        self._moves, self._seen = moves, 0
 
     def current(self) -> Floats:
         """The up-to-date copy, made when it is first asked for; read-only."""
         if self._values is None:
             self._values = self._source.astype(np.float64)
-            self._moved.clear()
-        while self._moved:
-            row = self._moved.pop()
-            self._values[:, row] = self._source[:, row]
+        elif len(self._moves) > self._seen:
+            for row in {*self._moves[self._seen :]}:
+                self._values[:, row] = self._source[:, row]
+        self._seen = len(self._moves)
         return self._values
 
     def at(self, rows: slice | Rows) -> Floats:
@@ -41,60 +40,56 @@ class Following:
 class Used:
     """Keeps ``float64[resource, node]`` equal to what is allocatable and not idle; exact below 2**53."""
 
-    __slots__ = ("_at", "_has", "_idle", "_moved", "_values")
+    __slots__ = ("_at", "_has", "_idle", "_moves", "_seen", "_values")
 
-    def __init__(self, allocatable: Ints, idle: Ints) -> None:
+    def __init__(self, allocatable: Ints, idle: Ints, moves: list[int]) -> None:
         self._values: Floats = np.subtract(allocatable, idle).astype(np.float64)
         # Elements read and written through a view cost a third of numpy's own indexing.
         self._at, self._has, self._idle = self._values.data, allocatable.data, idle.data
-        self._moved: set[int] = set()
-
-    def touch(self, row: int) -> None:
-        """Note that the amounts of a node changed."""
-        self._moved.add(row)
+        self._moves, self._seen = moves, len(moves)
 
     def current(self) -> Floats:
         """The up-to-date amounts; read-only."""
-        at, has, idle = self._at, self._has, self._idle
-        while self._moved:
-            row = self._moved.pop()
-            for column in range(len(self._values)):
-                at[column, row] = has[column, row] - idle[column, row]
+        if len(self._moves) > self._seen:
+            at, has, idle = self._at, self._has, self._idle
+            for row in {*self._moves[self._seen :]}:
+                for column in range(len(self._values)):
+                    at[column, row] = has[column, row] - idle[column, row]
+            self._seen = len(self._moves)
         return self._values
 
 
 class UsedByFew:
     """The same on the rows that represent all nodes, beside what is allocatable there; exact below 2**53."""
 
-    __slots__ = ("_allocatable", "_count", "_has", "_has_at", "_idle", "_idle_at", "_moved", "_used", "rows")
+    __slots__ = ("_allocatable", "_has", "_has_at", "_idle", "_idle_at", "_moves", "_seen", "_used", "_used_at", "rows")
 
-    def __init__(self, rows: Representatives, allocatable: Ints, idle: Ints) -> None:
+    def __init__(self, rows: Representatives, allocatable: Ints, idle: Ints, moves: list[int]) -> None:
         self.rows = rows
         self._has, self._idle = allocatable, idle
+        # Elements read and written through a view cost a third of numpy's own indexing.
         self._has_at, self._idle_at = allocatable.data, idle.data
-        self._used: Floats = np.empty((len(allocatable), 0))
-        self._allocatable: Floats = self._used
-        self._count = 0
-        self._moved: set[int] = set()
-
-    def touch(self, row: int) -> None:
-        """Note that the amounts of a node changed."""
-        self._moved.add(row)
+        self._moves, self._seen = moves, 0
+        self._read()
 
     def current(self) -> tuple[Floats, Floats]:
         """The up-to-date amounts, used and allocatable, float64[resource, row]; read-only."""
-        if len(self.rows) > self._count:
-            at = self.rows.rows
-            self._used = np.subtract(self._has[:, at], self._idle[:, at]).astype(np.float64)
-            self._allocatable = self._has[:, at].astype(np.float64)
-            self._count = len(at)
-            self._moved.clear()
-        # Elements read and written through a view cost a third of numpy's own indexing.
-        positions, used_at, has_at, idle_at = self.rows.at, self._used.data, self._has_at, self._idle_at
-        while self._moved:
-            row = self._moved.pop()
-            position = positions.get(row)
-            if position is not None:
-                for column in range(len(self._used)):
-                    used_at[column, position] = has_at[column, row] - idle_at[column, row]
+        if len(self.rows) > self._used.shape[1]:
+            self._read()
+        elif len(self._moves) > self._seen:
+            positions, used_at, has_at, idle_at = self.rows.at, self._used_at, self._has_at, self._idle_at
+            for row in self._moves[self._seen :]:
+                position = positions.get(row)
+                if position is not None:
+                    for column in range(len(self._used)):
+                        used_at[column, position] = has_at[column, row] - idle_at[column, row]
+            self._seen = len(self._moves)
         return self._used, self._allocatable
+
+    def _read(self) -> None:
+        """Read all rows."""
+        at = self.rows.rows
+        self._used: Floats = np.subtract(self._has[:, at], self._idle[:, at]).astype(np.float64)
+        self._used_at = self._used.data
+        self._allocatable: Floats = self._has[:, at].astype(np.float64)
+        self._seen = len(self._moves)

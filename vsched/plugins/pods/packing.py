@@ -49,6 +49,8 @@ class Packing(NodeScore, PlacementListener):
         self._nodes: NodeTable | None = None
         self._used: Used | None = None
         self._few: UsedByFew | None = None
+        self._moves: list[int] = []
+        """Rows whose amounts changed, in order; each reader knows how many of them it has seen."""
         self._scored_all = 0
         """How many requests were scored on all nodes."""
 
@@ -76,16 +78,22 @@ class Packing(NodeScore, PlacementListener):
         if self._scored_all <= SCORES_WITHOUT_SUMS or not by_used:
             return binpack(wishes, self._free.current(), self._allocatable, weight_sum, self._scale, lacking)
         if self._used is None:
-            self._used = Used(nodes.allocatable, nodes.idle)
-        may_lack = [not self._lowest.covers(wish.column, wish.amount) for wish in wishes]
-        return binpack_by_used(wishes, self._used.current(), self._allocatable, weight_sum, self._scale, may_lack)
+            self._used = Used(nodes.allocatable, nodes.idle, self._moves)
+        used, allocatable = self._used.current(), self._allocatable
+        return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, self._may_lack(wishes))
 
     def _score_few(self, wanted: Wanted, nodes: NodeTable, rows: Representatives) -> Floats:
         if self._few is None or self._few.rows is not rows:
-            self._few = UsedByFew(rows, nodes.allocatable, nodes.idle)
+            self._few = UsedByFew(rows, nodes.allocatable, nodes.idle, self._moves)
         used, allocatable = self._few.current()
-        may_lack = (True,) * len(wanted.wishes)
-        return binpack_by_used(wanted.wishes, used, allocatable, wanted.weight_sum, self._scale, may_lack)
+        wishes, _, weight_sum, _ = wanted
+        return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, self._may_lack(wishes))
+
+    def _may_lack(self, wishes: Sequence[Wish]) -> Sequence[bool]:
+        """For each wish: whether some node may have too little left of it; empty where none has."""
+        covers = self._lowest.covers
+        lacking = [not covers(wish.column, wish.amount) for wish in wishes]
+        return lacking if True in lacking else ()
 
     def scores_by_amounts(self, shape: Shape, nodes: NodeTable) -> bool:
         """True: amounts are all that is looked at."""
@@ -101,20 +109,11 @@ class Packing(NodeScore, PlacementListener):
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Note that the idle amounts of the node changed."""
-        self._touch(row)
+        self._moves.append(row)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Note that the idle amounts of the node changed."""
-        self._touch(row)
-
-    def _touch(self, row: int) -> None:
-        if self._nodes is not None:
-            self._free.touch(row)
-            if self._used is not None:
-                self._used.touch(row)
-            if self._few is not None:
-                self._few.touch(row)
-            self._lowest.touch(row)
+        self._moves.append(row)
 
     def _look_at(self, nodes: NodeTable) -> None:
         if nodes is not self._nodes:
@@ -123,11 +122,11 @@ class Packing(NodeScore, PlacementListener):
     def _read(self, nodes: NodeTable) -> None:
         """Read a new node table."""
         self._nodes = nodes
-        self._free = Following(nodes.idle)
+        self._free = Following(nodes.idle, self._moves)
         self._used = None
         self._few = None
         self._scored_all = 0
-        self._lowest = LowestIdle(nodes.idle)
+        self._lowest = LowestIdle(nodes.idle, self._moves)
         self._allocatable, self._lacking = nodes.of_capacity(
             "allocatable for packing",
             lambda: (nodes.allocatable.astype(np.float64), tuple((nodes.allocatable == 0).any(axis=1).tolist())),
