@@ -1,6 +1,6 @@
 """Least and balanced allocated of cpu and memory on the nodes that represent all, for each of many requests.
 
-These nodes are few, so that every step costs about the same. Cpu and memory of both scores are taken together, therefore,
+These nodes are few, so that every step costs about the same. So cpu and memory of both scores are taken together,
 and what does not depend on the request is kept and follows placements. The results are those of ``least_allocated`` and
 ``balanced_allocation``: the operations are the same, and to begin with halves or with hundredfold amounts changes no
 rounding. Bounds are left out where no node is near them: the least that any node has left is known.
@@ -74,7 +74,7 @@ class AllocationOfFew:
         return total
 
     def _catch_up(self) -> None:
-        if len(self.rows) > self._count:
+        if self.rows.size > self._count:
             self._grow()
         moves = self._moves
         if len(moves) > self._seen:
@@ -87,7 +87,7 @@ class AllocationOfFew:
 
     def _grow(self) -> None:
         """Read the rows that were added."""
-        begin, count = self._count, len(self.rows)
+        begin, count = self._count, self.rows.size
         if count > self._kept.shape[1]:
             kept = self._make(ROOM * count)
             kept[:, :begin] = self._kept[:, :begin]

@@ -7,14 +7,14 @@ because both do the same operations on the same doubles in the same order. Doubl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 
-class Wish(NamedTuple):
+class Wish(msgspec.Struct, frozen=True, gc=False):
     """One requested resource that counts for the score."""
 
     column: int
@@ -108,12 +108,13 @@ def binpack_row(
 ) -> float:
     """``binpack`` of one node; ``idle`` and ``allocatable`` are views on int64[resource, node]."""
     total = 0.0
-    for column, amount, weight, free in wishes:
+    for wish in wishes:
+        column = wish.column
         has = allocatable[column, row]
         if has == 0:
             continue
-        left = idle[column, row] - amount
+        left = idle[column, row] - wish.amount
         if left < 0:
             return 0.0
-        total += (left if free else has - left) * float(weight) / has
+        total += (left if wish.free else has - left) * float(wish.weight) / has
     return total / float(weight_sum) * scale if wishes else 0.0

@@ -23,7 +23,19 @@ AHEAD = 32
 class Representatives(Sequence[int]):
     """The rows, in the order in which they were added. Rows are only added."""
 
-    __slots__ = ("_added", "_changed", "_kind", "_kinds", "_order", "_rows", "_unchanged", "_view", "ascending", "at")
+    __slots__ = (
+        "_added",
+        "_changed",
+        "_kind",
+        "_kinds",
+        "_order",
+        "_rows",
+        "_unchanged",
+        "ascending",
+        "at",
+        "rows",
+        "size",
+    )
 
     def __init__(self, kind: Ints) -> None:
         """``kind`` has the kind of each node, from 0 on without gaps, and -1 for nodes left out: int64[nodes]."""
@@ -36,7 +48,10 @@ class Representatives(Sequence[int]):
         """How many of these have not changed."""
         self._changed: set[int] = set()
         self._rows: Ints = np.empty(len(self._kind), dtype=np.int64)
-        self._view = self._rows[:0]
+        self.rows: Ints = self._rows[:0]
+        """int64[..]: the rows; valid until rows are added."""
+        self.size = 0
+        """How many there are."""
         self._order: list[int] = []
         """The same rows."""
         self.at: dict[int, int] = {}
@@ -46,11 +61,6 @@ class Representatives(Sequence[int]):
         self._add(sorted(rows[0] for rows in self._kinds))
         for number in range(len(self._kinds)):
             self._added[number] = self._unchanged[number] = 1
-
-    @property
-    def rows(self) -> Ints:
-        """int64[..]: the rows; valid until rows are added."""
-        return self._view
 
     def touch(self, row: int) -> None:
         """Note that the amounts of a node changed."""
@@ -77,16 +87,16 @@ class Representatives(Sequence[int]):
         self._add(fresh)
 
     def _add(self, rows: Sequence[int]) -> None:
-        count = len(self.at)
-        for position, row in enumerate(rows, count):
+        for position, row in enumerate(rows, self.size):
             self.ascending = self.ascending and (not position or row > self._order[-1])
             self._rows[position] = row
             self._order.append(row)
             self.at[row] = position
-        self._view = self._rows[: len(self.at)]
+        self.size = len(self.at)
+        self.rows = self._rows[: self.size]
 
     def __len__(self) -> int:
-        return len(self.at)
+        return self.size
 
     @overload
     def __getitem__(self, at: int) -> int: ...
@@ -101,7 +111,7 @@ class Representatives(Sequence[int]):
         return iter(self._order)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Ints:
-        return np.array(self._view, dtype=dtype, copy=copy)
+        return np.array(self.rows, dtype=dtype, copy=copy)
 
 
 def representatives_of(amounts: Sequence[Ints], most: int, only: Mask | None = None) -> Representatives | None:

@@ -39,7 +39,7 @@ from vsched.kernels.domains import Rows
 from vsched.kernels.images import image_locality
 from vsched.kernels.representatives import Representatives
 from vsched.model.amounts.resources import CPU, MEMORY
-from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
+from vsched.model.nodes.table import Floats, Ints, Mask, NodeStatics, NodeTable
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.following import Following
@@ -98,6 +98,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._without_table = 0
         """So many more requests are scored without a table; 0 where there is one, or none can be."""
         self._asked: dict[Shape, Asked] = {}
+        self._images: dict[tuple[tuple[str, ...], int], Floats | None] = {}
+        """The scores by images and number of containers."""
         self._now: Floats | None = None
         self._moves: list[int] = []
         """Rows whose amounts changed, in order; each reader knows how many of them it has seen."""
@@ -238,6 +240,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._few = None
         self._without_table = SCORES_WITHOUT_TABLE
         self._asked.clear()
+        self._images.clear()
         self._now = None
         self._taken = Following(nodes.scoring, self._moves)
         self._held = Following(nodes.requested[: MEMORY + 1], self._moves)
@@ -256,24 +259,31 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         return found
 
     def _asks(self, shape: Shape, nodes: NodeTable) -> Asked:
-        request = dict(shape.request)
-        cpu, memory, gpu = request.get(CPU, 0), request.get(MEMORY, 0), request.get(self._gpu, 0)
-        balanced = [(CPU, cpu), (MEMORY, memory)]
+        cpu = memory = gpu = 0
+        for column, amount in shape.request:
+            if column == CPU:
+                cpu = amount
+            elif column == MEMORY:
+                memory = amount
+            elif column == self._gpu:
+                gpu = amount
+        balanced: tuple[tuple[int, int], ...] = ((CPU, cpu), (MEMORY, memory))
         if gpu and self._gpu < nodes.width:
             # As in kube-scheduler, an extended resource is balanced only for pods that request it.
-            balanced.append((self._gpu, gpu))
+            balanced = (*balanced, (self._gpu, gpu))
         elif not cpu and not memory:
-            balanced = []
-        images: Floats | None = None
-        if shape.images and self.args.image_locality:
-            statics = nodes.statics
-            images, _ = statics.remember(
-                ("images", shape.images, shape.containers),
-                lambda: (image_locality(shape.images, shape.containers, statics), True),
-            )
+            balanced = ()
+        images = self._images_of(shape, nodes.statics) if shape.images and self.args.image_locality else None
         plain = len(balanced) == 2 and images is None and not self.args.most_requested
-        cpu_and_memory = (cpu, memory) if plain else ()
-        return Asked((shape.scoring_cpu, shape.scoring_memory), tuple(balanced), images, cpu_and_memory)
+        return Asked((shape.scoring_cpu, shape.scoring_memory), balanced, images, (cpu, memory) if plain else ())
+
+    def _images_of(self, shape: Shape, statics: NodeStatics) -> Floats | None:
+        key = (shape.images, shape.containers)
+        if key not in self._images:
+            self._images[key], _ = statics.remember(
+                ("images", *key), lambda: (image_locality(shape.images, shape.containers, statics), True)
+            )
+        return self._images[key]
 
     # -- among candidates ---------------------------------------------------------------------------------------
 

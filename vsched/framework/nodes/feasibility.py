@@ -27,6 +27,8 @@ from vsched.model.pods.task import Task
 ROWS_ONE_BY_ONE = 6
 """Up to this many changed rows, plain numbers are faster than arrays."""
 
+NOT_SCORED: Floats = np.empty(0)
+
 FULL_AT_FRACTION = 3
 """When at least a third of the rows changed, all rows are computed again."""
 
@@ -73,11 +75,11 @@ class ShapeNodes:
 
     __slots__ = (
         "_by_claims",
+        "_findings",
         "allowed",
         "checks",
         "dynamic",
         "few",
-        "findings",
         "position",
         "preference",
         "ranked",
@@ -97,7 +99,7 @@ class ShapeNodes:
         """float64[nodes]: what the queue adds to the scores; None where it has no preference."""
         self.position = -1
         """How many journal entries ``ranked`` takes into account; -1 before the first computation."""
-        self.ranked: Floats = np.empty(0)
+        self.ranked = NOT_SCORED
         """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others.
 
         ``FeasibilityCache.ranked`` has it up to date.
@@ -106,14 +108,18 @@ class ShapeNodes:
         """What ``ranked`` was computed from, for ``CarriedNodes.changed_since``."""
         self.few: FewScores | None = None
         """The scores of nodes that represent all; None where all have to be looked at."""
-        self.findings = Findings()
+        self._findings: Findings | None = None
         """Of tasks without claims that no planned start binds."""
-        self._by_claims: dict[Hashable, Findings] = {}
+        self._by_claims: dict[Hashable, Findings] | None = None
 
     def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> Findings:
         """The findings for tasks with such claims; ``bound`` names the planned starts that they may not delay."""
         if claims is None and not bound:
-            return self.findings
+            if self._findings is None:
+                self._findings = Findings()
+            return self._findings
+        if self._by_claims is None:
+            self._by_claims = {}
         key = None if claims is None else claims.kind, bound
         found = self._by_claims.get(key)
         if found is None:
@@ -154,13 +160,18 @@ class FeasibilityCache:
         self._lowest = LowestIdle(nodes.idle, journal)
         self._carried = carried if not self._by_queue and node_plugins.by_nodes_alone else None
         """What is known of shapes; None where more than shapes and nodes decides."""
-        self._few = FewNodes(nodes, journal, self._scorers, _allowed_by(always))
-        self._fits: dict[tuple[Shape, Hashable, Hashable], ShapeNodes] = {}
+        self._always_allowed = _allowed_by(always)
+        self._few = FewNodes(nodes, journal, self._scorers, self._always_allowed)
+        self._fits: dict[Hashable, ShapeNodes] = {}
+        """By shape, or by shape, class of labels and class of queue where these say anything."""
 
     def of(self, task: Task) -> ShapeNodes:
         """The ``ShapeNodes`` for a task."""
-        task_class = self.class_of(task)
-        key = (task.shape, task_class, self._queue_class(task) if self._by_queue else None)
+        filters = self._filters
+        task_class = filters[0].task_class(task) if len(filters) == 1 else self.class_of(task)
+        key: Hashable = task.shape
+        if task_class is not None or self._by_queue:
+            key = (key, task_class, self._queue_class(task) if self._by_queue else None)
         fit = self._fits.get(key)
         if fit is None:
             if len(self._fits) >= FITS_MAX:
@@ -295,22 +306,27 @@ class FeasibilityCache:
         known = None if self._carried is None else self._carried.take(shape)
         if known is not None:
             return self._begin_again(known, task_class)
-        checks, dynamic = [*self._always], False
+        checks, dynamic = self._always, False
         for position, filtering in enumerate(self._filters):
-            checks += filtering.static_checks(shape, nodes)
+            found = filtering.static_checks(shape, nodes)
+            if found:
+                checks = [*checks, *found]
             dynamic = dynamic or filtering.is_dynamic(shape, self._one_class(task_class, position))
         preference: Floats | None = None
         if self._by_queue:
             queue = self._queue_of(task)
             for placement in self._placements:
-                checks += placement.queue_checks(queue, shape, nodes)
+                found = placement.queue_checks(queue, shape, nodes)
+                if found:
+                    checks = [*checks, *found]
                 dynamic = dynamic or placement.is_limited(queue)
             for one in self._preferences:
                 scores = one.queue_score(queue, shape, nodes)
                 if scores is not None:
                     preference = scores if preference is None else preference + scores
-        fit = ShapeNodes(shape, _allowed_by(checks), checks, dynamic, preference)
-        only_always = len(checks) == len(self._always)
+        only_always = checks is self._always
+        allowed = self._always_allowed if only_always else _allowed_by(checks)
+        fit = ShapeNodes(shape, allowed, checks, dynamic, preference)
         if only_always and preference is None and not dynamic and self._few.represent(shape):
             fit.few = FewScores()
         return fit

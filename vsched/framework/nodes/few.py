@@ -30,6 +30,9 @@ TRIES = 3
 """So many of the best nodes are asked for room one by one. Full nodes seldom score best."""
 
 
+NOT_SCORED: Floats = np.empty(0)
+
+
 class FewScores:
     """The scores of one shape on the representatives, current up to ``position`` in the journal."""
 
@@ -37,7 +40,7 @@ class FewScores:
 
     def __init__(self) -> None:
         self.position = -1
-        self.scores: Floats = np.empty(0)
+        self.scores = NOT_SCORED
         """Minus infinity where it is known that there is no room."""
 
 
@@ -117,18 +120,19 @@ class FewNodes:
         rows = self._rows
         if rows is None:
             return None
-        for row in self._journal[self._seen :]:
-            rows.touch(row)
-        self._seen = len(self._journal)
-        if len(rows) * ROWS_AT_FRACTION > len(self._nodes):
-            self._rows = None
+        if len(self._journal) > self._seen:
+            for row in self._journal[self._seen :]:
+                rows.touch(row)
+            self._seen = len(self._journal)
+            if rows.size * ROWS_AT_FRACTION > len(self._nodes):
+                self._rows = None
         return self._rows
 
     def _refresh(self, shape: Shape, found: FewScores, rows: Representatives) -> None:
         now = len(self._journal)
         if found.position == now:
             return
-        changed = self._journal[found.position :] if len(found.scores) == len(rows) else ()
+        changed = self._journal[found.position :] if len(found.scores) == rows.size else ()
         found.position = now
         if not changed or len(changed) > ROWS_ONE_BY_ONE:
             found.scores = self._scores(shape, rows)
@@ -148,4 +152,4 @@ class FewNodes:
             scores = scorer.score(shape, self._nodes, rows)
             if scores is not None:
                 total = scores if total is None else np.add(total, scores, out=total)
-        return np.zeros(len(rows)) if total is None else total
+        return np.zeros(rows.size) if total is None else total

@@ -33,6 +33,7 @@ class CarriedTerms:
         "_signatures",
         "_terms_of",
         "_version",
+        "are_any",
     )
 
     def __init__(
@@ -52,9 +53,8 @@ class CarriedTerms:
         self._signatures: dict[int, tuple[int, PodLabels, Signature]] = {}
         self._carriers: dict[Signature, list[TermKey]] = {}
         self._version = 0
-
-    def __bool__(self) -> bool:
-        return self._version > 0 or bool(self._placed)
+        self.are_any = bool(placed)
+        """Whether there are any terms; asked before each placement."""
 
     def arrive(self, affinity: PodAffinity, namespace: str) -> None:
         """Note that this cycle placed a pod with these terms. They stay when the pod leaves, and then count no pod."""
@@ -66,6 +66,7 @@ class CarriedTerms:
         if terms and not known:
             self._arrived.add((affinity, namespace), terms)
             self._version += 1
+            self.are_any = True
 
     def signature(self, labels: PodLabels) -> Signature:
         """The terms that match a pod with these labels."""

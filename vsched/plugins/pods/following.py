@@ -62,7 +62,19 @@ class Used:
 class UsedByFew:
     """The same on the rows that represent all nodes, beside what is allocatable there; exact below 2**53."""
 
-    __slots__ = ("_allocatable", "_has", "_has_at", "_idle", "_idle_at", "_moves", "_seen", "_used", "_used_at", "rows")
+    __slots__ = (
+        "_allocatable",
+        "_count",
+        "_has",
+        "_has_at",
+        "_idle",
+        "_idle_at",
+        "_moves",
+        "_seen",
+        "_used",
+        "_used_at",
+        "rows",
+    )
 
     def __init__(self, rows: Representatives, allocatable: Ints, idle: Ints, moves: list[int]) -> None:
         self.rows = rows
@@ -74,7 +86,7 @@ class UsedByFew:
 
     def current(self) -> tuple[Floats, Floats]:
         """The up-to-date amounts, used and allocatable, float64[resource, row]; read-only."""
-        if len(self.rows) > self._used.shape[1]:
+        if self.rows.size > self._count:
             self._read()
         elif len(self._moves) > self._seen:
             positions, used_at, has_at, idle_at = self.rows.at, self._used_at, self._has_at, self._idle_at
@@ -88,7 +100,7 @@ class UsedByFew:
 
     def _read(self) -> None:
         """Read all rows."""
-        at = self.rows.rows
+        at, self._count = self.rows.rows, self.rows.size
         self._used: Floats = np.subtract(self._has[:, at], self._idle[:, at]).astype(np.float64)
         self._used_at = self._used.data
         self._allocatable: Floats = self._has[:, at].astype(np.float64)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from vsched.framework.jobs import JobView
@@ -28,11 +28,11 @@ SCORES_WITHOUT_SUMS = 4
 """So many requests are scored on all nodes before it pays to keep what is used on them."""
 
 
-class Wanted(NamedTuple):
+class Wanted(msgspec.Struct, frozen=True):
     """The part of one shape's request that counts for the score."""
 
-    wishes: tuple[Wish, ...]
-    lacking: tuple[bool, ...]
+    wishes: Sequence[Wish]
+    lacking: Sequence[bool]
     """For each wish: whether some node has none of the resource."""
     weight_sum: int
     by_used: bool
@@ -65,7 +65,11 @@ class Packing(NodeScore, PlacementListener):
         if not wanted.wishes:
             return None
         if isinstance(rows, Representatives) and wanted.by_used:
-            return self._score_few(wanted, nodes, rows)
+            if self._few is None or self._few.rows is not rows:
+                self._few = UsedByFew(rows, nodes.allocatable, nodes.idle, self._moves)
+            used, allocatable = self._few.current()
+            may_lack = self._may_lack(wanted.wishes)
+            return binpack_by_used(wanted.wishes, used, allocatable, wanted.weight_sum, self._scale, may_lack)
         if rows == ALL_ROWS:
             return self._score_all(wanted, nodes)
         at = rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
@@ -74,19 +78,12 @@ class Packing(NodeScore, PlacementListener):
 
     def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:
         self._scored_all += 1
-        wishes, lacking, weight_sum, by_used = wanted
-        if self._scored_all <= SCORES_WITHOUT_SUMS or not by_used:
-            return binpack(wishes, self._free.current(), self._allocatable, weight_sum, self._scale, lacking)
+        wishes, weight_sum = wanted.wishes, wanted.weight_sum
+        if self._scored_all <= SCORES_WITHOUT_SUMS or not wanted.by_used:
+            return binpack(wishes, self._free.current(), self._allocatable, weight_sum, self._scale, wanted.lacking)
         if self._used is None:
             self._used = Used(nodes.allocatable, nodes.idle, self._moves)
         used, allocatable = self._used.current(), self._allocatable
-        return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, self._may_lack(wishes))
-
-    def _score_few(self, wanted: Wanted, nodes: NodeTable, rows: Representatives) -> Floats:
-        if self._few is None or self._few.rows is not rows:
-            self._few = UsedByFew(rows, nodes.allocatable, nodes.idle, self._moves)
-        used, allocatable = self._few.current()
-        wishes, _, weight_sum, _ = wanted
         return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, self._may_lack(wishes))
 
     def _may_lack(self, wishes: Sequence[Wish]) -> Sequence[bool]:
@@ -102,10 +99,10 @@ class Packing(NodeScore, PlacementListener):
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
         """The same for one node."""
         self._look_at(nodes)
-        wishes, _, weight_sum, _ = self._wanted.get(shape) or self._wanted_by(shape)
-        if not wishes:
+        wanted = self._wanted.get(shape) or self._wanted_by(shape)
+        if not wanted.wishes:
             return 0.0
-        return binpack_row(wishes, self._idle, self._has, row, weight_sum, self._scale)
+        return binpack_row(wanted.wishes, self._idle, self._has, row, wanted.weight_sum, self._scale)
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Note that the idle amounts of the node changed."""
@@ -140,7 +137,7 @@ class Packing(NodeScore, PlacementListener):
         found = self._wanted.get(shape)
         if found is None:
             wishes, weight_sum = self._wishes(shape)
-            lacking = tuple([self._lacking[wish.column] for wish in wishes])
-            by_used = True not in lacking and not any(wish.free for wish in wishes)
-            found = self._wanted[shape] = Wanted(tuple(wishes), lacking, weight_sum, by_used)
+            lacking = [self._lacking[wish.column] for wish in wishes]
+            by_used = True not in lacking and True not in [wish.free for wish in wishes]
+            found = self._wanted[shape] = Wanted(wishes, lacking, weight_sum, by_used)
         return found

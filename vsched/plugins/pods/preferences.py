@@ -62,18 +62,15 @@ class Preferences:
     def concern(self, shape: Shape, labels: PodLabels) -> bool:
         """Whether any preference could give nodes different scores for such a pod."""
         weights, affinity = self._weights, shape.affinity
-        return bool(
-            (weights.node_affinity and shape.rules.preferred)
-            or (weights.pod_affinity and self._carried)
-            or (weights.pod_affinity and affinity is not None and (affinity.preferred or affinity.anti_preferred))
-            or (weights.spread and self._spread.concerns(shape, labels))
-            or (weights.taints and self._discourages(shape))
-        )
-
-    def _discourages(self, shape: Shape) -> bool:
         if self._tainted is None:
-            self._tainted = discourages(self._statics)
-        return self._tainted and discouraged(self._statics, shape.rules.tolerations) is not None
+            self._tainted = bool(weights.taints) and discourages(self._statics)
+        return bool(
+            (shape.rules.preferred and weights.node_affinity)
+            or (self._carried.are_any and weights.pod_affinity)
+            or (affinity is not None and weights.pod_affinity and (affinity.preferred or affinity.anti_preferred))
+            or ((shape.spread or self._spread.are_defaults) and weights.spread and self._spread.concerns(shape, labels))
+            or (self._tainted and discouraged(self._statics, shape.rules.tolerations) is not None)
+        )
 
     def score(self, shape: Shape, labels: PodLabels, candidates: Mask) -> Floats | None:
         """float64[nodes]: the weighted sum; None where no preference gives candidates different scores."""
@@ -98,7 +95,7 @@ class Preferences:
         own = preferences(shape.affinity) if shape.affinity is not None else ()
         if own:
             counters += self._pods.counters(("own", shape), lambda: self._own_counters(own))
-        signature = self._carried.signature(labels) if self._carried else ()
+        signature = self._carried.signature(labels) if self._carried.are_any else ()
         if signature:
             counters += self._pods.counters(("carried", signature), lambda: self._carried_counters(signature))
         sums = [(counter.domains, counter.sums) for counter in counters if counter.occupied]

@@ -88,16 +88,16 @@ class PodRules:
 
     def reads_labels(self, shape: Shape) -> bool:
         """Whether ``class_of`` may differ among pods of a shape; never for one without rules while none repels pods."""
-        return shape.affinity is not None or bool(shape.spread) or (self._affinity and bool(self._repelling))
+        return shape.affinity is not None or bool(shape.spread) or (self._affinity and self._repelling.are_any)
 
     def class_of(self, shape: Shape, labels: PodLabels) -> PodClass | None:
         """What the rules need besides the shape for a pod with these labels; None where the shape is enough."""
         has_rules = shape.affinity is not None or shape.spread
-        if not has_rules and not (self._affinity and self._repelling):
+        if not has_rules and not (self._affinity and self._repelling.are_any):
             return None
         if has_rules and self._is_costly(shape, labels.namespace):
             return PodClass(too_costly=True)
-        repelled_by = self._repelling.signature(labels) if self._affinity and self._repelling else ()
+        repelled_by = self._repelling.signature(labels) if self._affinity and self._repelling.are_any else ()
         affinity = shape.affinity if self._affinity else None
         hard = hard_spread(shape) if self._spread else ()
         if not hard and affinity is None:

@@ -42,6 +42,8 @@ class SoftSpread:
         self._statics = statics
         self._pods = pods
         self._selections = snapshot.selections
+        self.are_defaults = bool(snapshot.selections)
+        """Whether pods may have default constraints."""
         self._own: dict[Shape, ScoredConstraints] = {}
         self._defaults: dict[tuple[Shape, int], ScoredConstraints] = {}
         """By shape and ``id`` of the rules."""
