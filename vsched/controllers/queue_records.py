@@ -86,7 +86,7 @@ class ObjectFeed(Generic[V]):
 
     def restart(self) -> None:
         """A list begins."""
-        self._under_way.restart(self.found)
+        self._under_way.restart(self.found.copy())
 
     def include(self, item: wire.Object) -> None:
         """An object of the list; ignored if the watch has delivered it since the list began."""

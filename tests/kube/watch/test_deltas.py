@@ -15,7 +15,7 @@ KNOWN = {"a": 1, "b": 2}
 
 def begun() -> ListUnderWay:
     under_way = ListUnderWay()
-    under_way.restart(KNOWN)
+    under_way.restart(KNOWN.copy())
     return under_way
 
 
@@ -26,7 +26,7 @@ def begun() -> ListUnderWay:
         pytest.param(lambda one: one.listed("a"), ["b"], id="the list showed one"),
         pytest.param(lambda one: one.watched("b"), ["a"], id="the watch showed one"),
         pytest.param(lambda one: one.listed("c"), ["a", "b"], id="the list showed another one"),
-        pytest.param(lambda one: (one.listed("a"), one.restart(KNOWN)), ["a", "b"], id="the list began anew"),
+        pytest.param(lambda one: (one.listed("a"), one.restart(KNOWN.copy())), ["a", "b"], id="the list began anew"),
     ],
 )
 def test_what_is_gone_when_a_list_is_complete(happens: Callable[[ListUnderWay], object], gone: list[str]) -> None:
@@ -51,7 +51,7 @@ def test_a_change_of_the_watch_is_newer_than_the_list() -> None:
     assert not under_way.listed("a")
     assert under_way.listed("b")
     assert not under_way.watched("b"), "the list has shown it"
-    under_way.restart(KNOWN)
+    under_way.restart(KNOWN.copy())
     assert under_way.listed("a"), "another list is newer again"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MutableMapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
@@ -104,7 +104,7 @@ class ListUnderWay:
     __slots__ = ("_missing", "_watched")
 
     def __init__(self) -> None:
-        self._missing: dict[str, Any] | None = None
+        self._missing: MutableMapping[str, Any] | None = None
         """Known keys that neither the list nor the watch has shown since the list began; None while no list is."""
         self._watched: set[str] = set()
         """Keys that the watch has delivered since the list began."""
@@ -114,9 +114,9 @@ class ListUnderWay:
         """Whether a list is under way."""
         return self._missing is not None
 
-    def restart(self, known: dict[str, Any]) -> None:
-        """A list begins, or begins anew; ``known`` has the keys of all objects that are known."""
-        self._missing = known.copy()  # of all copies the fastest one
+    def restart(self, missing: MutableMapping[str, Any]) -> None:
+        """A list begins, or begins anew; ``missing`` has the keys of all objects that are known, and is used up."""
+        self._missing = missing or {}
         self._watched = set()
 
     def watched(self, key: str) -> bool:

@@ -18,6 +18,7 @@ from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.history.holding import held_by
 from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
 from vsched.model.jobs.runs import RunBook
+from vsched.model.parted import PartedDict
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.model.sorting import sorting
@@ -37,13 +38,14 @@ class RunningJobs:
 
     def __init__(self) -> None:
         self.by_queue: dict[str, dict[str, Job]] = {}
-        self._queues: dict[str, str] = {}
+        self._queues: PartedDict[str] = PartedDict()
         """The queue each of them is listed under."""
 
     def adopt(self, by_queue: Mapping[str, Mapping[str, Job]]) -> None:
         """Take over what another mirror has published."""
         self.by_queue = {queue: dict(jobs) for queue, jobs in by_queue.items()}
-        self._queues = {key: queue for queue, jobs in by_queue.items() for key in jobs}
+        for queue, jobs in by_queue.items():
+            self._queues.update(dict.fromkeys(jobs, queue))
 
     def put(self, key: str, job: Job | None) -> None:
         """A job as it is now, None where it is gone."""
@@ -89,13 +91,13 @@ class JobStore:
         self._judge = judge
         self._default_queue_of = default_queue_of
         self._jobs: dict[str, Job] = {}
-        self._groups: dict[str, JobSpec] = {}
-        self._implicit: dict[str, PodSpecs] = {}
+        self._groups: PartedDict[JobSpec] = PartedDict()
+        self._implicit: PartedDict[PodSpecs] = PartedDict()
         """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
         self._gangs: dict[str, Gang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
-        self._dirty: dict[str, None] = {}
+        self._dirty: PartedDict[None] = PartedDict()
         self._changes = JobChanges()
         self._unreviewed: dict[str, None] = {}
         """Keys of jobs that are still to be shown as changed for the review."""
@@ -118,10 +120,11 @@ class JobStore:
         self.runs.adopt(snapshot.runs)
         held = held_by(jobs.values()) if snapshot.history.is_empty else snapshot.history.held
         self.sums.adopt(snapshot.books, snapshot.shares, held, jobs)
-        self._groups = {key: job.spec for key, job in jobs.items() if not job.spec.implicit}
-        self._implicit = {
-            key: said_by_pods(job.spec, job.tasks) for key, job in jobs.items() if job.spec.implicit or job.spec.made
-        }
+        for key, job in jobs.items():
+            if not job.spec.implicit:
+                self._groups[key] = job.spec
+            if job.spec.implicit or job.spec.made:
+                self._implicit[key] = said_by_pods(job.spec, job.tasks)
 
     def job(self, key: str) -> Job | None:
         """A job as it is now, its PodGroup seen or not; None where there is none. Not to be changed."""

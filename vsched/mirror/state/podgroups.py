@@ -16,6 +16,7 @@ from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.runs import over_of, with_condition
 from vsched.model.maps import news
+from vsched.model.parted import PartedDict
 from vsched.model.plan import JobOutcome
 
 
@@ -27,7 +28,7 @@ class PodGroupStore:
         self._seen = seen
         self._jobs = jobs
         self._on_calm = on_calm
-        self._watched: dict[str, JobSpec] = {}
+        self._watched: PartedDict[JobSpec] = PartedDict()
         self._native: dict[str, JobSpec] = {}
         """The native PodGroups that are jobs; what their objects say is read elsewhere."""
         self._phases = AssumedPhases()
@@ -42,8 +43,11 @@ class PodGroupStore:
 
     def adopt(self, groups: Mapping[str, JobSpec]) -> None:
         """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
-        self._watched = {key: spec for key, spec in groups.items() if spec.native is None}
-        self._native = {key: spec for key, spec in groups.items() if spec.native is not None}
+        for key, spec in groups.items():
+            if spec.native is None:
+                self._watched[key] = spec
+            else:
+                self._native[key] = spec
 
     def enter(self, key: str, phase: str) -> None:
         """A PodGroup has this phase now: for what-if questions, where no watch will ever say so."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from typing import Generic, NamedTuple, TypeVar
 
 from vsched.kube.watch.deltas import ListUnderWay
+from vsched.model.parted import PartedDict
 
 T = TypeVar("T")
 
@@ -27,12 +28,12 @@ class SeenVersions:
     REMEMBERED = 1024
 
     def __init__(self) -> None:
-        self._versions: dict[str, int] = {}
+        self._versions: PartedDict[int] = PartedDict()
         self._deleted: dict[str, int] = {}
         self._under_way = ListUnderWay()
         self._shown = 0
         self._reads_all = False
-        self._unread: dict[str, int] = {}
+        self._unread: MutableMapping[str, int] = {}
         """Objects of the list under way that are to be read though they have not changed."""
 
     @property
@@ -84,7 +85,7 @@ class SeenVersions:
 
     def restart(self) -> None:
         """A list begins. Its versions may be older than known ones, where a server was restored."""
-        self._under_way.restart(self._versions)
+        self._under_way.restart(self._versions.copy())
         if self._reads_all:
             self._reads_all = False
             self._unread = self._versions.copy()
@@ -107,7 +108,7 @@ class SeenVersions:
         for key in self._under_way.finish():
             self._versions.pop(key, None)
             yield key
-        self._unread.clear()
+        self._unread = {}
 
 
 def as_number(resource_version: str) -> int:

@@ -8,6 +8,7 @@ from math import inf
 from typing import NamedTuple
 
 from vsched.model.jobs.job import Condition, Job
+from vsched.model.parted import PartedDict
 
 WALL_TIME_OVER = "WallTimeOver"
 """The condition of a PodGroup whose job was ended because its wall time was over."""
@@ -37,12 +38,14 @@ class RunBook:
 
     def __init__(self) -> None:
         self.by_class: dict[RunClass, list[Run]] = {}
-        self._known: dict[str, tuple[RunClass, Run]] = {}
+        self._known: PartedDict[tuple[RunClass, Run]] = PartedDict()
 
     def adopt(self, by_class: Mapping[RunClass, Sequence[Run]]) -> None:
         """Take over what another one has."""
         self.by_class = {kind: list(runs) for kind, runs in by_class.items()}
-        self._known = {run.job: (kind, run) for kind, runs in by_class.items() for run in runs}
+        for kind, runs in by_class.items():
+            for run in runs:
+                self._known[run.job] = kind, run
 
     def put(self, key: str, job: Job | None) -> None:
         """A job as it is now, None where it is gone."""
