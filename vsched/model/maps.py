@@ -161,7 +161,7 @@ def _unshared(one: Mapping[str, V], other: Mapping[str, V]) -> Iterator[Mapping[
         return
     shared = {id(part) for part in _parts(other)}
     for part in _parts(one):
-        if id(part) not in shared:
+        if part and id(part) not in shared:
             yield from (part,) if len(part) <= 2 * CHUNK else _cut(part.items())
 
 

@@ -113,11 +113,13 @@ class PodGroupStore:
     def assuming(self, outcomes: Mapping[str, JobOutcome]) -> Iterator[None]:
         """Assume the phases that a cycle decided on the last snapshot, and that wall times are over; in steps."""
         left_out = {key: found for key in self._left_out if (found := outcomes.get(key)) is not None}
-        for some in chain((left_out,), news(self._assumed, outcomes)):  # a change since would have made another one
+        # A change since would have made another one.
+        for some in chain((left_out,) if left_out else (), news(self._assumed, outcomes)):
             for key, outcome in some.items():
                 self._assume(key, outcome)
                 yield
-            yield
+            if not some:  # which takes time as well
+                yield
         self._assumed, self._left_out = outcomes, self._came.copy()
 
     def _assume(self, key: str, outcome: JobOutcome) -> None:
