@@ -84,6 +84,10 @@ class QueueLane:
         self._ordering = ordering
         self._plugins = ordering.plugins
         self._views = views
+        self._added: list[JobView | Crowd] = []
+        """As long as they are not in order."""
+        self._alone: JobView | None = None
+        """The only job of the queue while it waits: with nobody to be compared with, it needs no sort key."""
         self._crowds = 0
         """How many crowds were added."""
         self._parts = 0
@@ -98,16 +102,22 @@ class QueueLane:
 
     def add(self, job: JobView | Crowd) -> None:
         """Add a job or a crowd before the first turn."""
-        namespace = job.namespace if self._plugins.orders_namespaces else ""
-        line = self._lines.get(namespace)
-        if line is None:
-            line = NamespaceLine(self._plugins, self.queue.name, namespace, self._numbers, self._views)
-            self._lines[namespace] = line
-        line.add(job)
-        self._crowds += isinstance(job, Crowd)
+        self._added.append(job)
 
     def order(self) -> None:
         """Order the jobs that were added; called once, before the first turn."""
+        added, self._added = self._added, []
+        if len(added) == 1 and isinstance(added[0], JobView):
+            self._alone = added[0]
+            return
+        for job in added:
+            namespace = job.namespace if self._plugins.orders_namespaces else ""
+            line = self._lines.get(namespace)
+            if line is None:
+                line = NamespaceLine(self._plugins, self.queue.name, namespace, self._numbers, self._views)
+                self._lines[namespace] = line
+            line.add(job)
+            self._crowds += isinstance(job, Crowd)
         self._compares = self._compares and len(self._lines) > 1
         for namespace, line in self._lines.items():
             line.order()
@@ -117,7 +127,8 @@ class QueueLane:
     def pop(self) -> JobView | None:
         """Remove and return the next job; None where there is none. ``end_turn`` puts its namespace back."""
         if not self._namespaces:
-            return None
+            alone, self._alone = self._alone, None
+            return alone
         self._key, _, _, self._turn = heappop(self._namespaces)
         return self._lines[self._turn].pop()
 
@@ -127,6 +138,9 @@ class QueueLane:
         ``idle``: nothing was placed, admitted, reserved or evicted in the turn, so that all sort keys are the same.
         """
         self.idle = idle
+        if not self._lines:
+            self._alone = job
+            return
         self._idle_turns = self._idle_turns + 1 if idle else 0
         if not self._lines[self._turn].end_turn(job, idle=idle):
             return
@@ -137,10 +151,12 @@ class QueueLane:
 
     def __bool__(self) -> bool:
         """Whether any job waits for a turn."""
-        return bool(self._namespaces)
+        return bool(self._namespaces) or self._alone is not None
 
     def waiting(self) -> Iterator[JobView]:
         """The jobs that wait for a turn, in no particular order, without those of crowds."""
+        if self._alone is not None:
+            yield self._alone
         for line in self._lines.values():
             yield from line.waiting()
 
