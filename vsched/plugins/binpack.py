@@ -6,6 +6,7 @@ scores 0.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Self
 
 import msgspec
@@ -52,11 +53,15 @@ class Binpack(Plugin[BinpackArgs], Packing):
     args_type = BinpackArgs
 
     def open(self, context: SessionContext) -> None:
-        """Look up the weights by column; node amounts are read at the first score."""
-        axis = context.nodes.axis
-        columns = ((axis.find(name), weight) for name, weight in self.args.by_resource().items())
-        self._weights = {column: weight for column, weight in columns if column is not None}
+        """Weights and the amounts of nodes are looked up at the first score."""
+        self._axis = context.nodes.axis
         self._begin(self.args.weight)
+
+    @cached_property
+    def _weights(self) -> dict[int, int]:
+        """By column."""
+        columns = ((self._axis.find(name), weight) for name, weight in self.args.by_resource().items())
+        return {column: weight for column, weight in columns if column is not None}
 
     def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
         if not self.args.weight:

@@ -8,6 +8,7 @@ for all it holds in the queue, divided by its weight. The smaller share goes fir
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import Admitted, UsageByQueue
@@ -52,12 +53,16 @@ class Drf(
         """Keep the inputs of shares; the tree is built at the first question that needs it."""
         self._context = context
         self._shares = DominantShares(context, context.usage)
-        self._admitted = DominantShares(context, Admitted(context.usage))
         self._standing = context.standing
         self._by_namespace = context.switches.namespace_order
         self._by_hierarchy = context.switches.hierarchy
         self._built: HierarchyTree | None = None
         self._built_for_admission: HierarchyTree | None = None
+
+    @cached_property
+    def _admitted(self) -> DominantShares:
+        """Shares with admitted amounts counted as held."""
+        return DominantShares(self._context, Admitted(self._context.usage))
 
     # -- orders -------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ Pods without spread constraints are spread softly over hosts and zones, among th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Annotated
 
 import msgspec
@@ -87,8 +87,8 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     args_type = NodeOrderArgs
 
     def open(self, context: SessionContext) -> None:
-        """Prepare the scores; node amounts are read at the first score."""
-        args = self.args
+        """Prepare the scores; what they need of nodes and pods is looked up at the first of them."""
+        self._context = context
         gpu = context.nodes.axis.find(GPU)
         self._gpu = context.nodes.width if gpu is None else gpu
         """The column of GPUs; past the last column where no object names the resource."""
@@ -105,11 +105,14 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """Rows whose amounts changed, in order; each reader knows how many of them it has seen."""
         self._now_seen = 0
         """How many of them ``_now`` knows."""
-        self._preferences = Preferences(
-            context.snapshot,
-            context.nodes.statics,
-            PreferenceWeights(args.node_affinity, args.pod_affinity, args.taint_toleration, args.pod_topology_spread),
+
+    @cached_property
+    def _preferences(self) -> Preferences:
+        args, context = self.args, self._context
+        weights = PreferenceWeights(
+            args.node_affinity, args.pod_affinity, args.taint_toleration, args.pod_topology_spread
         )
+        return Preferences(context.snapshot, context.nodes.statics, weights)
 
     # -- by each node alone -------------------------------------------------------------------------------------
 

@@ -72,13 +72,14 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     args_type = OvercommitArgs
 
     def open(self, context: SessionContext) -> None:
-        """Compute the limits."""
-        snapshot, self._context = context.snapshot, context
-        self._names = snapshot.axis.names
-        self._snapshot = snapshot
+        """Begin a session; limits are computed when a job first asks to be admitted."""
+        self._context, self._snapshot = context, context.snapshot
+        self._names, self._used = context.snapshot.axis.names, context.snapshot.used
+
+    @cached_property
+    def _limit(self) -> Mapping[int, float]:
         factor = self.args.normalised().factor
-        self._limit = {column: total * factor for column, total in enumerate(snapshot.total) if column != PODS}
-        self._used = snapshot.used
+        return {column: total * factor for column, total in enumerate(self._snapshot.total) if column != PODS}
 
     @cached_property
     def _promised(self) -> Vector:
@@ -92,8 +93,9 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
-        taken = {column: self._used[column] + self._promised.get(column, 0) for column, _ in wanted}
-        short = shortages(self._names, wanted, self._limit, taken, self._promised)
+        used, promised = self._used, self._promised
+        taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
+        short = shortages(self._names, wanted, self._limit, taken, promised)
         if not short:
             return Vote.PERMIT
         beyond = beyond_cluster(self._snapshot, wanted) if any(one.is_lasting for one in short) else None

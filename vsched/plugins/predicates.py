@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Hashable, Sequence
+from functools import cached_property
 from typing import Annotated, Self
 
 import msgspec
@@ -124,19 +125,24 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     heeds = frozenset({"preemptable", "allocatable"})
 
     def open(self, context: SessionContext) -> None:
-        """Read the nodes' taints; pods are counted at the first rule that needs them."""
-        args = self.args
-        statics = context.nodes.statics
-        self._statics, self._namespaces = statics, context.snapshot.namespaces
-        self._rules = PodRules(context.snapshot, statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
-        self._all_welcome = statics.remember(
-            ("all welcome", args.taint_toleration), lambda: _all_welcome(statics, args.taint_toleration)
-        )
-        """Whether no node has a cordon or a taint that counts."""
+        """Begin a session; taints are read, and pods counted, at the first rule that needs them."""
+        args, self._snapshot = self.args, context.snapshot
+        self._statics, self._namespaces = context.nodes.statics, context.snapshot.namespaces
         self._blind_in_rehearsals = not (context.switches.preemptable or context.switches.allocatable)
         self._blind = False
         """Whether moves of pods are ignored for now."""
         self._switches = (args.node_affinity, args.taint_toleration)
+
+    @cached_property
+    def _rules(self) -> PodRules:
+        args = self.args
+        return PodRules(self._snapshot, self._statics, args.node_ports, args.pod_affinity, args.pod_topology_spread)
+
+    @cached_property
+    def _all_welcome(self) -> bool:
+        """Whether no node has a cordon or a taint that counts."""
+        statics, by_taints = self._statics, self.args.taint_toleration
+        return statics.remember(("all welcome", by_taints), lambda: _all_welcome(statics, by_taints))
 
     # -- by attributes of nodes ---------------------------------------------------------------------------------
 

@@ -37,7 +37,9 @@ class PluginVotes(PluginTiers):
         super().__init__(policy, registry, trace)
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""
-        self.victim_rules = self._rules()
+        self.victim_rules = VictimRules(
+            self.taking_part(VictimProtection), self.taking_part(EvictionDelay), self.taking_part(VictimCost)
+        )
         """Who may not be evicted yet, and for whom not, whatever the tiers say; and what evictions waste."""
         self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
         self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
@@ -67,14 +69,10 @@ class PluginVotes(PluginTiers):
     def renew(self) -> None:
         """Forget the session, also what was agreed on in it."""
         super().renew()
-        self.budgets, self.victim_rules = NO_BUDGETS, self._rules()
+        self.budgets = NO_BUDGETS
+        self.victim_rules.renew()
         for name in ("agreement", "gang_agreement"):
             vars(self).pop(name, None)
-
-    def _rules(self) -> VictimRules:
-        return VictimRules(
-            self.taking_part(VictimProtection), self.taking_part(EvictionDelay), self.taking_part(VictimCost)
-        )
 
     def _agreement(self, tiers: Sequence[Sequence[VictimVotes]], purpose: Purpose) -> Agreement:
         made = Agreement(tiers, purpose)

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Mask
 from vsched.model.pods.shape import Shape
@@ -102,16 +100,17 @@ class CarriedNodes:
             self._fits.clear()
             self.journal.clear()
             self._masks = snapshot.masks
-        self.table.follow(source, np.fromiter(rows, dtype=np.intp, count=len(rows)))
-        self._stamp(rows)
-        self.journal.extend(rows)
+        self.table.follow(source, rows)
+        if rows:
+            self._stamp(rows)
+            self.journal.extend(rows)
         self._read, self._begun = changes.position, len(self.journal)
         return True
 
     def _stamp(self, rows: Collection[int]) -> None:
         if len(self._stamps) + len(rows) > STAMPS_MAX:
             self._stamps.clear()
-        if not rows or len(rows) > STAMPS_MAX:
+        if len(rows) > STAMPS_MAX:
             return
         table = self.table
         arrays = table.allocatable, table.idle, table.releasing, table.pipelined, table.requested, table.scoring

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -67,9 +68,7 @@ class NodeSelection:
         self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
         self._journal = journal
-        self._fits = FeasibilityCache(nodes, journal, node_plugins, queue_of, shards.checks, carried)
-        self.leave = self._fits.leave
-        """Leaves what is known of shapes to the next session."""
+        self._make_fits = partial(FeasibilityCache, nodes, journal, node_plugins, queue_of, shards.checks, carried)
         self._first, self._ours = shards.first, shards.ours
         self._is_plain = not keepers and not self._implicit and shards.first is None
         """Whether a task's own rules are all that limits its nodes."""
@@ -79,6 +78,16 @@ class NodeSelection:
         """Whether some task found no node earlier in this cycle; under a restriction, since it began."""
         self.failures = 0
         """How many kinds of tasks found no node in this cycle, without restrictions."""
+
+    @cached_property
+    def _fits(self) -> FeasibilityCache:
+        """What is known of shapes; cycles in which no pod waits do not ask."""
+        return self._make_fits()
+
+    def leave(self) -> None:
+        """Leave what is known of shapes to the next session."""
+        if "_fits" in vars(self):
+            self._fits.leave()
 
     @contextmanager
     def within(self, rows: Ints, scores: Floats | None = None) -> Iterator[None]:

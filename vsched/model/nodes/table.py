@@ -7,7 +7,7 @@ Rows of nodes are in the order of their names, so the first of equal scores is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar, cast
 
 import msgspec
@@ -208,9 +208,10 @@ class NodeTable:
             moving,
         )
 
-    def follow(self, source: NodeTable, rows: Ints) -> None:
+    def follow(self, source: NodeTable, changed: Collection[int]) -> None:
         """Take over these rows of the table that this one is a copy of; all others must be as they are there."""
-        if len(rows):
+        if changed:
+            rows = np.fromiter(changed, dtype=np.intp, count=len(changed))
             self.idle[:, rows] = source.idle[:, rows]
             self.releasing[:, rows] = source.releasing[:, rows]
             self.pipelined[:, rows] = source.pipelined[:, rows]

@@ -72,7 +72,7 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
     request, moved = before.request, list[int]()
     for row in changed:
         found = _requested(books[row], len(total))
-        if not np.array_equal(found, request[row]):
+        if found != request[row].tolist():
             request = request.copy() if request is before.request else request
             request[row] = found
             moved.append(row)
@@ -85,7 +85,8 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
         satisfied = [amounts for row in moved if (amounts := satisfied_row(total, demand, row)) is not None]
         if len(satisfied) == len(moved):
             divisions = before.divisions.copy()
-            divisions[moved] = satisfied
+            for row, amounts in zip(moved, satisfied, strict=True):
+                divisions[row] = amounts
             return _told(made, divisions, moved)
     return _divided(made)
 
@@ -164,10 +165,13 @@ def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
     return limits
 
 
-def _requested(books: QueueUsage | None, width: int) -> Floats:
-    if books is None:
-        return np.zeros(width)
-    return dense(books.allocated.items(), width) + dense(books.pending.items(), width)
+def _requested(books: QueueUsage | None, width: int) -> list[float]:
+    """What a queue holds and asks for, by resource."""
+    found = [0.0] * width
+    for amounts in () if books is None else (books.allocated, books.pending):
+        for column, value in amounts.items():
+            found[column] += value
+    return found
 
 
 def _but_pods(queue: Queue, limits: Mapping[int, float], pods: float | None = None) -> dict[int, float]:
