@@ -68,10 +68,15 @@ class SortedMap(_InParts[V]):
         """What comes after the keys in order."""
 
     def changed(self, gone: Iterable[str], new: Mapping[str, V], rest: Mapping[str, V] | None = None) -> SortedMap[V]:
-        """The same without some of the keys in order, with new values among these, and with another rest."""
+        """The same without some of the keys in order, with new values among these, and with another rest.
+
+        It is this map itself where nothing is other.
+        """
+        changes = self._by_chunk(gone, new)
+        if not changes and not rest and not self.rest:
+            return self
         made = SortedMap[V](rest=rest)
         made._chunks, made._firsts = self._chunks.copy(), self._firsts.copy()
-        changes = self._by_chunk(gone, new)
         for at in sorted(changes, reverse=True):
             chunks = [*_renewed(self._chunks[at] if self._chunks else {}, changes[at])]
             made._chunks[at : at + 1] = chunks

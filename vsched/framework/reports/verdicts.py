@@ -128,7 +128,9 @@ class Told:
             self.standings.pop(key, None)
             self._verdicts.pop(key, None)
         self._crowds.turn(session, plain, outcomes, self._verdicts)
-        self._outcomes, self._by_job, self._said = jobs, by_job, GroupedMap(by_job, self._said)
+        if by_job is not self._by_job:
+            self._by_job, self._said = by_job, GroupedMap(by_job, self._said)
+        self._outcomes = jobs
         return jobs, self._said
 
 
