@@ -91,16 +91,19 @@ class Findings:
         """
         again = report.jobs is self._outcomes
         lacking, gone, replaced = list[str](), list[str](), list[JobOutcome | None]()
+        outcomes, verdicts = dict[str, JobOutcome](), dict[str, Unschedulable]()
         if not again:
-            yield from self._noting(report.jobs, placed, lacking, replaced)
+            yield from self._noting(report.jobs, placed, lacking, outcomes, replaced)
+        if report.unschedulable is not self._unschedulable:
+            yield from _finding_others(self.pods, report.unschedulable, verdicts)
         for some in _some_of(snapshot.changed):
             gone += [key for key in some if key not in snapshot.jobs]
             yield
-        self._keep(snapshot, report)
+        self._keep(snapshot, report, verdicts)
         if again:
             self._again += 1
         else:
-            self._keep_jobs(snapshot.now, report.jobs, placed, lacking)
+            self._keep_jobs(snapshot.now, report.jobs, outcomes, placed, lacking)
         yield from self._forgetting(snapshot, report, gone)
         while replaced:  # the outcomes before are freed little by little: that takes longer than to replace them
             del replaced[-_SOME:]
@@ -141,14 +144,19 @@ class Findings:
         outcomes: Mapping[str, JobOutcome],
         placed: list[str],
         lacking: list[str],
+        others: dict[str, JobOutcome],
         replaced: list[JobOutcome | None],
     ) -> Iterator[None]:
-        """Find the jobs that run for the first time, those without their minimum, and the outcomes before, in steps."""
+        """Find the jobs that run for the first time, those without their minimum, the outcomes that are others than
+        before, and those before, in steps.
+        """
         jobs, placed_at = self.jobs, self.placed_at
         for some in _some_of(outcomes.items()):
             for key, outcome in some:
                 before = jobs.get(key)
-                replaced.append(before)
+                if before is not outcome:
+                    others[key] = outcome
+                    replaced.append(before)
                 if outcome.pending and outcome.ready < outcome.min_member:
                     lacking.append(key)
                 waited = before is not None and before.phase in _WAITING
@@ -156,24 +164,29 @@ class Findings:
                     placed.append(key)
             yield
 
-    def _keep(self, snapshot: Snapshot, report: CycleReport) -> None:
+    def _keep(self, snapshot: Snapshot, report: CycleReport, verdicts: dict[str, Unschedulable]) -> None:
+        """Keep the results of a cycle; ``verdicts`` are those on pods that are others than before."""
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces
-        if report.unschedulable is not self._unschedulable:
-            self._unschedulable = report.unschedulable
-            self.pods.update(report.unschedulable)
+        self._unschedulable = report.unschedulable
+        self.pods.update(verdicts)
 
     def _keep_jobs(
-        self, now: float, outcomes: Mapping[str, JobOutcome], placed: Sequence[str], lacking: Sequence[str]
+        self,
+        now: float,
+        outcomes: Mapping[str, JobOutcome],
+        others: dict[str, JobOutcome],
+        placed: Sequence[str],
+        lacking: Sequence[str],
     ) -> None:
-        """Keep outcomes that are others than before."""
+        """Keep the outcomes of a cycle, of which ``others`` are others than before."""
         if self._again:
             self._retries, self._again = self.retries, 0
         self._retries.update(lacking)
         self._outcomes, self._lacking = outcomes, lacking
         self.placed_at.update(dict.fromkeys(placed, now))
-        self.jobs.update(outcomes)
+        self.jobs.update(others)
 
     @property
     def retries(self) -> Counter[str]:
@@ -187,6 +200,13 @@ class Findings:
     def _waits(self, verdict: Unschedulable) -> bool:
         job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None
         return job is not None and verdict.uid in job.pending
+
+
+def _finding_others(known: Mapping[str, T], now: Mapping[str, T], others: dict[str, T]) -> Iterator[None]:
+    """Find the values that are other objects than the known ones, in steps."""
+    for some in _some_of(now.items()):
+        others.update((key, value) for key, value in some if known.get(key) is not value)
+        yield
 
 
 def _some_of(found: Iterable[T]) -> Iterator[list[T]]:
