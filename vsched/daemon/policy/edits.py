@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import anyio._backends._asyncio  # noqa: F401 - else anyio would, at its first use: that held the event loop for 25 ms
 from watchfiles import awatch
 
 LOOK_MS = 5_000
