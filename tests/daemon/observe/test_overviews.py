@@ -14,7 +14,7 @@ from aiohttp import web
 from tests.support.asking import ask
 from tests.support.replicas import pair
 from tests.support.running import OFTEN_SEEN, PODGROUPS, gang, node, nodes_of, scheduling
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE_SECONDS, until
 from tests.support.watching import Watcher, watching
 from vsched.clock import SystemClock
 from vsched.daemon.access_options import AccessOptions
@@ -40,12 +40,20 @@ async def shown(cluster: Cluster, **options: Any) -> AsyncIterator[tuple[Daemon,
         yield daemon, f"http://127.0.0.1:{daemon.ports['--listen-address']}"
 
 
-async def until_seen(reader: Watcher, condition: Callable[[Overview], object], seconds: float = 20.0) -> Overview:
+async def until_seen(reader: Watcher, condition: Callable[[Overview], object]) -> Overview:
     """Follow what a reader is told until the picture shows something."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while reader.picture is None or not condition(reader.picture):
-            assert await reader.see(seconds) is not None
+            assert await reader.see(PATIENCE_SECONDS) is not None
     return reader.picture
+
+
+def settled(found: Overview) -> bool:
+    """Whether a picture has all pods of both gangs; groups and pods come one after another."""
+    starts, waits = found.jobs.get("default/starts"), found.jobs.get("default/waits")
+    if starts is None or waits is None or found.counts["bound_total"] < 3:
+        return False
+    return starts.ready == 3 and waits.pending == 2 and sum(row.pods for row in found.nodes.values()) == 3
 
 
 async def test_what_happens_is_seen_by_those_who_watch() -> None:
@@ -58,17 +66,14 @@ async def test_what_happens_is_seen_by_those_who_watch() -> None:
         assert [resource.name for resource in first.resources] == ["cpu", "memory", "pods"]
         assert [row.allocated for row in first.nodes.values()] == [(0, 0, 0)] * 2
         cluster.apply([*gang("starts", 3), *gang("waits", 2, cpu="8")])
-        seen = await until_seen(
-            reader,
-            lambda found: {"default/starts", "default/waits"} <= found.jobs.keys() and found.counts["bound_total"] == 3,
-        )
-        assert (seen.jobs["default/starts"].ready, seen.jobs["default/starts"].reason) == (3, "")
+        seen = await until_seen(reader, settled)
+        assert seen.counts["bound_total"] == 3
+        assert seen.jobs["default/starts"].reason == ""
         waits = seen.jobs["default/waits"]
-        assert (waits.position, waits.pending) == (1, 2)
+        assert waits.position == 1
         assert waits.reason
         assert "too little cpu" in waits.message
         assert seen.queues["default"].waiting == 1
-        assert sum(row.pods for row in seen.nodes.values()) == 3
         assert sum(row.binds for row in seen.sessions) == 3
         assert seen.policy is not None
         assert "allocate" in seen.policy.actions
