@@ -19,7 +19,7 @@ from vsched.settings.load import load_text
 ROOT = Path(vsched.__file__).parent
 ELSEWHERE = ("sim", "cli", "lab")
 """Rooms that are no part of a daemon."""
-ASKING = {"get", "list", "create", "replace", "patch", "delete", "request", "write", "stream"}
+ASKING = {"get", "list", "create", "replace", "patch", "delete", "request", "write", "fetch", "stream"}
 
 
 def callers() -> Iterator[str]:

@@ -236,6 +236,19 @@ class ApiClient:
         async with response:
             return ApiResponse(response.status, response.headers, await self._read(method, path, response))
 
+    async def fetch(
+        self, path: str, params: Params | None, take: Callable[[bytes], object], *, timeout_seconds: float
+    ) -> ApiResponse:
+        """GET something long, once: ``take`` is called with each chunk as it arrives; the answer has the first one."""
+        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=self._settings.connect_seconds)
+        response = await self._open(self._calls, "GET", target(path, params), timeout)
+        async with response:
+            start = b""
+            async for chunk in self._chunks("GET", path, response):
+                start = start or chunk
+                take(chunk)
+            return ApiResponse(response.status, response.headers, start)
+
     @asynccontextmanager
     async def stream(
         self, path: str, params: Params | None = None, *, silence_seconds: float
@@ -327,16 +340,18 @@ class ApiClient:
         return renewed
 
     async def _read(self, method: str, path: str, response: aiohttp.ClientResponse) -> bytes:
-        where = self._at(method, path)
-        parts: list[bytes] = []
-        size = 0
+        return b"".join([chunk async for chunk in self._chunks(method, path, response)])
+
+    async def _chunks(self, method: str, path: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+        """The body in chunks as they arrive, as long as it is not too long."""
+        where, start, size = self._at(method, path), b"", 0
         async for chunk in Chunks(where, response):
+            start = start or chunk
             size += len(chunk)
             if size > self._settings.answer_bytes:
                 problem = f"the answer is longer than {self._settings.answer_bytes} bytes"
-                raise unexpected(where, response.status, response.headers, parts[0] if parts else chunk, problem)
-            parts.append(chunk)
-        return b"".join(parts)
+                raise unexpected(where, response.status, response.headers, start, problem)
+            yield chunk
 
     def _at(self, method: str, path: str) -> str:
         """A request as messages name it: with the server, without the query."""

@@ -134,6 +134,20 @@ async def test_pages_that_keep_expiring_give_way_to_one_answer(server: StubServe
         assert running.mirror.diary == ["replace a b @9"]
 
 
+async def test_one_answer_that_is_no_list_is_told_and_asked_for_again(
+    server: StubServer, eventually: Eventually
+) -> None:
+    torn = page(pod("a", 1), token="t")
+    server.script("list", torn, EXPIRED, torn, EXPIRED)
+    server.script("call", body({"hello": 1}), refusal(500, "InternalError", "etcd"), page(pod("b", 2), version=9))
+    server.script("watch", stream(hold=True))
+    async with reflecting(server) as running:
+        await eventually(running.reflector.synced.is_set)
+        assert running.mirror.diary == ["replace b @9"]
+    for problem in ("not a list", "etcd"):
+        assert any(problem in why for _, why in running.told)
+
+
 RESUMES: dict[str, tuple[list[bytes], bool, str]] = {
     "after an event from its version": ([event("ADDED", pod("b", 21))], False, "21"),
     "after a bookmark from its version": ([event("ADDED", pod("b", 21)), bookmark(40)], False, "40"),

@@ -1,7 +1,7 @@
 """The list of one kind, page after page: each page goes to the sink while the next one is being requested.
 
 No more than two pages are in memory at a time. The event loop is never blocked for longer than one slice of work, or
-than it takes to split one page into objects.
+than it takes to split one page into objects. A list in one piece is split while it arrives.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
+
+import msgspec
 
 from vsched.clock import Clock
 from vsched.errors import UNREADABLE, UNUSABLE, why_unreadable
@@ -18,6 +20,7 @@ from vsched.kube.paths import Params
 from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, Statistics
 from vsched.kube.watch.framing import Page, decode_page, identity_of
+from vsched.kube.watch.splitting import ListSplitter
 
 T = TypeVar("T")
 
@@ -91,10 +94,11 @@ class Lister(Generic[T]):
 
     async def _page(self, token: str) -> Page:
         params = dict(self._selectors)
-        if self._expired < PATIENT_LISTS:
-            params["limit"] = str(self._settings.page_size)
         if token:
             params["continue"] = token
+        if self._expired >= PATIENT_LISTS:
+            return await self._whole(params)
+        params["limit"] = str(self._settings.page_size)
         try:
             answer = await self._client.request(
                 "GET", self.path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
@@ -105,10 +109,24 @@ class Lister(Generic[T]):
         self._statistics.last_event_monotonic = self._clock.monotonic()
         return self._parse(answer)
 
-    def _parse(self, answer: ApiResponse) -> Page:
+    async def _whole(self, params: Params) -> Page:
+        """The list in one piece."""
+        splitter, items = ListSplitter(), list[msgspec.Raw]()
+        answer = await self._client.fetch(
+            self.path,
+            params,
+            lambda chunk: items.extend(splitter.feed(chunk)),
+            timeout_seconds=self._settings.list_timeout_seconds,
+        )
+        self._statistics.last_event_monotonic = self._clock.monotonic()
+        rest = self._parse(answer, lambda _: splitter.finish())
+        items += rest.items or ()
+        return Page(rest.metadata, items)
+
+    def _parse(self, answer: ApiResponse, decode: Callable[[bytes], Page] = decode_page) -> Page:
         where = f"{self._client.connection.server}: GET {self.path}"
         try:
-            page = decode_page(answer.body)
+            page = decode(answer.body)
         except UNREADABLE as error:
             problem = f"answered with something that is not a list: {why_unreadable(error)}"
             raise unexpected(where, answer.code, answer.headers, answer.body, problem) from error
