@@ -1,36 +1,63 @@
-"""Sets by key, of which copies are cheap: they share the sets, and each copies a set before it changes it."""
+"""Sets by key, of which copies are cheap: they share the sets, and each copies a set before it changes it.
+
+A set with many members is in parts. So no change copies all of it, and no more than a part grows at a time.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 M = TypeVar("M", bound=Hashable)
 
+MANY = 2048
+"""A set with more members is in parts."""
+PARTS = 64
+
 
 class Groups(Generic[K, M]):
-    """Members by key, in the order in which they came. A key without members is not there."""
+    """Members by key: few of them in the order in which they came, many in no order. A key without members is not
+    there.
+    """
 
-    __slots__ = ("_found", "_own")
+    __slots__ = ("_found", "_many", "_own", "_parted")
 
-    def __init__(self) -> None:
+    def __init__(self, many: int = MANY) -> None:
+        self._many = many
         self._found: dict[K, dict[M, None]] = {}
+        self._parted: dict[K, _Parts[M]] = {}
+        """Keys with many members, which are not in ``_found``."""
         self._own: set[K] | None = None
         """The keys whose sets no copy shares; None where there was no copy yet."""
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._found) + len(self._parted)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._found
+        return key in self._found or key in self._parted
 
     def add(self, key: K, member: M) -> None:
         """Put a member under a key, unless it is there."""
-        self._to_change(key)[member] = None
+        parted = self._parted_to_change(key) if self._parted else None
+        if parted is not None:
+            parted.add(member)
+            return
+        found = self._to_change(key)
+        found[member] = None
+        if len(found) > self._many:
+            self._parted[key] = _Parts(found)
+            del self._found[key]
 
     def discard(self, key: K, member: M) -> None:
         """Take a member away from a key, if it is there."""
+        parted = self._parted_to_change(key) if self._parted else None
+        if parted is not None:
+            parted.discard(member)
+            if not parted.count:
+                del self._parted[key]
+            return
         found = self._found.get(key)
         if found is None or member not in found:
             return
@@ -41,16 +68,18 @@ class Groups(Generic[K, M]):
 
     def of(self, key: K) -> Iterable[M]:
         """The members under a key."""
-        return self._found.get(key, ())
+        parted = self._parted.get(key)
+        return self._found.get(key, ()) if parted is None else parted
 
     def count(self, key: K) -> int:
         """How many members there are under a key."""
-        return len(self._found.get(key, ()))
+        parted = self._parted.get(key)
+        return len(self._found.get(key, ())) if parted is None else parted.count
 
     def copy(self) -> Groups[K, M]:
         """A copy; it and this one may be changed."""
-        other: Groups[K, M] = Groups()
-        other._found = self._found.copy()
+        other: Groups[K, M] = Groups(self._many)
+        other._found, other._parted = self._found.copy(), self._parted.copy()
         self._own, other._own = set(), set()
         return other
 
@@ -63,3 +92,53 @@ class Groups(Generic[K, M]):
         if own is not None:
             own.add(key)
         return found
+
+    def _parted_to_change(self, key: K) -> _Parts[M] | None:
+        parted, own = self._parted.get(key), self._own
+        if parted is not None and own is not None and key not in own:
+            parted = self._parted[key] = parted.copy()
+            own.add(key)
+        return parted
+
+
+class _Parts(Generic[M]):
+    """Many members."""
+
+    __slots__ = ("_own", "_parts", "count")
+
+    def __init__(self, members: Iterable[M] = ()) -> None:
+        self._parts: list[dict[M, None]] = [{} for _ in range(PARTS)]
+        self._own: set[int] | None = None
+        """The parts that no copy shares; None where there was no copy yet."""
+        self.count = 0
+        for member in members:
+            self.add(member)
+
+    def __iter__(self) -> Iterator[M]:
+        return chain.from_iterable(self._parts)
+
+    def add(self, member: M) -> None:
+        number = hash(member) % PARTS
+        if member not in self._parts[number]:
+            self._to_change(number)[member] = None
+            self.count += 1
+
+    def discard(self, member: M) -> None:
+        number = hash(member) % PARTS
+        if member in self._parts[number]:
+            del self._to_change(number)[member]
+            self.count -= 1
+
+    def copy(self) -> _Parts[M]:
+        """A copy; it may be changed, and the original as well."""
+        other: _Parts[M] = _Parts.__new__(_Parts)
+        other._parts, other.count = self._parts.copy(), self.count
+        self._own, other._own = set(), set()
+        return other
+
+    def _to_change(self, number: int) -> dict[M, None]:
+        own = self._own
+        if own is not None and number not in own:
+            self._parts[number] = self._parts[number].copy()
+            own.add(number)
+        return self._parts[number]
