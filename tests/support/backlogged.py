@@ -20,6 +20,7 @@ from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.jobs.advice import Advice, about, headline_of
 from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
 
 FURNITURE = """
 queue q capability=cpu:9
@@ -110,11 +111,15 @@ class Backlogged:
             advice = Advice(about(headline_of(outcome.message)), "more of everything")
             self.cache.advise({outcome.key: advice})
 
-    def run(self, policy: Policy, *, assume: bool) -> CycleReport:
-        """A cycle, compared with one that nothing was kept for, and with one that takes the jobs one by one."""
+    def decided(self, policy: Policy) -> tuple[Snapshot, CycleReport]:
+        """A cycle that goes on with what the last one has kept."""
         self.now += 1.0
         snapshot = self.cache.snapshot(self.now)
-        report = run_cycle(snapshot, policy, KNOWN, told=self.told)
+        return snapshot, run_cycle(snapshot, policy, KNOWN, told=self.told)
+
+    def run(self, policy: Policy, *, assume: bool) -> CycleReport:
+        """A cycle, compared with one that nothing was kept for, and with one that takes the jobs one by one."""
+        snapshot, report = self.decided(policy)
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, policy, KNOWN))
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, told_apart(policy), KNOWN))
         if assume:

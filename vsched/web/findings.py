@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
@@ -17,7 +17,8 @@ from msgspec import structs
 from vsched.arbitrator.ceilings import unlent
 from vsched.arbitrator.effects import RoundResult
 from vsched.model.arbitration.records import Arbitration, Award, Division
-from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
+from vsched.model.maps import gone, news
+from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable, by_job
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import FrozenSnapshot
@@ -56,6 +57,22 @@ class Arbitrated(NamedTuple):
         return structs.replace(award, ceiling=unlent(award, self.division.total))
 
 
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What is other than in the last cycle."""
+
+    outcomes: dict[str, JobOutcome] = field(default_factory=dict)
+    pods: dict[str, Unschedulable] = field(default_factory=dict)
+    placed: list[str] = field(default_factory=list)
+    """Jobs that run for the first time."""
+    lacking: list[str] = field(default_factory=list)
+    """Jobs that ended without their minimum."""
+    enough: list[str] = field(default_factory=list)
+    """Jobs that did not, or that no cycle is for any more."""
+    replaced: list[JobOutcome | None] = field(default_factory=list)
+    """The outcomes before."""
+
+
 class Findings:
     """The latest results, and the snapshot they are about."""
 
@@ -64,8 +81,8 @@ class Findings:
         """None before the first cycle."""
         self.cycles = 0
         self.jobs: dict[str, JobOutcome] = {}
-        self._unschedulable: Mapping[str, Unschedulable] = {}
-        """Of the last cycle."""
+        self._waiting: Mapping[str, Mapping[str, Unschedulable]] = {}
+        """By job: of the last cycle."""
         self.pods: dict[str, Unschedulable] = {}
         """By ``namespace/name``. It may contain pods that no longer wait: use it to look up a waiting pod."""
         self.queues: dict[str, QueueOutcome] = {}
@@ -73,13 +90,11 @@ class Findings:
         self.placed_at: dict[str, float] = {}
         """When each existing job was first seen running, seconds since the epoch."""
         self._retries: Counter[str] = Counter()
-        """By existing job: how many cycles ended without its minimum, but for the last ``_again``."""
+        """By existing job: how many cycles ended without its minimum, up to those that ``_lacking`` counts."""
+        self._lacking: dict[str, int] = {}
+        """By job without its minimum: how many cycles there had been before it was so, or was so again."""
         self._outcomes: Mapping[str, JobOutcome] = {}
         """Of the last cycle."""
-        self._lacking: Sequence[str] = ()
-        """The jobs of the last cycle that ended without their minimum."""
-        self._again = 0
-        """How many cycles since have had these same outcomes."""
         self.arbitrated: Arbitrated | None = None
         """The last round of arbitration; None before the first."""
         self.arbitrated_away: Counter[str] = Counter()
@@ -89,24 +104,25 @@ class Findings:
         """Keep the results of a cycle on this snapshot, in steps: those before are shown until these are, as a whole;
         what is gone is forgotten after that. The keys of jobs that run for the first time are appended to ``placed``.
         """
-        again = report.jobs is self._outcomes
-        lacking, gone, replaced = list[str](), list[str](), list[JobOutcome | None]()
-        outcomes, verdicts = dict[str, JobOutcome](), dict[str, Unschedulable]()
-        if not again:
-            yield from self._noting(report.jobs, placed, lacking, outcomes, replaced)
-        if report.unschedulable is not self._unschedulable:
-            yield from _finding_others(self.pods, report.unschedulable, verdicts)
-        for some in _some_of(snapshot.changed):
-            gone += [key for key in some if key not in snapshot.jobs]
+        found, left = Noted(), list[str]()
+        for outcomes in news(self._outcomes, report.jobs):
+            self._note(outcomes, found)
             yield
-        self._keep(snapshot, report, verdicts)
-        if again:
-            self._again += 1
-        else:
-            self._keep_jobs(snapshot.now, report.jobs, outcomes, placed, lacking)
-        yield from self._forgetting(snapshot, report, gone)
-        while replaced:  # the outcomes before are freed little by little: that takes longer than to replace them
-            del replaced[-_SOME:]
+        waiting = by_job(report.unschedulable)
+        for of_jobs in news(self._waiting, waiting):
+            for of_job in of_jobs.values():
+                found.pods.update(of_job)
+            yield
+        found.enough.extend(gone(self._outcomes, report.jobs))
+        for some in _some_of(snapshot.changed):
+            left += [key for key in some if key not in snapshot.jobs]
+            yield
+        self._keep(snapshot, report, found)
+        self._waiting = waiting
+        placed += found.placed
+        yield from self._forgetting(snapshot, report, left)
+        while found.replaced:  # the outcomes before are freed little by little: that takes longer than to replace them
+            del found.replaced[-_SOME:]
             yield
 
     def _forgetting(self, snapshot: Snapshot, report: CycleReport, gone: Sequence[str]) -> Iterator[None]:
@@ -116,6 +132,7 @@ class Findings:
                 self.jobs.pop(key, None)
                 self.placed_at.pop(key, None)
                 self._retries.pop(key, None)
+                self._lacking.pop(key, None)
             yield
         for some in _some_of(snapshot.elsewhere):
             for key in some:
@@ -139,74 +156,46 @@ class Findings:
         for namespace in gone:
             del self.arbitrated_away[namespace]
 
-    def _noting(
-        self,
-        outcomes: Mapping[str, JobOutcome],
-        placed: list[str],
-        lacking: list[str],
-        others: dict[str, JobOutcome],
-        replaced: list[JobOutcome | None],
-    ) -> Iterator[None]:
-        """Find the jobs that run for the first time, those without their minimum, the outcomes that are others than
-        before, and those before, in steps.
-        """
+    def _note(self, outcomes: Mapping[str, JobOutcome], found: Noted) -> None:
+        """Note what some outcomes change: jobs that run for the first time, and those without their minimum."""
         jobs, placed_at = self.jobs, self.placed_at
-        for some in _some_of(outcomes.items()):
-            for key, outcome in some:
-                before = jobs.get(key)
-                if before is not outcome:
-                    others[key] = outcome
-                    replaced.append(before)
-                if outcome.pending and outcome.ready < outcome.min_member:
-                    lacking.append(key)
-                waited = before is not None and before.phase in _WAITING
-                if waited and outcome.phase == _RUNNING and key not in placed_at:
-                    placed.append(key)
-            yield
+        found.outcomes.update(outcomes)
+        for key, outcome in outcomes.items():
+            before = jobs.get(key)
+            found.replaced.append(before)
+            lacks = outcome.pending and outcome.ready < outcome.min_member
+            (found.lacking if lacks else found.enough).append(key)
+            waited = before is not None and before.phase in _WAITING
+            if waited and outcome.phase == _RUNNING and key not in placed_at:
+                found.placed.append(key)
 
-    def _keep(self, snapshot: Snapshot, report: CycleReport, verdicts: dict[str, Unschedulable]) -> None:
-        """Keep the results of a cycle; ``verdicts`` are those on pods that are others than before."""
+    def _keep(self, snapshot: Snapshot, report: CycleReport, found: Noted) -> None:
+        cycles = self.cycles
+        for key in found.enough:
+            since = self._lacking.pop(key, None)
+            if since is not None:
+                self._retries[key] += cycles - since
+        for key in found.lacking:
+            self._lacking.setdefault(key, cycles)
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces
-        self._unschedulable = report.unschedulable
-        self.pods.update(verdicts)
-
-    def _keep_jobs(
-        self,
-        now: float,
-        outcomes: Mapping[str, JobOutcome],
-        others: dict[str, JobOutcome],
-        placed: Sequence[str],
-        lacking: Sequence[str],
-    ) -> None:
-        """Keep the outcomes of a cycle, of which ``others`` are others than before."""
-        if self._again:
-            self._retries, self._again = self.retries, 0
-        self._retries.update(lacking)
-        self._outcomes, self._lacking = outcomes, lacking
-        self.placed_at.update(dict.fromkeys(placed, now))
-        self.jobs.update(others)
+        self._outcomes = report.jobs
+        self.placed_at.update(dict.fromkeys(found.placed, snapshot.now))
+        self.jobs.update(found.outcomes)
+        self.pods.update(found.pods)
 
     @property
     def retries(self) -> Counter[str]:
         """How many cycles ended without the minimum of each existing job."""
-        retries, again = self._retries.copy(), self._again
-        for key in self._lacking if again else ():
-            if key in retries:
-                retries[key] += again
+        retries, cycles = self._retries.copy(), self.cycles
+        for key, since in self._lacking.copy().items():
+            retries[key] += cycles - since
         return retries
 
     def _waits(self, verdict: Unschedulable) -> bool:
         job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None
         return job is not None and verdict.uid in job.pending
-
-
-def _finding_others(known: Mapping[str, T], now: Mapping[str, T], others: dict[str, T]) -> Iterator[None]:
-    """Find the values that are other objects than the known ones, in steps."""
-    for some in _some_of(now.items()):
-        others.update((key, value) for key, value in some if known.get(key) is not value)
-        yield
 
 
 def _some_of(found: Iterable[T]) -> Iterator[list[T]]:

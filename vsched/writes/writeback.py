@@ -16,6 +16,7 @@ from vsched.clock import Clock
 from vsched.errors import why_unreadable
 from vsched.kube.client import ApiClient
 from vsched.mirror.problems import Problem
+from vsched.model.maps import news
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Withdraw
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
@@ -95,10 +96,10 @@ class Writeback:
         )
         self.pods = PodConditions(writer, self.events, settings.pods, clock)
         self.nominations = Nominations(writer, settings.nominations, on_nominated)
-        self._submitted: Mapping[str, JobOutcome] | None = None
+        self._submitted: Mapping[str, JobOutcome] = {}
         """The outcomes in the last report."""
-        self._unsettled: list[JobOutcome] = []
-        """Those of them that their objects may not show."""
+        self._placed: dict[str, None] = {}
+        """The jobs of them that have a domain."""
         self._object_events = ObjectEvents(
             lambda: chain(mirror.broken.values(), mirror.blemished.values()), writer, served, self.events, clock
         )
@@ -119,20 +120,17 @@ class Writeback:
 
     def submitting(self, report: CycleReport, snapshot: Snapshot) -> Iterator[None]:
         """Queue the results of a cycle, in steps; other tasks may run in between. It ran on ``snapshot``."""
-        again, unsettled = report.jobs is self._submitted, list[JobOutcome]()
-        # Where they are the same as before, nothing is to be written of those that were settled then.
-        for outcome in self._unsettled if again else report.jobs.values():
-            self.jobs.submit(snapshot, outcome)
-            if outcome.domain:
-                self.domains.submit(snapshot, outcome)
-            if outcome.changed or outcome.domain:
-                unsettled.append(outcome)
+        for some in chain(self._again(report), news(self._submitted, report.jobs)):
+            for outcome in some.values():
+                self._submit(snapshot, outcome)
+                yield
             yield
-        self._submitted, self._unsettled = report.jobs, unsettled
+        self._submitted = report.jobs
         for key in snapshot.changed:
             if key not in snapshot.jobs:
                 self.jobs.forget(key)
                 self.domains.forget(key)
+                self._placed.pop(key, None)
             yield
         yield from self.native.submitting(snapshot, report)
         if self._first():
@@ -141,6 +139,24 @@ class Writeback:
             yield
         yield from self.pods.submitting(snapshot, report)
         self.nominations.submit(report)
+
+    def _again(self, report: CycleReport) -> Iterator[dict[str, JobOutcome]]:
+        """The outcomes that are those of the last report, and that their objects may not show."""
+        for keys in (self.jobs.unsettled, self._placed):
+            for key in [*keys]:
+                outcome = report.jobs.get(key)
+                if outcome is None:
+                    del keys[key]
+                elif outcome is self._submitted.get(key):
+                    yield {key: outcome}
+
+    def _submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
+        self.jobs.submit(snapshot, outcome)
+        if outcome.domain:
+            self._placed[outcome.key] = None
+            self.domains.submit(snapshot, outcome)
+        else:
+            self._placed.pop(outcome.key, None)
 
     def session_failed(self, snapshot: Snapshot, error: Exception) -> None:
         """Queue what is to be told of a session that ended in an error."""

@@ -21,6 +21,7 @@ from vsched.model.jobs.advice import WOULD_START, about, headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
 from vsched.model.jobs.runs import WALL_TIME_OVER, over_of
+from vsched.model.maps import news
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
@@ -183,20 +184,21 @@ class NativeStatuses:
         self._clock = clock
         self._written: LRUCache[tuple[str, str], Written] = LRUCache(settings.remembered)
         self._failures: Failures[tuple[str, str]] = Failures(settings.retry_ceiling_seconds)
-        self._submitted: Mapping[str, JobOutcome] | None = None
+        self._submitted: Mapping[str, JobOutcome] = {}
         """The outcomes in the last report."""
         self.workqueue: Workqueue[tuple[str, str], GroupCondition] = Workqueue(settings.workqueue, self._write)
 
     def submitting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
         """Take note of what the conditions of native PodGroups should be: a job a step."""
-        if report.jobs is not self._submitted:  # else all of it is known
-            self._submitted = report.jobs
-            for key, outcome in report.jobs.items():
+        before, self._submitted = self._submitted, report.jobs
+        for some in news(before, report.jobs):
+            for key, outcome in some.items():
                 job = snapshot.jobs.get(key)
                 if job is not None and job.spec.native is not None:
-                    for due, before in (*conditions_of(job, outcome), *ended_of(job, outcome)):
-                        self._submit(due, before)
+                    for due, said in (*conditions_of(job, outcome), *ended_of(job, outcome)):
+                        self._submit(due, said)
                 yield
+            yield
         for eviction in report.evictions:
             job = snapshot.jobs.get(eviction.job)
             native = None if job is None else job.spec.native
@@ -218,7 +220,7 @@ class NativeStatuses:
 
     def session_failed(self, snapshot: Snapshot, error: str) -> None:
         """Take note that the session which was to place these groups ended in an error."""
-        self._submitted = None
+        self._submitted = {}
         for key in snapshot.active:
             job = snapshot.jobs[key]
             if job.spec.native is not None and job.pending:

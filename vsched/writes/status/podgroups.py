@@ -163,15 +163,23 @@ class JobStatuses:
         self._written: LRUCache[str, WrittenStatus] = LRUCache(settings.remembered)
         self._began: float | None = None
         """When statuses were submitted first, by the monotonic clock."""
+        self.unsettled: dict[str, None] = {}
+        """Jobs to submit again in the next session: their objects may not say what they should, and no write waits."""
         self.workqueue: Workqueue[str, DueStatus] = Workqueue(settings.workqueue, self._write, precedence=precedence)
 
     def submit(self, snapshot: Snapshot, outcome: JobOutcome) -> None:
         """Take note of what a job's status should be."""
         key = outcome.key
+        self.unsettled.pop(key, None)
+        if not self._is_settled(snapshot, key, outcome):
+            self.unsettled[key] = None
+
+    def _is_settled(self, snapshot: Snapshot, key: str, outcome: JobOutcome) -> bool:
+        """Queue the status of a job where one is to be written; False where that may be so later."""
         job = snapshot.jobs.get(key)
         if not outcome.changed or job is None or job.spec.implicit or job.spec.native is not None:
             self.workqueue.discard(key)
-            return
+            return True
         growing = is_growing(job, outcome, snapshot.now)
         if growing:
             outcome = replace(outcome, conditions=tuple(c for c in outcome.conditions if c.kind != UNSCHEDULABLE))
@@ -186,24 +194,25 @@ class JobStatuses:
             and self._clock.monotonic() < written.at + self._settings.repeat_seconds
         ):
             self.workqueue.discard(key)
-            return
+            return False
         before = written.content if written is not None else spoken_by(job.spec)
         if growing and content.phase == before.phase:
-            return  # what it lacks is said once no more pods come
+            return False  # what it lacks is said once no more pods come
         on_its_way = _on_its_way(outcome)
         waiting = self.workqueue.get(key)
         # What waits already may be a phase, which the mirror takes for written: that is never called back.
         if waiting is None and written is None and self._may_look_yet() and _loses_advice(content, before):
-            return
+            return False
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
             self.workqueue.discard(key)  # once only: what is on its way already keeps its place
         wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
         alone = job.spec.made and len(job.tasks) == 1
         due = DueStatus(outcome, job.spec.uid, job.spec.conditions, alone)
-        self.workqueue.put(key, due, wait_seconds, yields=_only_tells(outcome, before))
+        return self.workqueue.put(key, due, wait_seconds, yields=_only_tells(outcome, before))
 
     def forget(self, key: str) -> None:
         """This job is gone: nothing is to be written of it, and nothing to be known."""
+        self.unsettled.pop(key, None)
         self.workqueue.discard(key)
         self._written.pop(key, None)
         self._statuses.forget(key)
@@ -224,9 +233,12 @@ class JobStatuses:
     async def _write(self, key: str, due: DueStatus) -> None:
         outcome = due.outcome
         conditions = podgroup_conditions(outcome.conditions, self._clock.now(), f"{random.getrandbits(128):032x}")
-        answer = await self._statuses.send(
-            lambda subresource: podgroup_write(outcome, due.uid, conditions, subresource)
-        )
+        try:
+            answer = await self._statuses.send(
+                lambda subresource: podgroup_write(outcome, due.uid, conditions, subresource)
+            )
+        finally:
+            self.unsettled[key] = None
         if answer.done:
             self._written[key] = WrittenStatus(content_of(outcome), self._clock.monotonic(), due.uid)
             self._say(due)

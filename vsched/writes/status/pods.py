@@ -6,7 +6,8 @@ reason in which only numbers change is written seldom.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
 import msgspec
@@ -14,7 +15,8 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.model.jobs.advice import about
-from vsched.model.plan import CycleReport, JobOutcome, Unschedulable
+from vsched.model.maps import gone, news
+from vsched.model.plan import CycleReport, JobOutcome, Unschedulable, by_job
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bodies import Reference, pod_condition_write, pod_reference
@@ -82,32 +84,40 @@ class PodConditions:
         self._settings = settings
         self._clock = clock
         self._written: LRUCache[str, WrittenCondition] = LRUCache(settings.remembered)
-        self._submitted: Mapping[str, Unschedulable] | None = None
-        """The reasons in the last report; None where one of them is to be taken for new."""
-        self._waiting: dict[str, dict[str, Unschedulable]] = {}
-        """By job, then uid: the reasons in the last report. Bounded by the pods that wait."""
+        self._outcomes: Mapping[str, JobOutcome] = {}
+        """The outcomes in the last report."""
+        self._waiting: Mapping[str, Mapping[str, Unschedulable]] = {}
+        """By job: the reasons in the last report."""
+        self._aside: dict[str, Mapping[str, Unschedulable]] = {}
+        """The same of jobs that later reports say nothing of."""
+        self._forgotten: dict[str, set[str]] = {}
+        """By job: uids of pods whose reasons are to be taken for new. Bounded by the pods that wait."""
         self._growing: set[str] = set()
         """Those of these jobs whose pods are still being made."""
         self.workqueue: Workqueue[str, DueCondition] = Workqueue(settings.workqueue, self._write)
 
     def submitting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
         """Queue the reasons why pods wait, and drop those of pods that no longer wait: a job a step."""
-        if report.unschedulable is self._submitted:
-            self._growing = {
-                key for key in self._growing if key in snapshot.jobs and has_new_pods(snapshot.jobs[key], snapshot.now)
-            }
-            return
-        self._submitted = report.unschedulable
-        waiting: dict[str, dict[str, Unschedulable]] = {}
-        for verdict in report.unschedulable.values():
-            waiting.setdefault(verdict.job, {})[verdict.uid] = verdict
-            yield
-        for keys in (report.jobs, snapshot.changed, tuple(snapshot.strays)):
-            for key in keys:
-                if keys is report.jobs or key not in report.jobs:
-                    self._look(snapshot, report.jobs.get(key), key, waiting.get(key, {}))
+        self._growing = {
+            key for key in self._growing if key in snapshot.jobs and has_new_pods(snapshot.jobs[key], snapshot.now)
+        }
+        outcomes, waiting, seen = report.jobs, by_job(report.unschedulable), set[str]()
+        left = {key: self._waiting[key] for key in gone(self._waiting, waiting)}
+        self._aside |= left
+        yield
+        for some in chain[Iterable[str]](
+            ([key for key in self._forgotten if key in waiting],),
+            news(self._waiting, waiting),
+            news(self._outcomes, outcomes),
+            ([key for key in left if key in outcomes], snapshot.changed),
+        ):
+            for key in some:
+                if key not in seen:
+                    seen.add(key)
+                    self._look(snapshot, outcomes.get(key), key, waiting.get(key, {}))
                 yield
-        self._waiting |= waiting
+            yield
+        self._outcomes, self._waiting = outcomes, waiting
 
     def placed(self, about: Reference) -> None:
         """The pod is bound: forget what was last written, and say no more why it waits."""
@@ -116,32 +126,26 @@ class PodConditions:
             self._events.withdraw(about, FAILED, written.cause)
 
     def _look(
-        self, snapshot: Snapshot, outcome: JobOutcome | None, key: str, waiting: dict[str, Unschedulable]
+        self, snapshot: Snapshot, outcome: JobOutcome | None, key: str, waiting: Mapping[str, Unschedulable]
     ) -> None:
         job = snapshot.jobs.get(key)
         if job is not None and outcome is not None and waiting and is_growing(job, outcome, snapshot.now):
             self._growing.add(key)
         else:
             self._growing.discard(key)
-        before = self._waiting.pop(key, {})
-        if waiting:  # at once: a write that fails before the last step forgets what it was about
-            self._waiting[key] = waiting
-        self._compare(snapshot, key, before, waiting)
-
-    def _compare(
-        self, snapshot: Snapshot, key: str, before: dict[str, Unschedulable], waiting: dict[str, Unschedulable]
-    ) -> None:
-        for uid in before.keys() - waiting.keys():
+        known = self._aside.pop(key, None) or self._waiting.get(key, {})
+        before = {found.uid: found for found in known.values()}
+        for uid in before.keys() - {found.uid for found in waiting.values()}:
             self.workqueue.discard(uid)
-        job = snapshot.jobs.get(key) or snapshot.strays.get(key)
+        forgotten, job = self._forgotten.pop(key, ()), snapshot.jobs.get(key) or snapshot.strays.get(key)
         if job is None:
             return
-        for uid, verdict in waiting.items():
-            earlier = before.get(uid)
+        for verdict in waiting.values():
+            earlier = None if verdict.uid in forgotten else before.get(verdict.uid)
             if earlier is verdict:
                 continue
             if earlier is None or earlier.message != verdict.message or earlier.reason != verdict.reason:
-                self._put(verdict, job.tasks[uid])
+                self._put(verdict, job.tasks[verdict.uid])
 
     def _put(self, verdict: Unschedulable, task: Task) -> None:
         said = condition_text(verdict.reason, verdict.message)
@@ -177,8 +181,7 @@ class PodConditions:
             return
         if answer.code in RETRIED:
             # Forgotten, so that the next report counts as new and is written.
-            self._waiting.get(what.job, {}).pop(what.uid, None)
-            self._submitted = None
+            self._forgotten.setdefault(what.job, set()).add(what.uid)
 
 
 def cause_of(what: Unschedulable) -> str:

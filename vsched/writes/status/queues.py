@@ -16,6 +16,7 @@ from vsched.clock import Clock
 from vsched.errors import UNREADABLE
 from vsched.kube.times import time_stamp
 from vsched.mirror.resources import QUEUES
+from vsched.model.maps import news
 from vsched.model.plan import CycleReport, JobOutcome, QueueOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import ROOT, Queue
@@ -124,6 +125,8 @@ class QueueStatuses:
         self._settings = settings
         self._clock = clock
         self._counts = PhaseCounts()
+        self._counted: Mapping[str, JobOutcome] = {}
+        """The outcomes whose phases were counted last."""
         self._submitted: Submitted | None = None
         """What was submitted last; None where some of it is to be looked at again."""
         self._asked: dict[str, QueueContent] = {}
@@ -172,9 +175,11 @@ class QueueStatuses:
         return self._sums
 
     def _counting(self, snapshot: Snapshot, report: CycleReport) -> Iterator[None]:
-        for key, job in report.jobs.items():
-            if not job.implicit:
-                self._counts.put(key, job.queue, job.phase)
+        before, self._counted = self._counted, report.jobs
+        for some in news(before, report.jobs):
+            for key, job in some.items():
+                if not job.implicit:
+                    self._counts.put(key, job.queue, job.phase)
             yield
         for key in snapshot.elsewhere:
             spec = snapshot.jobs[key].spec
