@@ -57,6 +57,7 @@ def test_jobs_that_are_gone_or_have_no_queue_any_more_have_left() -> None:
     cluster.drop("job x/first")
     cluster.put("job x/second queue=elsewhere min=1 pods=1 cpu=1")
     again = opened_on(cluster.cache.snapshot(2.0), left_by(opened, before))
+    assert again.left is not None
     assert sorted(again.left) == ["x/first", "x/second"]
     assert [*again.refusals] == ["x/lost", "x/second"]
 
@@ -83,9 +84,10 @@ def test_a_session_goes_on_as_if_it_had_looked_at_all_jobs(random: Random, steps
         elif random.random() < 0.1:
             cluster.put(random.choice(FACTS))
         snapshot = cluster.cache.snapshot(1.0)
-        known = {*kept.views}
+        known, begins = {*kept.views}, kept.queues is None
         opened = opened_on(snapshot, kept)
         assert held(opened) == held(opened_on(snapshot, nothing_left()))
-        assert {*opened.left} == known.difference(opened.views)
+        assert (opened.left is None) is begins
+        assert {*(opened.left or ())} == known.difference(opened.views)
         assert {*opened.fresh} >= {*opened.views}.difference(known)
         kept = left_by(opened, snapshot, *random.sample([*opened.views], min(2, len(opened.views))))
