@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Container, Iterable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 from vsched.framework.codes import Code
@@ -23,7 +23,7 @@ from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import title_of
 from vsched.model.jobs.provisioning import told
-from vsched.model.maps import GroupedMap, SortedMap, gone
+from vsched.model.maps import GroupedMap, SortedMap
 from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -121,12 +121,19 @@ class Told:
 
         Jobs that it said nothing of are forgotten.
         """
-        jobs = _followed(session, self._outcomes, outcomes)
-        by_job = _followed(session, self._by_job, said, verdicts_of_strays(session))
-        for key in gone(self._outcomes, jobs):
-            self._last.pop(key, None)
-            self.standings.pop(key, None)
-            self._verdicts.pop(key, None)
+        here, left = session.jobs, session.left
+        if left is None:
+            left = [key for key, _ in self._outcomes.items_in_order() if key not in here]
+        jobs = _followed(here, self._outcomes, left, outcomes)
+        silent = [key for key, verdicts in said.items() if not verdicts]
+        telling = {key: verdicts for key, verdicts in said.items() if verdicts} if silent else said
+        no_more = [key for key in (*left, *silent) if key in self._by_job]
+        by_job = _followed(here, self._by_job, no_more, telling, verdicts_of_strays(session))
+        for key in (*left, *self._outcomes.rest):
+            if key not in jobs:
+                self._last.pop(key, None)
+                self.standings.pop(key, None)
+                self._verdicts.pop(key, None)
         self._crowds.turn(session, plain, outcomes, self._verdicts)
         if by_job is not self._by_job:
             self._by_job, self._said = by_job, GroupedMap(by_job, self._said)
@@ -135,16 +142,17 @@ class Told:
 
 
 def _followed(
-    session: Session, before: SortedMap[T], found: Mapping[str, T], besides: Mapping[str, T] | None = None
+    here: Container[str],
+    before: SortedMap[T],
+    gone: Iterable[str],
+    found: Mapping[str, T],
+    besides: Mapping[str, T] | None = None,
 ) -> SortedMap[T]:
     """What is said of all jobs: first of those that the session is for, where what is not found anew is as before."""
-    jobs, left = session.jobs, session.left
-    if left is None:
-        left = [key for key, _ in before.items_in_order() if key not in jobs]
     new, others = dict[str, T](), dict[str, T]()
     for key, one in found.items():
-        (new if key in jobs else others)[key] = one
-    return before.changed(left, new, others if besides is None else {**others, **besides})
+        (new if key in here else others)[key] = one
+    return before.changed(gone, new, {**others, **besides} if besides else others)
 
 
 def verdicts(
