@@ -92,11 +92,11 @@ class PluginDecisions(PluginTiers):
 
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""
-        return sorted({key for one in self._run_limits for key in one.overdue()})
+        return sorted({key for one in self._run_limits for key in one.overdue()}) if self._run_limits else []
 
     def next_end(self) -> float:
         """When the next running job has to end, seconds since the epoch; infinite for none."""
-        return min((one.next_end() for one in self._run_limits), default=inf)
+        return min([one.next_end() for one in self._run_limits], default=inf)
 
     def run_condition(self, job: JobView) -> Condition | None:
         """The condition about the end of a job's run where it changes; the first answer."""

@@ -46,9 +46,9 @@ class PluginOrders(PluginTiers):
         self.orders_users = bool(self._user_keys)
         """Whether any plugin orders users within a namespace."""
         self._victim_queue_keys = [plugin.victim_queue_key for plugin in self.taking_part(VictimQueueOrder)]
-        scoring = self.taking_part(QueueScore)
-        self._queue_scores = {plugin.name: plugin.queue_score for plugin in scoring}
-        self._queue_admission_scores = {plugin.name: plugin.queue_admission_score for plugin in scoring}
+        self._scoring = self.taking_part(QueueScore)
+        self._queue_scores = {plugin.name: plugin.queue_score for plugin in self._scoring}
+        self._queue_admission_scores = {plugin.name: plugin.queue_admission_score for plugin in self._scoring}
         self.orders_namespaces = bool(self._namespace_keys)
         """Whether any plugin orders namespaces within a queue."""
         self.queues_move_together = False
@@ -59,7 +59,7 @@ class PluginOrders(PluginTiers):
     def _see_moves(self) -> None:
         """Ask the plugins, once they are open, which keys and scores a placement can change."""
         self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
-        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
+        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self._scoring)
 
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""

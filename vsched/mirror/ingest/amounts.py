@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsched.errors import BadObject, BadQuantity, NoColumn
 from vsched.mirror.ingest.bounds import OFFERED_MAX, read, short
 from vsched.mirror.wire.base import ResourceList
-from vsched.model.amounts.resources import Amounts, Columns, is_schedulable, parse_amount
+from vsched.model.amounts.resources import Amounts, Columns, is_schedulable, parse_amount, without_zeros
 
 Amount = dict[int, int]
 """Base units by column. Zeros that an object states are kept: asking for zero is not asking for nothing."""
@@ -37,7 +37,7 @@ def amounts_of(axis: Columns, resources: ResourceList | None, at: str) -> Amount
     """Amounts without zeros."""
     _bound_amounts(resources, at)
     found = quantities(axis, resources, at)
-    return tuple(sorted((column, value) for column, value in found.items() if value))
+    return without_zeros(found)
 
 
 def _bound_amounts(resources: ResourceList | None, at: str) -> None:

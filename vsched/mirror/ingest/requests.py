@@ -16,7 +16,7 @@ from vsched.mirror.wire.base import Raw, ResourceList, Wire
 from vsched.mirror.wire.pods import Container, ContainerStatus, Pod
 from vsched.model.amounts.counted import LIMITS
 from vsched.model.amounts.quantity import MOST, MOST_HELD
-from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Columns
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, Columns, without_zeros
 from vsched.model.pods.shape import ZoneRequest
 
 SCORING_DEFAULTS = {CPU: 100, MEMORY: 200 * 1024 * 1024}
@@ -98,9 +98,9 @@ def zones_asked_by(pod: Pod, axis: Columns, policy: str) -> ZoneRequest | None:
     _add(whole, quantities(axis, decoded(spec.overhead, ResourceList, "spec.overhead"), "spec.overhead"))
     return ZoneRequest(
         policy,
-        tuple(_sorted(asked) for asked in (*stays, *apps) if _is_aligned(asked)),
-        tuple(_sorted(asked) for asked in steps if _is_aligned(asked)),
-        _sorted(whole),
+        tuple(without_zeros(asked) for asked in (*stays, *apps) if _is_aligned(asked)),
+        tuple(without_zeros(asked) for asked in steps if _is_aligned(asked)),
+        without_zeros(whole),
     )
 
 
@@ -116,10 +116,6 @@ def _guaranteed_request(
 
 def _is_aligned(asked: Amount) -> bool:
     return asked.get(CPU, 0) > 0 and asked[CPU] % 1000 == 0
-
-
-def _sorted(asked: Amount) -> Amounts:
-    return tuple(sorted((column, value) for column, value in asked.items() if value))
 
 
 class ContainerAmounts(NamedTuple):

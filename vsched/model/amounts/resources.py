@@ -232,24 +232,29 @@ def subtract(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
         into[column] = into.get(column, 0) - value
 
 
+def without_zeros(vector: Mapping[int, int]) -> Amounts:
+    """A running sum as amounts."""
+    return tuple(sorted([one for one in vector.items() if one[1]]))
+
+
 def exceeded(left: Mapping[int, int], right: Amounts) -> Amounts:
     """The positive part of ``left - right`` (Volcano's ``ExceededPart``)."""
     less = dict(right)
-    return tuple(
-        (column, value - less.get(column, 0)) for column, value in sorted(left.items()) if value > less.get(column, 0)
-    )
+    parts = [(column, value - less.get(column, 0)) for column, value in sorted(left.items())]
+    return tuple([part for part in parts if part[1] > 0])
 
 
 def shortfall(wanted: Amounts, held: Mapping[int, int]) -> Amounts:
     """The positive part of ``wanted - held``."""
-    return tuple((column, value - held.get(column, 0)) for column, value in wanted if value > held.get(column, 0))
+    parts = [(column, value - held.get(column, 0)) for column, value in wanted]
+    return tuple([part for part in parts if part[1] > 0])
 
 
 def plus(left: Amounts, right: Amounts) -> Amounts:
     """The sum of two amounts."""
     total = dict(left)
     add(total, right)
-    return tuple(sorted((column, value) for column, value in total.items() if value))
+    return without_zeros(total)
 
 
 def times(amounts: Amounts, count: int) -> Amounts:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 
-from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, exceeded, shortfall, subtract
+from vsched.model.amounts.resources import (
+    NOTHING,
+    Amounts,
+    Vector,
+    add,
+    exceeded,
+    shortfall,
+    subtract,
+    without_zeros,
+)
 from vsched.model.jobs.budget import JobBudget
 from vsched.model.jobs.native import NativeGroup
 from vsched.model.jobs.task_topology import TaskTopology
@@ -358,9 +367,8 @@ class JobUsage(msgspec.Struct, frozen=True):
 def claim_of(job: Job) -> JobUsage:
     """The usage of a job, from its sums and its phase."""
     spec = job.spec
-    allocated = tuple(sorted((column, value) for column, value in job.allocated.items() if value))
-    asked = NO_REQUEST if job.kept_out else job.pending_request
-    pending = tuple(sorted((column, value) for column, value in asked.items() if value))
+    allocated = without_zeros(job.allocated)
+    pending = without_zeros(NO_REQUEST if job.kept_out else job.pending_request)
     wanted = spec.min_resources
     if wanted is None:
         return JobUsage(spec.queue, spec.namespace, job.user, allocated, pending, allocated)

@@ -24,6 +24,9 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 T = TypeVar("T")
 
+ROWS_ONE_BY_ONE = 4
+"""So many rows are copied in less time one by one than together."""
+
 NO_DOMAIN = -1
 """The id of a node without the label."""
 
@@ -210,8 +213,8 @@ class NodeTable:
 
     def follow(self, source: NodeTable, changed: Collection[int]) -> None:
         """Take over these rows of the table that this one is a copy of; all others must be as they are there."""
-        if changed:
-            rows = np.fromiter(changed, dtype=np.intp, count=len(changed))
+        few = len(changed) <= ROWS_ONE_BY_ONE
+        for rows in changed if few else (np.fromiter(changed, dtype=np.intp, count=len(changed)),):
             self.idle[:, rows] = source.idle[:, rows]
             self.releasing[:, rows] = source.releasing[:, rows]
             self.pipelined[:, rows] = source.pipelined[:, rows]
