@@ -29,7 +29,9 @@ def enqueue(session: Session) -> None:
     queues = session.snapshot.queues
     ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs), admitting=True)
     admitted: dict[str, Vector] = {}
-    late: list[JobView] = []
+    late: dict[JobView, int] = {}
+    """How many jobs had been admitted when each was asked about."""
+    count = 0
     for queue, job, lane in JobTurns(ordering, queues, waiting):
         promised = admitted.setdefault(queue.name, {})
         is_refused = refused(session, job)
@@ -38,13 +40,15 @@ def enqueue(session: Session) -> None:
             if placeable(session, queue, job, wanted, promised):
                 admit(session, job)
                 add(promised, wanted)
+                count += 1
             else:
-                late.append(job)
+                late[job] = count
         lane.end_turn(None, idle=is_refused)
     for _, job, lane in JobTurns(ordering, queues, late):
-        is_refused = refused(session, job)
+        is_refused = late[job] != count and refused(session, job)
         if not is_refused:
             admit(session, job)
+            count += 1
         lane.end_turn(None, idle=is_refused)
 
 
