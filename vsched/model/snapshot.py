@@ -57,7 +57,7 @@ class QueueUsage:
         )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Snapshot:
     """The cluster as one cycle sees it; nobody sets a field.
 
