@@ -438,7 +438,7 @@ def test_counts_by_domain_are_those_of_nodes_one_by_one(world: World) -> None:
     session = opened(*world, PLAIN)
     nodes = session.nodes
     for job in session.jobs.values():
-        tasks = list(session.pending_tasks(job, best_effort=False))
+        tasks = session.pending_tasks(job, best_effort=False)
         if not tasks:
             continue
         batch = session.places.batch(tasks, 1)

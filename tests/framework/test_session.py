@@ -44,7 +44,7 @@ def test_tasks_that_are_placed_or_gated_are_not_pending() -> None:
 
     job = session.jobs["ns/a"]
     with session.statement() as statement:
-        statement.allocate(job, next(session.pending_tasks(job, best_effort=False)), 0)
+        statement.allocate(job, session.pending_tasks(job, best_effort=False)[0], 0)
         assert names(session, best_effort=False) == ["a.1"]
     assert names(session, best_effort=False) == ["a.0", "a.1"]
 

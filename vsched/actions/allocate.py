@@ -126,7 +126,7 @@ def has_work(session: Session, job: JobView) -> bool:
     if not workable(session, job):
         return False
     plain = not (job.moved or job.job.best_effort or job.job.gated or job.job.awaiting or job.job.unplaceable)
-    return plain or any(True for _ in session.pending_tasks(job, best_effort=False))
+    return plain or bool(session.pending_tasks(job, best_effort=False))
 
 
 def in_turn(session: Session, job: JobView) -> Worksheet:
@@ -201,15 +201,21 @@ def _turn(session: Session, queue: Queue, job: JobView, sheets: Worksheets, turn
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """Try to place tasks of one job; True where the job needs another turn."""
+    if not session.reservations.are_for(job):
+        return _take_turn(session, queue, job, sheet)
     with session.reservations.lifted(job):
-        if session.kept is not None:
-            session.kept.begin_turn(job)
-        again = _try_turn(session, queue, job, sheet)
-        if not again and job.trail is not None:
-            note_cluster_room(session, job)
-        if not again and session.kept is not None:
-            _plan_start(session, queue, job)
-        return again
+        return _take_turn(session, queue, job, sheet)
+
+
+def _take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+    if session.kept is not None:
+        session.kept.begin_turn(job)
+    again = _try_turn(session, queue, job, sheet)
+    if not again and job.trail is not None:
+        note_cluster_room(session, job)
+    if not again and session.kept is not None:
+        _plan_start(session, queue, job)
+    return again
 
 
 def _plan_start(session: Session, queue: Queue, job: JobView) -> None:

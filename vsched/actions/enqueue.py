@@ -38,7 +38,7 @@ def enqueue(session: Session) -> None:
         if not is_refused:
             wanted = shortfall_of(job.job)
             if placeable(session, queue, job, wanted, promised):
-                admit(session, job)
+                admit(session, job, wanted)
                 add(promised, wanted)
                 count += 1
             else:
@@ -47,7 +47,7 @@ def enqueue(session: Session) -> None:
     for _, job, lane in JobTurns(ordering, queues, late):
         is_refused = late[job] != count and refused(session, job)
         if not is_refused:
-            admit(session, job)
+            admit(session, job, shortfall_of(job.job))
             count += 1
         lane.end_turn(None, idle=is_refused)
 
@@ -57,9 +57,9 @@ def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, pro
 
     False as well where limits on running jobs would keep it waiting once the jobs admitted so far have started.
     """
-    if session.plugins.start_limit(job, admitting=True) is not None:
+    if session.plugins.limits_starts and session.plugins.start_limit(job, admitting=True) is not None:
         return False
-    together = tuple((column, amount + promised.get(column, 0)) for column, amount in wanted)
+    together = tuple([(column, amount + promised.get(column, 0)) for column, amount in wanted])
     return session.plugins.allocatable(queue, together) is None
 
 
@@ -68,9 +68,10 @@ def refused(session: Session, job: JobView) -> bool:
 
     Plugins always admit a job without minResources.
     """
-    missing = max(1, job.min_member - job.ready)
-    if job.job.claiming and lacks_claims(session, list(job.job.pending.values()), missing):
-        return True  # it could not start, so room promised to it would be lost to others
+    if job.job.claiming:
+        missing = max(1, job.min_member - job.ready)
+        if lacks_claims(session, list(job.job.pending.values()), missing):
+            return True  # it could not start, so room promised to it would be lost to others
     refusal = None
     if job.spec.min_resources is not None:
         refusal = session.plugins.start_limit(job) or session.plugins.job_enqueueable(job)
@@ -98,8 +99,8 @@ def lacks_nodes_alone(session: Session, job: JobView, refusal: Refusal) -> bool:
     return True
 
 
-def admit(session: Session, job: JobView) -> None:
-    """Admit the job: its pods may be created now, and it waits for nodes."""
+def admit(session: Session, job: JobView, wanted: Amounts) -> None:
+    """Admit the job for these amounts: its pods may be created now, and it waits for nodes."""
     session.plugins.job_enqueued(job)
-    session.usage.pledges.add(job.job)
+    session.usage.pledges.add(job.job, wanted)
     job.phase = Phase.INQUEUE

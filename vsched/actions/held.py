@@ -43,6 +43,8 @@ def tell_again(session: Session, told: Told) -> None:
 
 def may_start(session: Session, job: JobView) -> bool:
     """Whether limits on running jobs let a job start; records why not."""
+    if not session.plugins.limits_starts:
+        return True
     refusal = session.plugins.start_limit(job)
     if refusal is not None:
         session.job_refusals[job.key] = refusal

@@ -55,7 +55,8 @@ class TurnsInVain:
 
     def _known(self, job: JobView) -> tuple[Hashable, Told] | None:
         """The kind of a job, and what jobs like it were told; None where its turn may have another result."""
-        self._follow()
+        if self._told:
+            self._follow()
         if not self._told:
             return None
         kind = self._session.alike.kind(job)

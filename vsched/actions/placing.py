@@ -43,7 +43,7 @@ def place_until_ready(
 
     A ``goal`` stands in place of the whole job's.
     """
-    goal = goal_of(session, job) if goal is None else goal
+    met = goal.met if goal is not None else None
     failed_roles: set[str] = set()
     failed_claims: set[Hashable] = set()
     """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
@@ -51,11 +51,13 @@ def place_until_ready(
         task = sheet.popleft()
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
             session.task_refusals[task.uid] = obstacle
+            goal = goal_of(session, job) if goal is None else goal
             if goal.missing() > len(sheet):
                 break
             continue
         before = statement.savepoint()
-        lift(session, statement, job, task)
+        if session.held:
+            lift(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
             session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
@@ -68,6 +70,7 @@ def place_until_ready(
         if choice is None:
             session.task_refusals[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
+            goal = goal_of(session, job) if goal is None else goal
             if task.claims is not None:
                 failed_claims.add(session.node_selection.kind(task))
                 worth_it = goal.missing() <= len(sheet)
@@ -83,7 +86,7 @@ def place_until_ready(
         else:
             statement.allocate(job, task, choice.row)
             session.task_refusals.pop(task.uid, None)
-        if goal.met():
+        if session.plugins.job_ready(job) if met is None else met():
             break
 
 
@@ -92,7 +95,9 @@ def choose(session: Session, task: Task) -> Choice | None:
 
     Pods of the nominated node that were only asked to leave may stay if another node has room now.
     """
-    row = session.nodes.statics.row.get(task.nominated) if task.nominated else None
+    if not task.nominated:
+        return session.node_selection.choose(task)
+    row = session.nodes.statics.row.get(task.nominated)
     choice = session.node_selection.choose(task, row)
     if choice is not None and choice.waits and session.asked_on(task.nominated):
         elsewhere = session.node_selection.choose(task, None)

@@ -68,7 +68,8 @@ class JobView:
         self.touched = False
         """Whether any step was ever recorded, undone ones included."""
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
-        self.gates_minimum = self.min_member >= sum(minimum for _, minimum in spec.min_task_member)
+        minima = spec.min_task_member
+        self.gates_minimum = not minima or self.min_member >= sum(minimum for _, minimum in minima)
         """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""

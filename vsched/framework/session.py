@@ -5,7 +5,7 @@ Actions place and evict tasks through ``statement()``. What they commit becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
@@ -300,17 +300,20 @@ class Session:
         self._checkpoint()
         return Statement(self.ledger, self.committed)
 
-    def pending_tasks(self, job: JobView, *, best_effort: bool) -> Iterator[Task]:
+    def pending_tasks(self, job: JobView, *, best_effort: bool) -> list[Task]:
         """Pending tasks without gates that still need a node; either the best-effort tasks or all others.
 
         Tasks whose nominated node is only reserved are included.
         """
+        found: list[Task] = []
+        all_moved = job.moved
         for task in job.job.pending.values():
-            if task.gated or task.best_effort is not best_effort:
+            if task.gated or (task.claims is None and task.shape.best_effort) is not best_effort:
                 continue
-            moved = job.moved.get(task.uid)
+            moved = all_moved.get(task.uid) if all_moved else None
             if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):
-                yield task
+                found.append(task)
+        return found
 
 
 def _standings(

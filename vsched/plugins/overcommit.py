@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +19,7 @@ from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, Plugi
 from vsched.framework.points.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.kernels.differing import differing
-from vsched.model.amounts.resources import PODS, Vector, add, subtract
+from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
@@ -91,15 +92,22 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""
         wanted = job.spec.min_resources
-        if wanted is None:
+        if wanted is None or self._has_room(wanted):
             return Vote.PERMIT
         used, promised = self._used, self._promised
         taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
         short = shortages(self._names, wanted, self._limit, taken, promised)
-        if not short:
-            return Vote.PERMIT
         beyond = beyond_cluster(self._snapshot, wanted) if any(one.is_lasting for one in short) else None
         return beyond or overused(short)
+
+    def _has_room(self, wanted: Amounts) -> bool:
+        """Whether there are no ``shortages``: mostly there are none, and this is quicker."""
+        used, promised, limits = self._used, self._promised, self._limit
+        for column, amount in wanted:
+            limit = limits.get(column, inf if column == PODS else 0)
+            if used[column] + promised.get(column, 0) + amount > limit:
+                return False
+        return True
 
     def job_enqueued(self, job: JobView) -> None:
         """Add the minimum of the admitted job to the promised amounts."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.support.clusters import clusters
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.ledger.pledges import Pledges
+from vsched.model.jobs.job import shortfall_of
 
 
 @given(text=clusters(), data=st.data())
@@ -20,7 +21,7 @@ def test_sums_by_queue_are_those_of_all_pledges(text: str, data: st.DataObject) 
     for key in data.draw(st.lists(st.sampled_from(waiting), unique=True)) if waiting else ():
         if data.draw(st.booleans(), "looked at in between"):
             pledges.made()
-        pledges.add(snapshot.jobs[key])
+        pledges.add(snapshot.jobs[key], shortfall_of(snapshot.jobs[key]))
 
     sums: dict[str, Counter[int]] = {}
     for pledge in pledges.made():

@@ -110,7 +110,9 @@ class PluginDecisions(PluginTiers):
         """A lower bound on the tasks to place before the job can be ready."""
         missing = 0
         for ask in self._missing:
-            missing = max(missing, ask(job))
+            found = ask(job)
+            if found > missing:
+                missing = found
         return missing
 
     def job_condition(self, job: JobView) -> Condition | None:

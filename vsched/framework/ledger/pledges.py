@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add
-from vsched.model.jobs.job import Job, pledge_of, shortfall_of
+from vsched.model.jobs.job import Job, pledge_of
 from vsched.model.snapshot import Snapshot
 
 
@@ -52,9 +52,9 @@ class Pledges:
                 self._make(self._made, job, amounts)
         return self._made
 
-    def add(self, job: Job) -> None:
-        """Add the pledge of a job that this cycle admits."""
-        name, amounts = job.spec.queue, shortfall_of(job)
+    def add(self, job: Job, amounts: Amounts) -> None:
+        """Add the pledge of a job that this cycle admits for these amounts."""
+        name = job.spec.queue
         if not amounts:
             return
         sums = self._queues.get(name)

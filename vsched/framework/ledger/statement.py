@@ -85,11 +85,9 @@ class Statement:
 
     def commit(self) -> None:
         """Commit the steps: allocated tasks become bindings and releasing tasks evictions, in the order decided."""
-        self._committed.extend(
-            entry
-            for entry in self._ledger.log[self._mark :]
-            if entry.status is Status.ALLOCATED or entry.status is Status.RELEASING
-        )
+        for entry in self._ledger.log[self._mark :]:
+            if entry.status is Status.ALLOCATED or entry.status is Status.RELEASING:
+                self._committed.append(entry)
         self._open = False
 
     def keep(self) -> None:

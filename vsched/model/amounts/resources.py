@@ -246,6 +246,8 @@ def exceeded(left: Mapping[int, int], right: Amounts) -> Amounts:
 
 def shortfall(wanted: Amounts, held: Mapping[int, int]) -> Amounts:
     """The positive part of ``wanted - held``."""
+    if not held:
+        return wanted
     parts = [(column, value - held.get(column, 0)) for column, value in wanted]
     return tuple([part for part in parts if part[1] > 0])
 

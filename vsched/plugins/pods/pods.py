@@ -16,7 +16,6 @@ from vsched.kernels.domains import Topology, members, tally
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Selector, Shape
-from vsched.model.pods.task import Task
 from vsched.model.pods.termindex import TermKey
 
 Contribution = Callable[[PodLabels, Shape], int]
@@ -89,13 +88,10 @@ class PodsOnNodes:
         self._placed = placed
         self._moved: PlacedPods | None = None
         self._moved_position = 0
-        self._moves: list[Move] = []
+        self.moves: list[Move] = []
+        """What this cycle placed (``by=1``), and what of that it has undone (``by=-1``)."""
         self._counters: dict[Hashable, list[DomainCounter]] = {}
         self._pairs: dict[PodLabels, dict[str, str]] = {}
-
-    def move(self, task: Task, row: int, by: int) -> None:
-        """Note one placement (``by=1``), or its undoing (``by=-1``)."""
-        self._moves.append(Move(task.labels, task.shape, row, by))
 
     def pairs(self, labels: PodLabels) -> dict[str, str]:
         """The pairs of a label set as a dictionary, cached for the cycle."""
@@ -110,8 +106,8 @@ class PodsOnNodes:
         if found is None:
             found = self._counters[key] = make()
         for counter in found:
-            if counter.position != len(self._moves):
-                counter.catch_up(self._moves)
+            if counter.position != len(self.moves):
+                counter.catch_up(self.moves)
         return found
 
     def by_labels(
@@ -157,14 +153,14 @@ class PodsOnNodes:
         sums = tally(domains, found[0], row, eligible)
         for more in found[1:]:
             sums += tally(domains, more, row, eligible)
-        return DomainCounter(domains, sums, len(self._moves), contribution, eligible)
+        return DomainCounter(domains, sums, len(self.moves), contribution, eligible)
 
     def _pods(self) -> tuple[PlacedPods, PlacedPods]:
         """The snapshot's pods, and the changes of this cycle so far."""
         moved, names = self._moved, self.statics.names
         if moved is None:
             moved = self._moved = PlacedPods()
-        for move in self._moves[self._moved_position :]:
+        for move in self.moves[self._moved_position :]:
             moved.shift(move.labels, move.shape, names[move.row], move.by)
-        self._moved_position = len(self._moves)
+        self._moved_position = len(self.moves)
         return self._placed, moved
