@@ -160,6 +160,18 @@ def test_a_holder_that_has_nothing_left_to_count_is_forgotten() -> None:
     assert [holder for holder in found.publish().holders if holder != CLUSTER] == [BOB]
 
 
+def test_a_history_that_was_published_can_be_written_down_whatever_comes_after_it() -> None:
+    found = book()
+    found.see(AXIS, TOTAL, {ANN: {CPU: 1000}})
+    found.advance(BEGIN + 10)
+    published = found.publish()
+    assert published.record().holders == (CLUSTER, ANN)
+    found.see(AXIS, TOTAL, {Holder("q", f"n{number}"): {CPU: 1} for number in range(9)})
+    found.restore(book().publish(), BEGIN + 20)
+    found.advance(BEGIN + 30)
+    assert published.record().holders == (CLUSTER, ANN)
+
+
 def test_beyond_the_limit_those_with_least_use_are_counted_with_their_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_module, "HOLDERS_MAX", 4)
     found = book()

@@ -110,7 +110,7 @@ class HistoryBook:
     # -- the whole
 
     def publish(self) -> UsageHistory:
-        """The history now; its arrays and maps are valid until the next change."""
+        """The history now; its arrays and maps are valid until the next change, and agree in their shapes for ever."""
         return UsageHistory(
             at=self._at,
             since=self._since,
@@ -275,7 +275,7 @@ class HistoryBook:
     def _grow(self) -> None:
         rows = len(self._holders)
         self._idle = list(range(2 * rows - 1, rows - 1, -1))
-        self._holders += [CLUSTER] * rows
+        self._holders = [*self._holders, *[CLUSTER] * rows]  # what was published keeps as many as its arrays have rows
         longer = ((0, rows), (0, 0))
         self._held, self._present = np.pad(self._held, longer), np.pad(self._present, longer)
         self._decayed = {decay: np.pad(sums, longer) for decay, sums in self._decayed.items()}
