@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-BUSY_SECONDS, IDLE_SECONDS = 0.1, 0.5
+BUSY_SECONDS, IDLE_SECONDS = 0.04, 0.5
 """Between two looks while things change, and while nothing does."""
 CALM_LOOKS = 10
 """It is calm where nothing has changed for so many looks."""

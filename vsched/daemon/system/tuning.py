@@ -21,7 +21,7 @@ of them is put aside, and full ones are rare. Python subtracts what is freed, ho
 replaced by new ones, ``young`` has to see to it that not too many are new."""
 AT_FIRST = (10_000, 20, 20)
 """The same until the first lists are complete: nearly all of their objects stay, so survivors are frozen in steps."""
-CALM_AFTER = 10_000
+CALM_AFTER = 25_000
 """So often something has been put aside until everything is looked at in a calm moment, for reference cycles in it.
 
 That takes a third of a second with 140,000 pods. After twice as often it is looked at in any case."""
