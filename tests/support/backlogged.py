@@ -54,6 +54,7 @@ FACTS = (
     "queue r capability=cpu:4",
     "queue r capability=cpu:40",
     "queue s weight=9 deserved=cpu:40",
+    "queue s capability=cpu:10000 deserved=cpu:4",
     "job x/nominated queue=r min=1 pods=1 cpu=1 nominated=n2",
     "job x/more queue=r min=1 pods=1 cpu=1 gated",
 )

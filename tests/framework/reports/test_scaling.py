@@ -130,6 +130,20 @@ def test_gangs_count_against_their_queue_together_and_in_their_order() -> None:
     assert found["small"] == {"Unschedulable": 8}
 
 
+@pytest.mark.parametrize(
+    ("capability", "expected"),
+    [
+        pytest.param("gpu:8", {"Unschedulable": 8}, id="all that waits"),
+        pytest.param("gpu:7", {"Unschedulable": 6, "QueueCapability": 2}, id="less"),
+        pytest.param("gpu:8,cpu:0", {"Unschedulable": 8}, id="nothing of what nobody asks for"),
+    ],
+)
+def test_a_queue_that_may_hold_all_that_waits_limits_none_of_it(capability: str, expected: dict[str, int]) -> None:
+    jobs = "\n".join(f"job x/j{number} min=2 pods=2 gpu=1 queue=q" for number in range(4))
+    found = reasons_on(f"node n1 cpu=0\nqueue q capability={capability}\n{jobs}")
+    assert Counter(reason for of_job in found.values() for reason in Counter(of_job).elements()) == expected
+
+
 def test_queues_above_count_in_a_tree() -> None:
     text = """
         node n1 cpu=9

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
@@ -98,8 +99,8 @@ class ScaleUps:
         self._session = reasons.session
         self._plain = plain
         plugins = reasons.session.plugins
-        self._shares = not plugins.limits_starts and not plugins.limits_amounts_elsewhere
-        """Whether plain jobs that are told the same get the same answer."""
+        self._shares = not plugins.limits_starts
+        """Whether plain jobs that are told the same get the same answer: they have no claims, and one namespace."""
         self._known: dict[tuple[int, str], ScaleUp | int] = {}
         """The answer for plain jobs by the identity of their words and their code; how many tasks they need where nodes
         may be added for all of their tasks."""
@@ -120,10 +121,10 @@ class ScaleUps:
             if isinstance(asking, ScaleUp):
                 if asking is not NO_NODES_WANTED:
                     found[view.key] = asking
-            elif self._stated(view):
-                limited.append(asking)
-            else:
+            elif self._all_may_grow(view):
                 found[view.key] = self._with_needed(asking, ScaleUp(_uids(asking)))
+            else:
+                limited.append(asking)
         for asking in sorted(limited, key=self._rank):
             found[asking.view.key] = self._with_needed(asking, self._within_limits(asking))
         return found
@@ -133,7 +134,7 @@ class ScaleUps:
         asking = self._answer(view, outcome) if self._shares else None
         if asking is None or isinstance(asking, ScaleUp):
             return asking
-        return None if self._stated(view) else self._with_needed(asking, ScaleUp(_uids(asking)))
+        return self._with_needed(asking, ScaleUp(_uids(asking))) if self._all_may_grow(view) else None
 
     def _with_needed(self, asking: _Asking, found: ScaleUp) -> ScaleUp:
         """The same, with the pods that a ProvisioningRequest is made for."""
@@ -240,13 +241,27 @@ class ScaleUps:
 
     # -- what queues state -------------------------------------------------------------------------------------------
 
-    def _stated(self, view: JobView) -> list[StatedLimit]:
-        """What the job's queue and those above it may hold by their own statement."""
-        found = self._limits.get(view.queue)
+    def _stated(self, name: str) -> list[StatedLimit]:
+        """What a queue and those above it may hold by their own statement."""
+        found = self._limits.get(name)
         if found is None:
-            plugins = self._session.plugins
-            found = self._limits[view.queue] = plugins.stated_limits(self._session.snapshot.queues[view.queue])
+            found = self._limits[name] = self._session.plugins.stated_limits(self._session.snapshot.queues[name])
         return found
+
+    def _all_may_grow(self, view: JobView) -> bool:
+        """Whether the job's queue and those above it may hold all that waits in them, as far as they say."""
+        stated = self._stated(view.queue)
+        return not stated or self._tight.isdisjoint(limit.queue for limit in stated)
+
+    @cached_property
+    def _tight(self) -> Set[str]:
+        """The queues that may not hold all that waits in them and below them, by their own statement."""
+        snapshot, asked = self._session.snapshot, dict[str, Vector]()
+        stated = [(self._stated(name), books) for name, books in snapshot.books.items() if name in snapshot.queues]
+        for limits, books in stated:
+            for name in {limit.queue for limit in limits}:
+                add(asked.setdefault(name, {}), books.pending.items())
+        return {limit.queue for limits, _ in stated for limit in limits if _is_short(limit, asked[limit.queue])}
 
     def _within_limits(self, asking: _Asking) -> ScaleUp:
         """The tasks that stay within the limits: all, or what the gang needs and as many more as there are."""
@@ -274,11 +289,11 @@ class ScaleUps:
         asked: Vector = {}
         for shape, count in _counts(tasks):
             add(asked, times(shape.request, count))
-        for limit in self._stated(view):
+        for limit in self._stated(view.queue):
             short = next(self._short(limit, asked), None)
             if short is not None:
                 return at_limit(view.queue, limit.queue, short, Bound(short.limit, short.limit, limit.queue))
-        for limit in self._stated(view):
+        for limit in self._stated(view.queue):
             add(self._promised.setdefault(limit.queue, {}), asked.items())
         return None
 
@@ -290,6 +305,12 @@ class ScaleUps:
             held = limit.held.get(column, 0) + before
             if wanted and held + wanted > most:
                 yield Shortage(names[column], held, wanted, most, before)
+
+
+def _is_short(limit: StatedLimit, asked: Vector) -> bool:
+    """Whether a limit leaves too little for these amounts."""
+    wanted = ((asked.get(column, 0), limit.held.get(column, 0), most) for column, most in limit.amounts)
+    return any(amount and held + amount > most for amount, held, most in wanted)
 
 
 def _uids(asking: _Asking) -> Set[str]:
