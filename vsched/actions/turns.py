@@ -88,6 +88,8 @@ class QueueLane:
         """As long as they are not in order."""
         self._alone: JobView | None = None
         """The only job of the queue while it waits: with nobody to be compared with, it needs no sort key."""
+        self._only: UserLine | None = None
+        """The only line of the queue where there is one and no crowd: its jobs are compared with each other alone."""
         self._crowds = 0
         """How many crowds were added."""
         self._parts = 0
@@ -119,13 +121,21 @@ class QueueLane:
             line.add(job)
             self._crowds += isinstance(job, Crowd)
         self._compares = self._compares and len(self._lines) > 1
-        for namespace, line in self._lines.items():
-            line.order()
+        lines = [*self._lines.values()]
+        for one in lines:
+            one.order()
+        if len(lines) == 1 and not self._crowds:
+            self._only = lines[0].only
+            if self._only is not None:
+                return
+        for namespace in self._lines:
             self._push(namespace)
         self._parts = self._crowds + sum(map(len, self._lines.values()))
 
     def pop(self) -> JobView | None:
         """Remove and return the next job; None where there is none. ``end_turn`` puts its namespace back."""
+        if self._only is not None:
+            return self._only.pop() if self._only else None
         if not self._namespaces:
             alone, self._alone = self._alone, None
             return alone
@@ -138,6 +148,10 @@ class QueueLane:
         ``idle``: nothing was placed, admitted, reserved or evicted in the turn, so that all sort keys are the same.
         """
         self.idle = idle
+        if self._only is not None:
+            if job is not None:
+                self._only.put((self._plugins.job_key(job), next(self._numbers), job))
+            return
         if not self._lines:
             self._alone = job
             return
@@ -151,6 +165,8 @@ class QueueLane:
 
     def __bool__(self) -> bool:
         """Whether any job waits for a turn."""
+        if self._only is not None:
+            return bool(self._only)
         return bool(self._namespaces) or self._alone is not None
 
     def waiting(self) -> Iterator[JobView]:
@@ -331,6 +347,12 @@ class NamespaceLine:
         for user, line in self._jobs.items():
             line.order()
             self._push(user)
+
+    @property
+    def only(self) -> UserLine | None:
+        """The jobs, where all are of one user; else None."""
+        lines = list(self._jobs.values())
+        return lines[0] if len(lines) == 1 else None
 
     @property
     def first(self) -> tuple[Any, Any]:

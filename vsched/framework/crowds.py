@@ -100,13 +100,14 @@ class Crowds:
         """Follow the jobs of a session: some have left, others have come or changed."""
         gone: dict[Crowd, list[OrderKey]] = {}
         new: dict[Crowd, list[OrderKey]] = {}
+        apart, no_more = set[str](), set[str]()
         for key in left:
-            self._leave(key, gone)
+            self._leave(key, gone, no_more)
         for job in changed:
-            self._leave(job.key, gone)
+            self._leave(job.key, gone, no_more)
             kind = _kind(plugins, job)
             if kind is None:
-                self.others.add(job.key)
+                apart.add(job.key)
                 continue
             crowd = self._crowds.get(kind)
             if crowd is None:
@@ -114,15 +115,20 @@ class Crowds:
             rank = plugins.job_key(job)
             self._of[job.key] = Member(crowd, rank)
             new.setdefault(crowd, []).append(rank)
+        no_more -= apart
+        if no_more:
+            self.others.difference_update(no_more)
+        if apart:
+            self.others.update(apart)
         for crowd in {**gone, **new}:
             crowd.change(gone.get(crowd, ()), new.get(crowd, ()))
             if not crowd.keys:
                 del self._crowds[crowd.kind]
 
-    def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]]) -> None:
+    def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]], apart: set[str]) -> None:
         member = self._of.pop(key, None)
         if member is None:
-            self.others.discard(key)
+            apart.add(key)
         else:
             gone.setdefault(member.crowd, []).append(member.rank)
 

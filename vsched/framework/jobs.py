@@ -12,6 +12,9 @@ from vsched.model.jobs.job import Job
 from vsched.model.pods.status import HOLDS, Phase, Status
 from vsched.model.pods.task import Task
 
+# An attribute of an enumeration takes several times as long as a name of the module.
+PENDING, PIPELINED, RELEASING, RUNNING = Status.PENDING, Status.PIPELINED, Status.RELEASING, Status.RUNNING
+
 
 class JobView:
     """A job as the session sees it, including placements that may still be rolled back."""
@@ -42,7 +45,7 @@ class JobView:
     )
 
     def __init__(self, job: Job) -> None:
-        spec = job.spec
+        spec, counts = job.spec, job.counts
         self.job = job
         self.key = job.key
         self.spec = spec
@@ -54,11 +57,11 @@ class JobView:
         self.phase = spec.phase
         self.ready = job.ready
         """Number of tasks that count towards the minimum: allocated, bound, running, succeeded."""
-        self.waiting = job.counts[Status.PIPELINED]
+        self.waiting = counts[PIPELINED]
         """Number of pipelined tasks: they have a node and wait for other pods to leave it."""
-        self.leaving = job.counts[Status.RELEASING]
+        self.leaving = counts[RELEASING]
         """Number of releasing tasks, including those that this session evicts."""
-        self.running = job.counts[Status.RUNNING]
+        self.running = counts[RUNNING]
         self.pending_count = len(job.pending)
         self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
@@ -95,14 +98,17 @@ class JobView:
         self.touched = True
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
-        self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
-        self.leaving += (after is Status.RELEASING) - (before is Status.RELEASING)
-        self.running += (after is Status.RUNNING) - (before is Status.RUNNING)
-        if before is Status.PENDING or after is Status.PENDING:
-            step = 1 if after is Status.PENDING else -1
+        if before is PENDING or after is PENDING:
+            step = 1 if after is PENDING else -1
             self.pending_count += step
-            if task.best_effort:
+            if task.shape.best_effort and task.best_effort:
                 self.best_effort_pending += step
+        if before is PIPELINED or after is PIPELINED:
+            self.waiting += (after is PIPELINED) - (before is PIPELINED)
+        if before is RELEASING or after is RELEASING:
+            self.leaving += (after is RELEASING) - (before is RELEASING)
+        if before is RUNNING or after is RUNNING:
+            self.running += (after is RUNNING) - (before is RUNNING)
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
             if self.trail is not None:

@@ -39,6 +39,7 @@ ROLES_TOLD = 8
 """The most roles that a message names, and the most sub-groups of a policy."""
 BELOW_MINIMUM = "their gangs would fall below the minimum"
 READY_REASON = "tasks in gang are ready to be scheduled"
+READY = Condition("Scheduled", "True", READY_REASON, "")
 
 
 class Gang(
@@ -184,7 +185,7 @@ class Gang(
         if not job.job.tasks:
             return self._without_pods(job)
         if job.is_ready:
-            return Condition("Scheduled", "True", READY_REASON, "")
+            return READY
         if not job.pending_count and job.leaving and job.ready + job.leaving >= job.min_member:
             return None
         refusal = self.job_valid(job)

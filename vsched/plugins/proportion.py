@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.usage import Admitted, UsageByQueue
 from vsched.framework.nodes.why import shortages, within
 from vsched.framework.points.extension import (
     Allocatable,
@@ -53,6 +52,7 @@ from vsched.plugins.queues.refusals import (
 from vsched.plugins.queues.weighted import Shares, shares_of
 
 QUEUE_OVER_SHARE = "QueueOverShare"
+NOTHING_DESERVED: Mapping[int, float] = {}
 ANSWERS = "proportion's divisions"
 """The name under which ``Answers`` are kept."""
 
@@ -96,7 +96,6 @@ class Proportion(
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._usage = context.usage
-        self._admitted_too = Admitted(context.usage)
         self._standing = context.standing
         self._queues = snapshot.queues
         self._lacking = Lacking(context.nodes)
@@ -120,13 +119,16 @@ class Proportion(
             add(admitted, ((column, -value) for column, value in books.elastic.items()))
         return admitted
 
-    def share(self, queue: Queue, books: UsageByQueue | None = None) -> float:
-        """The largest ratio of held to deserved over all resources; ``books`` replaces the session's usage."""
-        held = (books or self._usage).queue(queue.name)
-        deserved = self._deserved.get(queue.name, {})
+    def share(self, queue: Queue, *, admitting: bool = False) -> float:
+        """The largest ratio of held to deserved over all resources; with ``admitting``, pledges count as held."""
+        name = queue.name
+        held, pledged = self._usage.queue(name), self._usage.pledges.queue(name) if admitting else None
         share = None
-        for column, amount in deserved.items():  # asked for every queue in turn: quicker than max of a generator
-            part = held.get(column, 0) / amount if amount else ratio(held.get(column, 0), amount)
+        for column, amount in self._deserved.get(name, NOTHING_DESERVED).items():  # quicker than max of a generator
+            has = held.get(column, 0)
+            if pledged:
+                has += pledged.get(column, 0)
+            part = has / amount if amount else ratio(has, amount)
             if share is None or part > share:
                 share = part
         return 0.0 if share is None else share
@@ -137,7 +139,7 @@ class Proportion(
 
     def queue_admission_key(self, queue: Queue) -> tuple[float, float]:
         """Like ``queue_key``, but admitted amounts count as held."""
-        return (-queue.priority, self.share(queue, self._admitted_too))
+        return (-queue.priority, self.share(queue, admitting=True))
 
     def queue_score(self, queue: Queue) -> float:
         """1 minus the share: a queue with all it deserves scores 0, a queue with more scores less than 0."""
@@ -145,12 +147,12 @@ class Proportion(
 
     def queue_admission_score(self, queue: Queue) -> float:
         """Like ``queue_score``, but admitted amounts count as held."""
-        return 1.0 - self.share(queue, self._admitted_too)
+        return 1.0 - self.share(queue, admitting=True)
 
     def overused(self, queue: Queue) -> bool:
         """Whether the queue holds all it deserves of every resource."""
         held = self._usage.queue(queue.name)
-        deserved = self._deserved.get(queue.name, {})
+        deserved = self._deserved.get(queue.name, NOTHING_DESERVED)
         for column, amount in deserved.items():  # noqa: SIM110 - a generator would take twice as long
             if amount >= held.get(column, 0) + EPSILON:
                 return False
@@ -161,7 +163,7 @@ class Proportion(
         if not queue.open:
             return not_open(self._queues, queue)
         held, reserved = self._usage.queue(queue.name), self._reserved.get(queue.name)
-        bounds = self._bounds.get(queue.name, {})
+        bounds = self._bounds.get(queue.name, NOTHING_DESERVED)
         if not reserved and within(request, bounds, held):
             return None
         if reserved:

@@ -13,6 +13,7 @@ from vsched.model.pods.task import Task
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""
 
+PERMIT, REJECT = Vote.PERMIT, Vote.REJECT
 REJECTED = Refusal("Rejected", "a plugin rejected it", code=Code.REFUSED)
 
 
@@ -22,11 +23,12 @@ def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: Jo
         permitted = False
         for ask in tier:
             answer = ask(job)
-            if isinstance(answer, Refusal):
+            if answer is PERMIT:
+                permitted = True
+            elif isinstance(answer, Refusal):
                 return answer
-            if answer is Vote.REJECT:
+            elif answer is REJECT:
                 return REJECTED
-            permitted = permitted or answer is Vote.PERMIT
         if permitted:
             return None
     return None

@@ -41,6 +41,8 @@ class PluginDecisions(PluginTiers):
         self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
         self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
         self._run_limits = self.taking_part(RunLimit)
+        self.limits_runs = bool(self._run_limits)
+        """Whether any plugin limits how long jobs run."""
         self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
         self._starts_left = [plugin.starts_left for plugin in self.taking_part(StartLimit)]
         stating = self.taking_part(JobCondition)

@@ -167,8 +167,11 @@ def within(
 ) -> bool:
     """Whether there are no ``shortages`` with what is held and promised; for callers that mostly hear that."""
     for column, amount in request:
-        limit = limits.get(column, _UNLIMITED if column == PODS else 0)
-        if held.get(column, 0) + promised.get(column, 0) + amount > limit:
+        amount += held.get(column, 0)
+        if promised:
+            amount += promised.get(column, 0)
+        limit = limits.get(column)
+        if amount > limit if limit is not None else column != PODS and amount > 0:
             return False
     return True
 

@@ -33,9 +33,17 @@ from vsched.model.plan import (
     JobOutcome,
     SubGroupOutcome,
 )
-from vsched.model.pods.status import SCHEDULED, Phase, Status
+from vsched.model.pods.status import Phase, Status
 
 NOTICE = "PriorityClassMissing"
+# An attribute of an enumeration takes several times as long as a name of the module.
+BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
+    Status.BOUND,
+    Status.RUNNING,
+    Status.RELEASING,
+    Status.SUCCEEDED,
+    Status.FAILED,
+)
 
 
 def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
@@ -121,10 +129,10 @@ def job_outcome(
 ) -> JobOutcome:
     """A job's status as it should be written; ``headline`` is why it waits, where that is known already."""
     spec, counts = view.spec, view.job.counts
-    stays_over = _stays_over(view)
+    stays_over = view.phase == Phase.COMPLETED and _stays_over(view)
     condition = None if stays_over else condition
     phase = Phase.COMPLETED if stays_over else next_phase(view, condition)
-    running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
+    running, succeeded, failed = counts[RUNNING], counts[SUCCEEDED], counts[FAILED]
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
@@ -134,7 +142,7 @@ def job_outcome(
         headline = with_start(session, headline, planned)
     if session.snapshot.provisioning:
         headline = with_request(session, headline, view)
-    if headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
+    if headline.code and headline.code == Code.UNSUPPORTED and view.ready < max(1, view.min_member):
         # This reason overrides what plugins say: a cluster autoscaler must not add nodes for such a job.
         message = headline.message
         condition = Condition("Unschedulable", "True", UNSUPPORTED, message)
@@ -146,7 +154,7 @@ def job_outcome(
     else:
         message = advised(headline.message, advice)
     conditions = noticed(merged(spec.conditions, condition), view.job.notice)
-    run = session.plugins.run_condition(view)
+    run = session.plugins.run_condition(view) if session.plugins.limits_runs else None
     conditions = conditions if run is None else with_condition(conditions, run)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and no pod waits
@@ -192,16 +200,11 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     unschedulable = condition is not None and condition.kind == "Unschedulable"
     if view.running and unschedulable:
         return Phase.UNKNOWN
-    leaving = (
-        sum(1 for task in view.job.tasks.values() if task.node and task.status is Status.RELEASING)
-        if counts[Status.RELEASING]
-        else 0
-    )
-    scheduled = leaving
-    for status in SCHEDULED:
-        scheduled += counts[status]
+    finished = counts[SUCCEEDED] + counts[FAILED]
+    scheduled = counts[RUNNING] + counts[BOUND] + finished
+    if counts[RELEASING]:
+        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is RELEASING)
     if scheduled >= view.min_member:
-        finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
     # A job whose places are being freed keeps its admission: if it had to enter again, it would lose those places.
     has_places = view.waiting > 0 and view.is_pipelined and not view.waiting_to_enter
@@ -211,7 +214,7 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
 def _stays_over(view: JobView) -> bool:
     """Whether a completed job stays completed: it has no pods but finished ones, which may have been deleted."""
     counts = view.job.counts
-    return view.phase == Phase.COMPLETED and counts[Status.SUCCEEDED] + counts[Status.FAILED] == len(view.job.tasks)
+    return counts[SUCCEEDED] + counts[FAILED] == len(view.job.tasks)
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:

@@ -97,13 +97,17 @@ class QueueSums:
             usage = self._live[claim.queue] = QueueUsage()
         allocated = self._allocated.setdefault(share, {})
         shift = add if sign > 0 else subtract
-        shift(usage.allocated, claim.allocated)
-        shift(usage.pending, claim.pending)
-        shift(usage.elastic, claim.elastic)
-        shift(usage.inqueue, claim.inqueue)
-        shift(usage.promised, claim.promised)
-        shift(allocated, claim.allocated)
+        if claim.pending:
+            shift(usage.pending, claim.pending)
+        if claim.elastic:
+            shift(usage.elastic, claim.elastic)
+        if claim.inqueue:
+            shift(usage.inqueue, claim.inqueue)
+        if claim.promised:
+            shift(usage.promised, claim.promised)
         if claim.allocated:
+            shift(usage.allocated, claim.allocated)
+            shift(allocated, claim.allocated)
             holder = Holder(claim.queue, claim.namespace, claim.user)
             shift(self._held.setdefault(holder, {}), claim.allocated)
             self._moved[holder] = None

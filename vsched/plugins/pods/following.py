@@ -5,8 +5,11 @@ Rows that change are appended to a list of moves; each reader knows how many of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from vsched.kernels.binpack import Wish
 from vsched.kernels.domains import Rows
 from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Floats, Ints
@@ -73,6 +76,7 @@ class UsedByFew:
         "_seen",
         "_used",
         "_used_at",
+        "least",
         "rows",
     )
 
@@ -82,6 +86,8 @@ class UsedByFew:
         # Elements read and written through a view cost a third of numpy's own indexing.
         self._has_at, self._idle_at = allocatable.data, idle.data
         self._moves, self._seen = moves, 0
+        self.least: list[int] = []
+        """By resource: an amount that none of the rows has less of idle."""
         self._read()
 
     def current(self) -> tuple[Floats, Floats]:
@@ -90,18 +96,31 @@ class UsedByFew:
             self._read()
         elif len(self._moves) > self._seen:
             positions, used_at, has_at, idle_at = self.rows.at, self._used_at, self._has_at, self._idle_at
+            least = self.least
             for row in self._moves[self._seen :]:
                 position = positions.get(row)
                 if position is not None:
-                    for column in range(len(self._used)):
-                        used_at[column, position] = has_at[column, row] - idle_at[column, row]
+                    for column, bound in enumerate(least):
+                        idle = idle_at[column, row]
+                        used_at[column, position] = has_at[column, row] - idle
+                        if idle < bound:
+                            least[column] = idle
             self._seen = len(self._moves)
         return self._used, self._allocatable
+
+    def may_lack(self, wishes: Sequence[Wish]) -> Sequence[bool]:
+        """For each wish: whether some of the rows may have too little left of it; empty where none has."""
+        least = self.least
+        for wish in wishes:
+            if wish.amount > least[wish.column]:
+                return [wish.amount > least[wish.column] for wish in wishes]
+        return ()
 
     def _read(self) -> None:
         """Read all rows."""
         at, self._count = self.rows.rows, self.rows.size
         self._used: Floats = np.subtract(self._has[:, at], self._idle[:, at]).astype(np.float64)
         self._used_at = self._used.data
+        self.least = self._idle[:, at].min(axis=1).tolist()
         self._allocatable: Floats = self._has[:, at].astype(np.float64)
         self._seen = len(self._moves)

@@ -68,7 +68,7 @@ class Packing(NodeScore, PlacementListener):
             if self._few is None or self._few.rows is not rows:
                 self._few = UsedByFew(rows, nodes.allocatable, nodes.idle, self._moves)
             used, allocatable = self._few.current()
-            may_lack = self._may_lack(wanted.wishes)
+            may_lack = self._few.may_lack(wanted.wishes)
             return binpack_by_used(wanted.wishes, used, allocatable, wanted.weight_sum, self._scale, may_lack)
         if rows == ALL_ROWS:
             return self._score_all(wanted, nodes)
