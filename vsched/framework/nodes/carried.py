@@ -127,8 +127,12 @@ class CarriedNodes:
             for row in changed if seen else ():
                 seen.pop(row, None)
             return changed
-        in_session, found = set(self.journal[self._begun :]), list[int]()
-        for row in dict.fromkeys(changed):
+        rows, found = dict.fromkeys(changed), list[int]()
+        if len(rows) > STAMPS_MAX:
+            seen.clear()
+            return [*rows]
+        in_session = set(self.journal[self._begun :])
+        for row in rows:
             stamp = None if row in in_session else self._stamps.get(row)
             if stamp is None:
                 seen.pop(row, None)
