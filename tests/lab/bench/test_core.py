@@ -69,6 +69,7 @@ def _few_cycles() -> Iterator[None]:
     """Each figure is the median of a few cycles: how large it is proves nothing here."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(core, "REPEATS", 3)
+        patch.setattr(core, "PODS_ONE_BY_ONE", 3)
         yield
 
 

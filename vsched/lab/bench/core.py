@@ -125,6 +125,8 @@ scores, pods by priority, and preempt. What is left out is said with its reason.
     + GROW_EPILOG
 )
 REPEATS = 30
+PODS_ONE_BY_ONE = 100
+"""More, as the first pods of each shape are scored on all nodes, or on most of them."""
 ONE_POD = ("one_pod", "bound_pod", "ended_pod")
 """What happens to one pod between cycles: it comes, the watch shows its binding, it has ended."""
 TAKING_LABELS = {
@@ -188,7 +190,7 @@ class CycleTimer:
     def after_one_pod(self, crowd: MirrorFeeder) -> dict[str, float]:
         """The same after one pod came, after the watch showed its binding, and after it ended."""
         found: dict[str, list[float]] = {name: [] for name in ONE_POD}
-        for _ in range(REPEATS):
+        for _ in range(PODS_ONE_BY_ONE):
             crowd.add_gangs(1, gang=1)
             report = self.cycle()
             found["one_pod"].append(self.cycles[-1])
