@@ -45,7 +45,7 @@ def job_rows(
 ) -> JobTable:
     """Every job that waits or runs. One whose pods are bound and about to start counts as running."""
     found = JobTable()
-    ahead = goes_before({**outcomes, **report.jobs})
+    ahead = goes_before({**outcomes, **dict(report.jobs.items())})
     shown: list[tuple[bool, float, str]] = []
     for key, job in snapshot.jobs.items():
         outcome = report.jobs.get(key) or outcomes.get(key)
