@@ -154,10 +154,10 @@ def news(before: Mapping[str, V], after: Mapping[str, V]) -> Iterator[dict[str, 
         yield {key: value for key, value in part.items() if before.get(key, _GONE) is not value}
 
 
-def gone(before: Mapping[str, V], after: Mapping[str, V]) -> Iterator[str]:
-    """Keys that there are no more."""
+def gone(before: Mapping[str, V], after: Mapping[str, V]) -> Iterator[list[str]]:
+    """Keys that there are no more, some at a time; parts that both share are not looked at."""
     for part in _unshared(before, after):
-        yield from (key for key in part if key not in after)
+        yield [key for key in part if key not in after]
 
 
 def _unshared(one: Mapping[str, V], other: Mapping[str, V]) -> Iterator[Mapping[str, V]]:
@@ -186,7 +186,7 @@ class GroupedMap(_InParts[V]):
         self._length: int = 0 if before is None else before._length
         for some in news(known, groups):
             self._length += sum(len(group) - len(known.get(key, ())) for key, group in some.items())
-        self._length -= sum(len(known[key]) for key in gone(known, groups))
+        self._length -= sum(len(known[key]) for some in gone(known, groups) for key in some)
         self._found: Mapping[str, V] | None = None
         """All items; made where one is looked up."""
 

@@ -113,7 +113,9 @@ class Findings:
             for of_job in of_jobs.values():
                 found.pods.update(of_job)
             yield
-        found.enough.extend(gone(self._outcomes, report.jobs))
+        for some in gone(self._outcomes, report.jobs):
+            found.enough.extend(some)
+            yield
         for some in _some_of(snapshot.changed):
             left += [key for key in some if key not in snapshot.jobs]
             yield

@@ -102,9 +102,11 @@ class PodConditions:
             key for key in self._growing if key in snapshot.jobs and has_new_pods(snapshot.jobs[key], snapshot.now)
         }
         outcomes, waiting, seen = report.jobs, by_job(report.unschedulable), set[str]()
-        left = {key: self._waiting[key] for key in gone(self._waiting, waiting)}
+        left = dict[str, Mapping[str, Unschedulable]]()
+        for keys in gone(self._waiting, waiting):
+            left.update((key, self._waiting[key]) for key in keys)
+            yield
         self._aside |= left
-        yield
         for some in chain[Iterable[str]](
             ([key for key in self._forgotten if key in waiting],),
             news(self._waiting, waiting),
