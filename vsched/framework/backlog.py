@@ -18,6 +18,10 @@ from vsched.framework.refusal import Refusal
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 
+FEW = 256
+MANY_AT_FRACTION = 4
+"""Where a fourth of the jobs have changed, and more than a few, it takes less to put all in order anew."""
+
 
 class Backlog(NamedTuple):
     """What a session leaves of the active jobs."""
@@ -57,7 +61,9 @@ class Opened(NamedTuple):
 def opened_on(snapshot: Snapshot, before: Backlog) -> Opened:
     """The active jobs of the session on this snapshot. It uses up what the session before has left."""
     is_next = before.state is not None and before.state is snapshot.since and before.queues is snapshot.queues
-    return _gone_on(snapshot, before) if is_next else _begun(snapshot, before)
+    count = len(snapshot.changed) + len(before.worn)
+    differs = count > FEW and count * MANY_AT_FRACTION > len(before.views)
+    return _gone_on(snapshot, before) if is_next and not differs else _begun(snapshot, before)
 
 
 def _gone_on(snapshot: Snapshot, before: Backlog) -> Opened:

@@ -162,7 +162,7 @@ class Proportion(
         """None if the queue is open and the request stays within what the queue deserves."""
         if not queue.open:
             return not_open(self._queues, queue)
-        held, reserved = self._usage.queue(queue.name), self._reserved.get(queue.name)
+        held, reserved = self._usage.queue(queue.name), self._reserved.get(queue.name) if self._reserved else None
         bounds = self._bounds.get(queue.name, NOTHING_DESERVED)
         if not reserved and within(request, bounds, held):
             return None

@@ -87,9 +87,10 @@ def _others(session: Session) -> dict[str, JobView]:
     """
     with_victims = {key: view for key, view in session.victimised.items() if view.moved}
     views, jobs = {**session.stranded, **with_victims}, session.snapshot.jobs
+    own = session.jobs
     for key in session.snapshot.changed:
-        if key not in session.jobs and key not in views and key in jobs:
-            views[key] = JobView(jobs[key])
+        if key not in own and key not in views and (job := jobs.get(key)) is not None:
+            views[key] = JobView(job)
     return views
 
 

@@ -44,11 +44,11 @@ def _binds(session: Session) -> Iterable[Bind]:
     for entry in session.committed:
         if entry.status is Status.ALLOCATED:
             task, job = entry.task, entry.job.key
-            plan = session.claims.plan(task)
+            plan = session.claims.plan(task) if task.claims is not None or session.claims.implicit else None
             plan = plan and _first_of_job(plan, job, volumes, devices)
             said = session.plugins.bind_annotations(task)
             lock = session.plugins.node_lock(task) if said else ""
-            annotations = (*said, *_of_request(session, job))
+            annotations = said if session.snapshot.provisioning is None else (*said, *_of_request(session, job))
             yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations, lock)
 
 

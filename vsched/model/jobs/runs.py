@@ -78,7 +78,7 @@ def started_of(job: Job) -> float:
     """
     over = wall_time_over(job)
     since = 0.0 if over is None else over.since
-    return min((task.started for task in job.tasks.values() if task.started and task.started >= since), default=inf)
+    return min([task.started for task in job.tasks.values() if task.started and task.started >= since], default=inf)
 
 
 def wall_time_over(job: Job) -> Condition | None:
@@ -88,7 +88,10 @@ def wall_time_over(job: Job) -> Condition | None:
 
 def over_of(conditions: Iterable[Condition]) -> Condition | None:
     """The one of these conditions that is about the wall time; None where none is."""
-    return next((one for one in conditions if one.kind == WALL_TIME_OVER), None)
+    for one in conditions:
+        if one.kind == WALL_TIME_OVER:
+            return one
+    return None
 
 
 def with_condition(conditions: Iterable[Condition], latest: Condition) -> tuple[Condition, ...]:
