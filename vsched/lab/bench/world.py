@@ -59,6 +59,8 @@ class MirrorFeeder:
         self._gangs = 0
         self._latest: dict[str, Any] = {}
         """The pod that came last."""
+        self._latest_group: dict[str, Any] = {}
+        """Its PodGroup."""
 
     def fill(self) -> None:
         """Create nodes, queues, running gangs and waiting ones."""
@@ -88,8 +90,9 @@ class MirrorFeeder:
         self._feed("Pod", [pod], "MODIFIED")
 
     def end_latest(self) -> None:
-        """The pod that came last is gone."""
+        """The pod that came last is gone, and its PodGroup with it, as the job that both belong to."""
         self._feed("Pod", [self._latest], "DELETED")
+        self._feed("PodGroup", [self._latest_group], "DELETED")
 
     def _add_gang(self, size: int, running: bool) -> None:
         number, world = self._gangs, self.world
@@ -113,7 +116,7 @@ class MirrorFeeder:
         for pod in claiming:
             use_claims(world.claims, pod)
         self._feed("Pod", pods)
-        self._latest = pods[-1]
+        self._latest, self._latest_group = pods[-1], group
         for pod in claiming:  # as in a cluster, where claims are made for pods that are there
             self._feed_all(pod_objects(world.claims, number, min(ZONES, world.nodes), pod["metadata"]))
 
