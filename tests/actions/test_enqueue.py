@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import pytest
 
-from tests.support.plans import plan, policy_of
+from tests.support.plans import NOW, manifests, mirror, plan, policy_of
+from vsched.framework.codes import Code
+from vsched.framework.cycle import run_cycle
+from vsched.framework.jobs import JobView
+from vsched.framework.points.extension import JobEnqueueable, NoArgs, Plugin
+from vsched.framework.policy import PluginConf, Policy, Tier
+from vsched.framework.refusal import Refusal
+from vsched.framework.registry import Registry
+from vsched.plugins import PLUGINS
+from vsched.settings.built_in import REGISTRY
 
 ADMITTED, REFUSED = "Inqueue", "Pending"
 CLUSTER = "node n1 cpu=10 memory=10Gi"
@@ -151,3 +162,46 @@ def test_admission_goes_on_with_the_queue_of_the_smaller_share() -> None:
         job ns/b minResources=cpu:7 queue=b pods=1 cpu=1
     """
     assert plan(text).phases() == {"old": "Running", "a": REFUSED, "b": ADMITTED}
+
+
+class Reluctant(Plugin[NoArgs], JobEnqueueable):
+    """Refuses every job, and keeps the names of those that it was asked about."""
+
+    name = "reluctant"
+    by_request_alone = True
+    asked: ClassVar[list[str]] = []
+
+    def job_enqueueable(self, job: JobView) -> Refusal:
+        self.asked.append(job.job.spec.name)
+        return Refusal("Reluctant", "not today", code=Code.REFUSED)
+
+
+class Choosy(Reluctant):
+    """The same, for reasons of its own."""
+
+    name = "choosy"
+    by_request_alone = False
+
+
+@pytest.mark.parametrize(
+    ("plugin", "asked"),
+    [
+        pytest.param(Reluctant, ["a1", "b1", "c1", "d1", "e1"], id="one of each request"),
+        pytest.param(Choosy, ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "e1", "e2"], id="each"),
+    ],
+)
+def test_plugins_are_asked_once_about_jobs_that_ask_for_the_same(plugin: type[Reluctant], asked: list[str]) -> None:
+    requests = {
+        "a": "x/a{} minResources=cpu:1",
+        "b": "x/b{} minResources=cpu:2",
+        "c": "y/c{} minResources=cpu:1",
+        "d": "x/d{} minResources=cpu:1 queue=other",
+        "e": "x/e{} minResources=cpu:1,memory:1Gi",
+    }
+    jobs = "\n".join(f"job {line.format(number)}" for line in requests.values() for number in (1, 2))
+    registry = Registry.of((*PLUGINS, plugin), REGISTRY.actions.values())
+    policy = Policy(("enqueue",), (Tier((PluginConf(plugin.name, NoArgs()),)),))
+    Reluctant.asked.clear()
+    report = run_cycle(mirror(manifests(f"{CLUSTER}\nqueue other\n{jobs}")).snapshot(NOW), policy, registry)
+    assert sorted(Reluctant.asked) == asked
+    assert {outcome.message for outcome in report.jobs.values()} == {"not today"}

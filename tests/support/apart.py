@@ -5,19 +5,22 @@ from __future__ import annotations
 import msgspec
 
 from vsched.framework.jobs import JobView
-from vsched.framework.points.extension import JobPipelined, NoArgs, Plugin, Vote
+from vsched.framework.points.extension import JobEnqueueable, JobPipelined, NoArgs, Plugin, Vote
 from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
 from vsched.plugins import PLUGINS
 from vsched.settings.built_in import REGISTRY
 
 
-class Particular(Plugin[NoArgs], JobPipelined):
+class Particular(Plugin[NoArgs], JobEnqueueable, JobPipelined):
     """Says nothing of any job, but takes no two jobs for alike."""
 
     name = "particular"
 
     def job_pipelined(self, job: JobView) -> Vote:
+        return Vote.ABSTAIN
+
+    def job_enqueueable(self, job: JobView) -> Vote:
         return Vote.ABSTAIN
 
 

@@ -41,6 +41,8 @@ KINDS = {
     "near": "queue=r min=1 pods=1 cpu=4 selector=zone:b",
     "proud": "queue=r min=1 pods=1 cpu=1 apart=held labels=app:web",
     "pending": "queue=q min=2 pods=2 cpu=5 phase=Pending minResources=cpu:10",
+    "entering": "queue=r min=1 pods=1 cpu=2 phase=Pending minResources=cpu:2",
+    "promised": "queue=r min=2 pods=0 phase=Pending minResources=cpu:6",
     "lacking": "queue=r min=3 pods=2 cpu=1",
 }
 FACTS = (
@@ -50,6 +52,7 @@ FACTS = (
     "pods x/runs 2 cpu=2 on=n2",
     "pods y/leaves 2 cpu=2 on=n1 leaving",
     "queue q capability=cpu:30",
+    "quota x/small requests.cpu=6 used=requests.cpu:3",
     "queue r closed",
     "queue r capability=cpu:4",
     "queue r capability=cpu:40",

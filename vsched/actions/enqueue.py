@@ -8,6 +8,8 @@ total of admitted jobs is limited, and such jobs would use it up while nodes sta
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
@@ -31,23 +33,26 @@ def enqueue(session: Session) -> None:
     admitted: dict[str, Vector] = {}
     late: dict[JobView, int] = {}
     """How many jobs had been admitted when each was asked about."""
+    answers = Answers(session)
     count = 0
     for queue, job, lane in JobTurns(ordering, queues, waiting):
         promised = admitted.setdefault(queue.name, {})
-        is_refused = refused(session, job)
+        is_refused = refused(session, job, answers)
         if not is_refused:
             wanted = shortfall_of(job.job)
             if placeable(session, queue, job, wanted, promised):
                 admit(session, job, wanted)
+                answers.forget()
                 add(promised, wanted)
                 count += 1
             else:
                 late[job] = count
         lane.end_turn(None, idle=is_refused)
     for _, job, lane in JobTurns(ordering, queues, late):
-        is_refused = late[job] != count and refused(session, job)
+        is_refused = late[job] != count and refused(session, job, answers)
         if not is_refused:
             admit(session, job, shortfall_of(job.job))
+            answers.forget()
             count += 1
         lane.end_turn(None, idle=is_refused)
 
@@ -63,7 +68,33 @@ def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, pro
     return session.plugins.allocatable(queue, together) is None
 
 
-def refused(session: Session, job: JobView) -> bool:
+class Answers:
+    """Why plugins refuse jobs: asked once for all that ask for the same, until one is admitted."""
+
+    def __init__(self, session: Session) -> None:
+        self._plugins = session.plugins
+        self._shares = self._plugins.admits_by_request_alone and not self._plugins.limits_starts
+        self._refusals: dict[Hashable, Refusal] = {}
+
+    def of(self, job: JobView) -> Refusal | None:
+        """Why a job is not admitted; None where it is."""
+        spec = job.spec
+        if not self._shares or job.job.claiming:
+            return self._plugins.start_limit(job) or self._plugins.job_enqueueable(job)
+        asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request
+        found = self._refusals.get(asked)
+        if found is None:
+            found = self._plugins.job_enqueueable(job)
+            if found is not None:
+                self._refusals[asked] = found
+        return found
+
+    def forget(self) -> None:
+        """A job was admitted."""
+        self._refusals.clear()
+
+
+def refused(session: Session, job: JobView, answers: Answers) -> bool:
     """Whether a plugin refuses the job, or its pods lack claims; records why.
 
     Plugins always admit a job without minResources.
@@ -74,7 +105,7 @@ def refused(session: Session, job: JobView) -> bool:
             return True  # it could not start, so room promised to it would be lost to others
     refusal = None
     if job.spec.min_resources is not None:
-        refusal = session.plugins.start_limit(job) or session.plugins.job_enqueueable(job)
+        refusal = answers.of(job)
         if refusal is not None and session.policy.autoscaling.admits and lacks_nodes_alone(session, job, refusal):
             refusal = None  # nodes are added for its pods, and these may be made only once it is admitted
     if refusal is not None:

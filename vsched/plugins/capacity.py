@@ -121,6 +121,7 @@ class Capacity(
     """Limits queues to their capability, and lets each reclaim what it deserves."""
 
     name = "capacity"
+    by_request_alone = True
     timeless = True
     votes_by_kind = True
     queue_terms = frozenset({QueueTerm.DESERVED, QueueTerm.GUARANTEE})

@@ -69,6 +69,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     """Admits jobs while used plus promised amounts stay below the cluster's total times a factor."""
 
     name = "overcommit"
+    by_request_alone = True
     timeless = True
     args_type = OvercommitArgs
 

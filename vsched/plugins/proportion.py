@@ -86,6 +86,7 @@ class Proportion(
     """Divides the cluster by weight, and limits queues to what they deserve."""
 
     name = "proportion"
+    by_request_alone = True
     timeless = True
     votes_by_kind = True
     queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})

@@ -21,6 +21,7 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
     """Enforces the quotas of namespaces at admission, before pods exist."""
 
     name = "resourcequota"
+    by_request_alone = True
     timeless = True
 
     def open(self, context: SessionContext) -> None:

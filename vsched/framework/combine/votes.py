@@ -47,6 +47,8 @@ class PluginVotes(PluginTiers):
             plugin.job_enqueueable for plugin in self.taking_part(JobEnqueueable) if not plugin.asks_outside
         ]
         """The same but for plugins that ask external services."""
+        self.admits_by_request_alone = all(one.by_request_alone for one in self.taking_part(JobEnqueueable))
+        """Whether jobs that ask for the same are refused the same (see ``JobEnqueueable``)."""
         self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
         self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
         self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
