@@ -18,6 +18,7 @@ from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_ro
 from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
+from vsched.actions.placing import place_until_ready
 from vsched.actions.planning import plan_start
 from vsched.actions.sharing import place_sharing
 from vsched.actions.subgroups import arranged, place_in_groups
@@ -230,10 +231,12 @@ def _try_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
             return False
         if job.sub_groups is not None:
             place_in_groups(session, queue, job, job.sub_groups, sheet, statement)
-        elif job.spec.topology is None:
+        elif job.spec.topology is not None:
+            place_close(session, queue, job, sheet, statement)
+        elif job.job.claiming:
             place_sharing(session, queue, job, sheet, statement)
         else:
-            place_close(session, queue, job, sheet, statement)
+            place_until_ready(session, queue, job, sheet, statement)
         is_ready = session.plugins.job_ready(job)
         if is_ready and (job.sub_groups is None or job.sub_groups.are_whole(statement.tasks)):
             statement.commit()

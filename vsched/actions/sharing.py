@@ -22,7 +22,7 @@ from vsched.model.queues.queue import Queue
 
 def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
     """Place tasks until the job is ready; a second try has all tasks that share a claim on one node."""
-    tasks = tuple(sheet) if job.job.claiming and not session.plugins.job_ready(job) else ()
+    tasks = tuple(sheet) if not session.plugins.job_ready(job) else ()
     before = statement.savepoint()
     place_until_ready(session, queue, job, sheet, statement)
     if not tasks or session.plugins.job_ready(job) or session.plugins.job_pipelined(job):

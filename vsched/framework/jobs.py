@@ -23,7 +23,6 @@ class JobView:
         "allocated",
         "best_effort_pending",
         "created",
-        "gates_minimum",
         "job",
         "key",
         "leaving",
@@ -71,9 +70,6 @@ class JobView:
         self.touched = False
         """Whether any step was ever recorded, undone ones included."""
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
-        minima = spec.min_task_member
-        self.gates_minimum = not minima or self.min_member >= sum(minimum for _, minimum in minima)
-        """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
         self.trail: list[Step] | None = None if spec.topology is None and not spec.sub_groups else self._begin_trail()
@@ -135,6 +131,11 @@ class JobView:
         """The node of a task before the step that is being recorded."""
         moved = self.moved.get(task.uid)
         return task.node if moved is None else moved[1]
+
+    @property
+    def gates_minimum(self) -> bool:
+        """Whether the minima of roles apply: they do unless they sum to more than the job's own minimum."""
+        return self.min_member >= sum(minimum for _, minimum in self.spec.min_task_member)
 
     @property
     def is_as_new(self) -> bool:

@@ -26,6 +26,7 @@ from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.refusals import beyond_cluster, named
 
 OVERUSED = "ClusterOverused"
+PERMIT = Vote.PERMIT
 FACTOR_DEFAULT = 1.2
 TENTHS, FACTOR_STEPS = 10, 100
 
@@ -94,7 +95,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""
         wanted = job.spec.min_resources
         if wanted is None or self._has_room(wanted):
-            return Vote.PERMIT
+            return PERMIT
         used, promised = self._used, self._promised
         taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
         short = shortages(self._names, wanted, self._limit, taken, promised)

@@ -52,6 +52,7 @@ from vsched.plugins.queues.refusals import (
 from vsched.plugins.queues.weighted import Shares, shares_of
 
 QUEUE_OVER_SHARE = "QueueOverShare"
+PERMIT = Vote.PERMIT
 NOTHING_DESERVED: Mapping[int, float] = {}
 ANSWERS = "proportion's divisions"
 """The name under which ``Answers`` are kept."""
@@ -244,10 +245,10 @@ class Proportion(
             return not_open(self._queues, queue)
         wanted = job.spec.min_resources
         if wanted is None:
-            return Vote.PERMIT
+            return PERMIT
         held, limits, admitted = self._usage.queue(queue.name), self._limits[queue.name], self._admitted_in(queue.name)
         if within(wanted, limits, held, admitted):
-            return Vote.PERMIT
+            return PERMIT
         taken = dict(held)
         add(taken, admitted.items())
         short = shortages(self._names, wanted, limits, taken, admitted)

@@ -35,6 +35,9 @@ class PluginOrders(PluginTiers):
     def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
         super().__init__(policy, registry, trace)
         self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
+        self._orders_by_job_alone = all(plugin.by_job_alone for plugin in self.taking_part(JobOrder))
+        self._known_keys: dict[JobView, OrderKey] = {}
+        """Sort keys of jobs whose pods all wait, where they follow from the jobs alone."""
         self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
         self._sub_group_keys = [plugin.sub_group_key for plugin in self.taking_part(SubGroupOrder)]
         self._queue_orders = self.taking_part(QueueOrder)
@@ -61,9 +64,19 @@ class PluginOrders(PluginTiers):
         self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
         self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self._scoring)
 
+    def renew(self) -> None:
+        """Forget the session as well."""
+        super().renew()
+        self._known_keys.clear()
+
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""
-        return (*[key(job) for key in self._job_keys], job.created, job.key)
+        if job.moved or not self._orders_by_job_alone or job.pending_count < len(job.job.tasks):
+            return (*[key(job) for key in self._job_keys], job.created, job.key)
+        known = self._known_keys.get(job)
+        if known is None:
+            known = self._known_keys[job] = (*[key(job) for key in self._job_keys], job.created, job.key)
+        return known
 
     def sub_group_key(self, group: SubGroup) -> OrderKey:
         """The sort key of a sub-group among those of its job; smaller goes first."""

@@ -117,6 +117,8 @@ class ScaleUps:
         found: dict[str, ScaleUp] = {}
         limited: list[_Asking] = []
         for view, outcome in waiting:
+            if not outcome.pending:
+                continue
             asking = self._answer(view, outcome)
             if isinstance(asking, ScaleUp):
                 if asking is not NO_NODES_WANTED:
