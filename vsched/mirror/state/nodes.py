@@ -412,12 +412,14 @@ class NodeStore:
         """Write one row anew, in plain numbers."""
         table, row = self._table, self._table.statics.row[record.name]
         has, used = dict(record.allocatable), record.used
-        if any(table.allocatable.item(column, row) != at_most(has.get(column, 0)) for column in range(table.width)):
+        all_offered = [at_most(has.get(column, 0)) for column in range(table.width)]
+        if table.allocatable[:, row].tolist() != all_offered:
             table.allocatable = table.allocatable.copy()  # as in ``_rewrite``
-        allocatable, requested, idle = table.allocatable.data, table.requested.data, table.idle.data
-        for column in range(table.width):
-            offered, taken = at_most(has.get(column, 0)), at_most(used.get(column, 0))
-            allocatable[column, row], requested[column, row], idle[column, row] = offered, taken, offered - taken
+            table.allocatable[:, row] = all_offered
+        requested, idle = table.requested.data, table.idle.data
+        for column, offered in enumerate(all_offered):
+            taken = at_most(used.get(column, 0))
+            requested[column, row], idle[column, row] = taken, offered - taken
         if self._moved([record]):
             for column in range(table.width):
                 table.releasing[column, row] = at_most(record.releasing.get(column, 0))
