@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from tests.support.backlogged import Backlogged, backlog, change
 from tests.support.examples import examples
 from tests.support.plans import policy_of
-from tests.support.recording_server import recording, writer_to
+from tests.support.recording_server import writer_to
 from tests.writes.writing_back import Mirror
 from vsched.clock import SystemClock
 from vsched.framework.policy import Policy
+from vsched.kube.auth.connection import Connection
+from vsched.kube.client import ApiClient
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.status.queues import PhaseCounts
@@ -73,7 +75,7 @@ def test_what_is_to_be_written_is_what_the_last_report_says(policy: Policy, rand
 
 async def _written_back(policy: Policy, random: Random, steps: int) -> None:
     cluster = Backlogged(*backlog(random))
-    async with recording() as (_, client):
+    async with ApiClient(Connection("http://127.0.0.1:1")) as client:
         clock, nothing = SystemClock(), lambda *news: None
         reported = Reported(
             Writeback(client, writer_to(client), WritebackSettings(), clock, nothing, Mirror(), nothing)
