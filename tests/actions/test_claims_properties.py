@@ -14,6 +14,7 @@ from tests.support.plans import NOW, mirror
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceId
+from vsched.model.maps import as_dict
 from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 
@@ -97,7 +98,7 @@ def test_no_volume_is_given_twice_and_no_node_gets_more_than_it_can_attach(case:
 def test_equal_inputs_give_equal_plans(case: Case) -> None:
     (_, first), (_, second) = case.report(), case.report()
 
-    assert msgspec.json.encode(first) == msgspec.json.encode(second)
+    assert msgspec.json.encode(first, enc_hook=as_dict) == msgspec.json.encode(second, enc_hook=as_dict)
 
 
 @MANY
