@@ -202,21 +202,15 @@ def _turn(session: Session, queue: Queue, job: JobView, sheets: Worksheets, turn
 
 def take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
     """Try to place tasks of one job; True where the job needs another turn."""
-    if not session.reservations.are_for(job):
-        return _take_turn(session, queue, job, sheet)
     with session.reservations.lifted(job):
-        return _take_turn(session, queue, job, sheet)
-
-
-def _take_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
-    if session.kept is not None:
-        session.kept.begin_turn(job)
-    again = _try_turn(session, queue, job, sheet)
-    if not again and job.trail is not None:
-        note_cluster_room(session, job)
-    if not again and session.kept is not None:
-        _plan_start(session, queue, job)
-    return again
+        if session.kept is not None:
+            session.kept.begin_turn(job)
+        again = _try_turn(session, queue, job, sheet)
+        if not again and job.trail is not None:
+            note_cluster_room(session, job)
+        if not again and session.kept is not None:
+            _plan_start(session, queue, job)
+        return again
 
 
 def _plan_start(session: Session, queue: Queue, job: JobView) -> None:

@@ -43,7 +43,7 @@ def place_until_ready(
 
     A ``goal`` stands in place of the whole job's.
     """
-    met = goal.met if goal is not None else None
+    goal = goal_of(session, job) if goal is None else goal
     failed_roles: set[str] = set()
     failed_claims: set[Hashable] = set()
     """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
@@ -51,7 +51,6 @@ def place_until_ready(
         task = sheet.popleft()
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
             session.task_refusals[task.uid] = obstacle
-            goal = goal_of(session, job) if goal is None else goal
             if goal.missing() > len(sheet):
                 break
             continue
@@ -70,7 +69,6 @@ def place_until_ready(
         if choice is None:
             session.task_refusals[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
-            goal = goal_of(session, job) if goal is None else goal
             if task.claims is not None:
                 failed_claims.add(session.node_selection.kind(task))
                 worth_it = goal.missing() <= len(sheet)
@@ -86,7 +84,7 @@ def place_until_ready(
         else:
             statement.allocate(job, task, choice.row)
             session.task_refusals.pop(task.uid, None)
-        if session.plugins.job_ready(job) if met is None else met():
+        if goal.met():
             break
 
 

@@ -97,7 +97,7 @@ class JobView:
         if before is PENDING or after is PENDING:
             step = 1 if after is PENDING else -1
             self.pending_count += step
-            if task.shape.best_effort and task.best_effort:
+            if task.best_effort:
                 self.best_effort_pending += step
         if before is PIPELINED or after is PIPELINED:
             self.waiting += (after is PIPELINED) - (before is PIPELINED)

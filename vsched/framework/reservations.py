@@ -69,10 +69,6 @@ class Reservations:
         """The names of a queue and all queues above it."""
         return {queue.name, *(one.name for one in above(queue, self._queues.get))}
 
-    def are_for(self, job: JobView) -> bool:
-        """Whether any room is reserved for a job."""
-        return job.key in self._kept
-
     def lifted(self, job: JobView) -> AbstractContextManager[None]:
         """A context that lifts the job's reservation; at its end, room is reserved for tasks still without a place."""
         return self._lifted(job) if job.key in self._kept else NOTHING_KEPT

@@ -308,7 +308,7 @@ class Session:
         found: list[Task] = []
         all_moved = job.moved
         for task in job.job.pending.values():
-            if task.gated or (task.claims is None and task.shape.best_effort) is not best_effort:
+            if task.gated or task.best_effort is not best_effort:
                 continue
             moved = all_moved.get(task.uid) if all_moved else None
             if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):

@@ -32,8 +32,6 @@ class Trace:
         """Called at each try and each choice of a node; it raises to abort a cycle whose result is no longer needed."""
         self.measures_plugins = plugins and timer is not None
         """Whether each call of a plugin is measured too; measuring costs about as much as the calls themselves."""
-        self.measures = timer is not None
-        """Whether anything is measured."""
         self.seconds: dict[tuple[str, str], float] = {}
 
     def span(self, kind: str, name: str) -> AbstractContextManager[None]:

@@ -180,13 +180,11 @@ class Drf(
 
     def on_allocate(self, job: JobView, task: Task, row: int) -> None:
         """Mark the job's leaf stale in each tree that exists."""
-        if self._by_hierarchy:
-            self._note(job, task, 1)
+        self._note(job, task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Mark the job's leaf stale in each tree that exists."""
-        if self._by_hierarchy:
-            self._note(job, task, -1)
+        self._note(job, task, -1)
 
     def _note(self, job: JobView, task: Task, sign: int) -> None:
         for tree in (self._built, self._built_for_admission):

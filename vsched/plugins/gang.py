@@ -73,7 +73,7 @@ class Gang(
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """None if enough tasks exist for the minima of the job, of each role, and of the sub-groups it needs."""
-        missing = None if job.roles is None else job.roles_missing(waiting=True, pending=True)
+        missing = job.roles_missing(waiting=True, pending=True)
         if missing:
             message = (
                 f"not enough pods exist for the minima of its roles: {_named_roles(missing)}{self._of_others(job)}"
@@ -108,7 +108,7 @@ class Gang(
 
     def job_ready(self, job: JobView) -> bool:
         """Whether the minima of the job, of each role and of the sub-groups are met."""
-        return job.is_ready and (job.roles is None or not job.roles_missing())
+        return job.is_ready and not job.roles_missing()
 
     def tasks_missing(self, job: JobView) -> int:
         """How many tasks are missing at least for the minima of the job and of the sub-groups it needs."""

@@ -94,7 +94,7 @@ class PluginDecisions(PluginTiers):
 
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""
-        return sorted({key for one in self._run_limits for key in one.overdue()}) if self._run_limits else []
+        return sorted({key for one in self._run_limits for key in one.overdue()})
 
     def next_end(self) -> float:
         """When the next running job has to end, seconds since the epoch; infinite for none."""

@@ -71,12 +71,13 @@ class PluginOrders(PluginTiers):
 
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""
-        if job.moved or not self._orders_by_job_alone or job.pending_count < len(job.job.tasks):
-            return (*[key(job) for key in self._job_keys], job.created, job.key)
-        known = self._known_keys.get(job)
-        if known is None:
-            known = self._known_keys[job] = (*[key(job) for key in self._job_keys], job.created, job.key)
-        return known
+        lasts = self._orders_by_job_alone and not job.moved and job.pending_count == len(job.job.tasks)
+        if lasts and (known := self._known_keys.get(job)) is not None:
+            return known
+        made = (*[key(job) for key in self._job_keys], job.created, job.key)
+        if lasts:
+            self._known_keys[job] = made
+        return made
 
     def sub_group_key(self, group: SubGroup) -> OrderKey:
         """The sort key of a sub-group among those of its job; smaller goes first."""

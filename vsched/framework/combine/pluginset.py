@@ -116,9 +116,6 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             for plugin, switches in tier:
                 if switches != context.switches:  # mostly all plugins have the same
                     context = context._replace(switches=switches)
-                if not self.trace.measures:
-                    plugin.open(context)
-                    continue
                 with self.trace.span("open", plugin.name):
                     plugin.open(context)
         self._see_moves()

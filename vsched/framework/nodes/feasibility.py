@@ -15,7 +15,7 @@ import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.nodes.carried import FITS_MAX, CarriedNodes, Fit, Stamp
-from vsched.framework.nodes.few import FewNodes, FewScores
+from vsched.framework.nodes.few import NOT_SCORED, FewNodes, FewScores
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.kernels.lowest import LowestIdle
@@ -27,7 +27,6 @@ from vsched.model.pods.task import Task
 ROWS_ONE_BY_ONE = 6
 """Up to this many changed rows, plain numbers are faster than arrays."""
 
-NOT_SCORED: Floats = np.empty(0)
 
 FULL_AT_FRACTION = 3
 """When at least a third of the rows changed, all rows are computed again."""
@@ -167,8 +166,7 @@ class FeasibilityCache:
 
     def of(self, task: Task) -> ShapeNodes:
         """The ``ShapeNodes`` for a task."""
-        filters = self._filters
-        task_class = filters[0].task_class(task) if len(filters) == 1 else self.class_of(task)
+        task_class = self.class_of(task)
         key: Hashable = task.shape
         if task_class is not None or self._by_queue:
             key = (key, task_class, self._queue_class(task) if self._by_queue else None)

@@ -31,6 +31,7 @@ TRIES = 3
 
 
 NOT_SCORED: Floats = np.empty(0)
+"""Scores that are yet to be made."""
 
 
 class FewScores:

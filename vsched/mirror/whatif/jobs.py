@@ -32,7 +32,7 @@ from vsched.mirror.whatif.edits import (
     Tolerate,
 )
 from vsched.mirror.whatif.records import EditableMirror
-from vsched.model.amounts.resources import Amounts, ResourceAxis, scale_of
+from vsched.model.amounts.resources import Amounts, ResourceAxis, scale_of, without_zeros
 from vsched.model.deviceshare.asking import capped, sums_of, without_wishes
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.shape import PodAffinity, Shape, Toleration
@@ -213,8 +213,7 @@ def with_devices(shape: Shape, edit: SetDeviceAmount, axis: ResourceAxis) -> Sha
         column = axis.find(resource)
         if column in asked:
             asked[column] = max(0, asked[column] - (sums[resource] - amount) * scale_of(resource))
-    amounts = tuple(sorted((column, amount) for column, amount in asked.items() if amount))
-    return msgspec.structs.replace(shape, devices=less, request=amounts)
+    return msgspec.structs.replace(shape, devices=less, request=without_zeros(asked))
 
 
 def with_request(shape: Shape, column: int, amount: int) -> Shape:
@@ -223,7 +222,7 @@ def with_request(shape: Shape, column: int, amount: int) -> Shape:
     cpu, memory = shape.scoring_cpu, shape.scoring_memory
     return msgspec.structs.replace(
         shape,
-        request=tuple(sorted((one, value) for one, value in asked.items() if value)),
+        request=without_zeros(asked),
         scoring_cpu=min(cpu, amount) if column == 0 else cpu,
         scoring_memory=min(memory, amount) if column == 1 else memory,
     )

@@ -7,6 +7,7 @@ change (copy on write), so a cycle in another thread never sees a partial change
 from __future__ import annotations
 
 from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -45,7 +46,6 @@ class Condition(msgspec.Struct, frozen=True):
     """Its ``lastTransitionTime``, seconds since the epoch; 0 for a condition that begins now."""
 
 
-SCHEDULING_CONDITIONS = frozenset(("Scheduled", "Unschedulable"))
 USER = "vsched.io/user"
 """The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
 user of the work. Daemons that are told of another key (``--user-key``) read objects as if they used this one."""
@@ -53,6 +53,7 @@ NO_REQUEST: Vector = {}
 # An attribute of an enumeration takes several times as long as a name of the module.
 ALLOCATED, BINDING, BOUND = Status.ALLOCATED, Status.BINDING, Status.BOUND
 RUNNING, SUCCEEDED = Status.RUNNING, Status.SUCCEEDED
+GATED = attrgetter("gated")
 USER_CHARACTERS = 64
 """Longer names of users are cut."""
 STATED = frozenset({"Scheduled", "Unschedulable"})
@@ -122,7 +123,7 @@ class JobSpec(msgspec.Struct, frozen=True):
     @property
     def scheduling_condition(self) -> Condition | None:
         """The condition that says whether it was scheduled; None without one."""
-        return next((one for one in self.conditions if one.kind in SCHEDULING_CONDITIONS), None)
+        return next((one for one in self.conditions if one.kind in STATED), None)
 
     @property
     def leaves_whole(self) -> bool:
@@ -319,10 +320,7 @@ class Job:
         """Whether a cycle may act on the job or report about it."""
         if self.spec.phase == Phase.PENDING or self.awaiting or self.unplaceable:
             return True
-        for task in self.pending.values():  # noqa: SIM110 - a generator would take twice as long
-            if not task.gated:
-                return True
-        return False
+        return not all(map(GATED, self.pending.values()))
 
     @property
     def ready(self) -> int:

@@ -16,6 +16,7 @@ from vsched.kernels.domains import Topology, members, tally
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Selector, Shape
+from vsched.model.pods.task import Task
 from vsched.model.pods.termindex import TermKey
 
 Contribution = Callable[[PodLabels, Shape], int]
@@ -92,6 +93,10 @@ class PodsOnNodes:
         """What this cycle placed (``by=1``), and what of that it has undone (``by=-1``)."""
         self._counters: dict[Hashable, list[DomainCounter]] = {}
         self._pairs: dict[PodLabels, dict[str, str]] = {}
+
+    def move(self, task: Task, row: int, by: int) -> None:
+        """Note one placement (``by=1``), or its undoing (``by=-1``)."""
+        self.moves.append(Move(task.labels, task.shape, row, by))
 
     def pairs(self, labels: PodLabels) -> dict[str, str]:
         """The pairs of a label set as a dictionary, cached for the cycle."""

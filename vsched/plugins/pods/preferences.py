@@ -26,7 +26,7 @@ from vsched.model.pods.shape import PodLabels, PodTerm, Shape
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.carried import CarriedTerms, Signature
-from vsched.plugins.pods.pods import DomainCounter, Move, PodsOnNodes
+from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
 from vsched.plugins.pods.soft_spread import SoftSpread
 
 
@@ -54,9 +54,8 @@ class Preferences:
 
     def move(self, task: Task, row: int, by: int) -> None:
         """Note one placement (``by=1``), or its undoing (``by=-1``)."""
-        shape = task.shape
-        self._pods.moves.append(Move(task.labels, shape, row, by))
-        affinity = shape.affinity
+        self._pods.move(task, row, by)
+        affinity = task.shape.affinity
         if affinity is not None and by > 0:
             self._carried.arrive(affinity, task.labels.namespace)
 

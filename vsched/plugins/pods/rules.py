@@ -23,7 +23,7 @@ from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm, Rules, Shap
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.carried import CarriedTerms, Signature, WeightedTerms
-from vsched.plugins.pods.pods import DomainCounter, Move, PodsOnNodes
+from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
 
 NO_PORTS = "node(s) didn't have free ports for the requested pod ports"
 NO_AFFINITY = "node(s) didn't match pod affinity rules"
@@ -81,9 +81,8 @@ class PodRules:
 
     def move(self, task: Task, row: int, by: int) -> None:
         """Note one placement (``by=1``), or its undoing (``by=-1``)."""
-        shape = task.shape
-        self._pods.moves.append(Move(task.labels, shape, row, by))
-        affinity = shape.affinity
+        self._pods.move(task, row, by)
+        affinity = task.shape.affinity
         if affinity is not None and by > 0:
             self._repelling.arrive(affinity, task.labels.namespace)
 
