@@ -24,7 +24,8 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
     """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
         policy = await _policy_map(options, client, registry)
-        daemon = Daemon(options, client, registry, policy=policy, collector=collector)
+        # In a thread, because it reads files: to make sense of them takes longer than the loop may be held.
+        daemon = await asyncio.to_thread(Daemon, options, client, registry, policy=policy, collector=collector)
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
 
