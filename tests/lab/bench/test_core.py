@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.lab.bench import core
+from vsched.lab.bench.backlog import ADMISSION, CAPABILITY, NODES, REASONS, WaitingCluster
 from vsched.lab.bench.growth import capacity_policy
 from vsched.lab.bench.victims import POOR, RICH, TAKING_POLICY, URGENT, FullCluster, FullWorld, measure_taking
 from vsched.lab.bench.world import APART, NEAR, RULES, SPREAD, ZONES, MirrorFeeder, World
@@ -188,12 +190,38 @@ def test_nodes_kept_for_pods_are_measured() -> None:
     assert "kept for pods" in printed(document)
 
 
-def test_cycles_while_pods_wait_in_vain_are_measured() -> None:
-    document = measured("--backlog", "7")
+@pytest.mark.parametrize("reason", REASONS)
+def test_cycles_while_pods_wait_in_vain_are_measured(reason: str) -> None:
+    document = measured("--backlog", "7", "--waiting-for", reason)
 
     assert document.keys() == {*KEYS, "backlog"}
-    assert document["backlog"].keys() == {"waiting", "first_cycle_ms", "unchanged_cycle_ms", "one_pod_cycle_ms"}
-    assert "7 waiting, first cycle" in printed(document)
+    times = {"first_cycle_ms", "unchanged_cycle_ms", "one_pod_cycle_ms"}
+    assert document["backlog"].keys() == {"waiting", "waiting_for", *times}
+    assert f"7 waiting for {reason}, first cycle" in printed(document)
+
+
+def test_what_a_backlog_waits_for_is_said_of_a_backlog() -> None:
+    found = bench("--waiting-for", "admission")
+    assert found.exit_code == 2
+    assert "expected --backlog with a number" in found.output
+
+
+@pytest.mark.parametrize(
+    ("reason", "phases", "codes"),
+    [
+        pytest.param(NODES, {"Inqueue": 30}, {"Resources": 30}, id="for room on the nodes"),
+        pytest.param(ADMISSION, {"Inqueue": 4, "Pending": 26}, {"Resources": 4, "Order": 26}, id="to be admitted"),
+        pytest.param(CAPABILITY, {"Inqueue": 30}, {"Resources": 30}, id="in a queue that may hold half of them"),
+    ],
+)
+def test_pods_of_a_backlog_wait_for_what_they_are_to_wait_for(
+    reason: str, phases: dict[str, int], codes: dict[str, int]
+) -> None:
+    policy, snapshot = default_settings(REGISTRY).policy, WaitingCluster(2, 30, 1, reason).cache.snapshot(0.0)
+    waiting = [one for key, one in run_cycle(snapshot, policy, REGISTRY).jobs.items() if key.startswith("asking/")]
+    assert Counter(one.phase for one in waiting) == phases
+    assert Counter(one.code for one in waiting) == codes
+    assert dict(snapshot.queues[POOR].capability) == ({0: 15_000} if reason == CAPABILITY else {})
 
 
 def test_the_table_says_the_same(full: dict[str, Any]) -> None:

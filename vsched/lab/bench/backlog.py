@@ -1,4 +1,6 @@
-"""The cost of cycles while many pods wait in vain on full nodes: where nothing changes, and where one more pod comes.
+"""The cost of cycles while many pods wait in vain: where nothing changes, and where one more pod comes.
+
+They wait for room on full nodes, to be admitted, or for room in their queue.
 
 Times are processor times, so that other programs on the machine do not blur them.
 """
@@ -20,14 +22,32 @@ from vsched.lab.bench.victims import POOR, FullCluster, FullWorld
 from vsched.settings.installed import registry
 
 RUNNING_ON_A_NODE = 10
+NODES, ADMISSION, CAPABILITY = "nodes", "admission", "capability"
+REASONS = (NODES, ADMISSION, CAPABILITY)
+"""What the pods wait for."""
 CYCLES = 15
 
 
-def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy) -> dict[str, Any]:
-    """The cycles, their snapshots included, with so many waiting pods in gangs; the last gang may be smaller."""
-    cluster = FullCluster(FullWorld(nodes=nodes, running=nodes * RUNNING_ON_A_NODE, gang=gang))
-    for first in range(0, waiting, gang):
-        cluster.ask(f"waits-{first}", POOR, min(gang, waiting - first))
+class WaitingCluster:
+    """A full cluster in which pods wait in gangs; the last gang may be smaller."""
+
+    def __init__(self, nodes: int, waiting: int, gang: int, reason: str) -> None:
+        capability = max(1, waiting // 2) if reason == CAPABILITY else 0
+        running = nodes * RUNNING_ON_A_NODE
+        self._cluster = FullCluster(FullWorld(nodes=nodes, running=running, gang=gang, capability=capability))
+        self._admitted = reason != ADMISSION
+        self.cache = self._cluster.cache
+        for first in range(0, waiting, gang):
+            self.ask(f"waits-{first}", min(gang, waiting - first))
+
+    def ask(self, name: str, size: int) -> None:
+        """Create one more gang."""
+        self._cluster.ask(name, POOR, size, admitted=self._admitted)
+
+
+def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason: str = NODES) -> dict[str, Any]:
+    """The cycles, their snapshots included, with so many waiting pods in gangs."""
+    cluster = WaitingCluster(nodes, waiting, gang, reason)
     listed()
     told = Told()
 
@@ -51,9 +71,10 @@ def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy) -> dict
         cycle()  # what the first one admits is assumed, so that the next one may see something new
     return {
         "waiting": waiting,
+        "waiting_for": reason,
         "first_cycle_ms": first_ms,
         "unchanged_cycle_ms": cycles(lambda number: None),
-        "one_pod_cycle_ms": cycles(lambda number: cluster.ask(f"one-more-{number}", POOR, 1)),
+        "one_pod_cycle_ms": cycles(lambda number: cluster.ask(f"one-more-{number}", 1)),
     }
 
 
@@ -63,7 +84,7 @@ def rows(result: dict[str, Any]) -> list[tuple[str, str]]:
     if found is None:
         return []
     return [
-        (f"{found['waiting']:,} waiting, first cycle (ms)", f"{found['first_cycle_ms']:,}"),
+        (f"{found['waiting']:,} waiting for {found['waiting_for']}, first cycle (ms)", f"{found['first_cycle_ms']:,}"),
         ("the same, nothing new p50 / p99 (ms)", pair(found["unchanged_cycle_ms"])),
         ("the same, one new pod p50 / p99 (ms)", pair(found["one_pod_cycle_ms"])),
     ]

@@ -20,7 +20,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
-from vsched.lab.bench.backlog import measure_backlog
+from vsched.lab.bench.backlog import NODES, REASONS, measure_backlog
 from vsched.lab.bench.backlog import rows as backlog_rows
 from vsched.lab.bench.claims import compare, measure_plain
 from vsched.lab.bench.grow.options import GROW_EPILOG, Sizes, grow_from, one_size, out_option
@@ -52,6 +52,7 @@ Examples:
   vsched bench --nominated 1 --pods 5000 --gang 1
   vsched bench --claims devices --pods 10000
   vsched bench --nodes 1000 --pods 0 --backlog 27600
+  vsched bench --nodes 1000 --pods 0 --backlog 10000 --gang 1 --waiting-for admission
   vsched bench --tiers 4
   vsched bench --rules --pods 10000 --gang 100
   vsched bench --shards 2
@@ -105,6 +106,8 @@ of --gang, on nodes that running pods fill:
   first_cycle_ms      the first one, which finds out why each waits
   unchanged_cycle_ms  cycles between which nothing changes
   one_pod_cycle_ms    cycles between which one more pod comes
+With --waiting-for admission most PodGroups wait to be admitted, and with capability
+their queue may hold half of what waits in it.
 
 \b
 --claims measures pods with claims against the same pods without, which run in a
@@ -281,6 +284,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option(
     "--backlog", type=click.IntRange(0, 1_000_000), default=0, help="Also measure cycles while so many pods wait."
 )
+@click.option("--waiting-for", type=click.Choice(REASONS), default=NODES, help="What the pods of --backlog wait for.")
 @click.option(
     "--claims",
     type=click.Choice([VOLUMES, DEVICES]),
@@ -313,6 +317,7 @@ def command(
     full: bool,
     rules: bool,
     backlog: int,
+    waiting_for: str,
     claims: str | None,
     suites: tuple[Path, ...],
     workloads: tuple[str, ...],
@@ -337,6 +342,8 @@ def command(
         return
     if workloads or labels or live:
         raise click.UsageError("--workload, --label and --live are about workloads of a file (expected --suite FILE)")
+    if waiting_for != NODES and not backlog:
+        raise click.UsageError("--waiting-for is about the pods of --backlog (expected --backlog with a number)")
     world = World(**numbers, claims=claims or "")
     if full and world.running < 2:
         raise click.UsageError("--full needs pods that run already (expected --running 2 or more)")
@@ -364,7 +371,7 @@ def command(
             result["taking"] = _victim_figures(measure_taking(filled, taking, REPEATS))
             result["rss_mb"] = _peak_mb()
         if backlog:
-            result["backlog"] = measure_backlog(world.nodes, backlog, world.gang, policy)
+            result["backlog"] = measure_backlog(world.nodes, backlog, world.gang, policy, waiting_for)
     if claims:
         result["claims"] = compare(result, plain)
     print_result(result, as_json, lambda result: [as_table(result)])

@@ -61,6 +61,8 @@ class FullWorld(msgspec.Struct, frozen=True, kw_only=True):
     """Pods in the measured gang; at most half of those that run."""
     backlog: int = 300
     """Further gangs that wait in vain."""
+    capability: int = 0
+    """How many cores the queue may hold that deserves half of them; 0 for no limit."""
 
     @property
     def size(self) -> int:
@@ -83,10 +85,13 @@ class FullCluster:
             node = _node_name(number % world.nodes)
             self._feed("Pod", _pod("work", f"gang-{number // world.gang}", number % world.gang, node))
 
-    def ask(self, name: str, queue: str, size: int, priority_class: str = "") -> None:
+    def ask(self, name: str, queue: str, size: int, priority_class: str = "", *, admitted: bool = True) -> None:
         """Create a gang that needs all of its pods."""
         spec: Manifest = {"queue": queue, "minMember": size, "priorityClassName": priority_class}
-        group = {"metadata": metadata_of("asking", name), "spec": spec, "status": {"phase": "Inqueue"}}
+        if not admitted:
+            spec["minResources"] = {"cpu": str(size), "memory": f"{size}Gi"}
+        phase = "Inqueue" if admitted else "Pending"
+        group = {"metadata": metadata_of("asking", name), "spec": spec, "status": {"phase": phase}}
         made = [("PodGroup", group), *(("Pod", _pod("asking", name, at)) for at in range(size))]
         for kind, found in made:
             self._feed(kind, found)
@@ -112,7 +117,10 @@ class FullCluster:
             yield "Node", {"metadata": metadata, "status": {"allocatable": room}}
         half = {"cpu": str(world.running // 2), "memory": f"{world.running // 2}Gi"}
         for name in (RICH, POOR):
-            yield "Queue", {"metadata": {"name": name, "uid": name}, "spec": {"weight": 1, "deserved": half}}
+            spec: Manifest = {"weight": 1, "deserved": half}
+            if name == POOR and world.capability:
+                spec["capability"] = {"cpu": str(world.capability)}
+            yield "Queue", {"metadata": {"name": name, "uid": name}, "spec": spec}
         yield "PriorityClass", {"metadata": {"name": URGENT, "uid": URGENT}, "value": 1000}
 
     def _size(self, number: int) -> int:
