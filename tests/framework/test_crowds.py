@@ -36,11 +36,12 @@ def test_jobs_of_one_kind_are_kept_together_and_others_are_not() -> None:
     for number in range(3):
         cluster.put(job(number, "pending"))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [[f"x/huge{number}" for number in range(4)]]
+    waiting = [f"x/pending{number}" for number in range(3)]
+    assert cluster.crowds == [[f"x/huge{number}" for number in range(4)], waiting]
     cluster.drop("job x/huge1")
     cluster.put(job(7, "huge", age=9))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [[f"x/huge{number}" for number in (0, 2, 3, 7)]]
+    assert cluster.crowds == [[f"x/huge{number}" for number in (0, 2, 3, 7)], waiting]
 
 
 def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -45,6 +45,18 @@ KINDS = {
     "promised": "queue=r min=2 pods=0 phase=Pending minResources=cpu:6",
     "lacking": "queue=r min=3 pods=2 cpu=1",
 }
+ENTERING = {
+    "pending": KINDS["pending"],
+    "entering": KINDS["entering"],
+    "promised": KINDS["promised"],
+    "little": "queue=s min=1 pods=1 cpu=1 phase=Pending minResources=cpu:1",
+    "eager": "queue=r min=1 pods=1 cpu=2 phase=Pending minResources=cpu:2 class=high",
+    "greedy": "queue=s min=2 pods=2 cpu=32 phase=Pending minResources=cpu:64",
+    "modest": "queue=q min=2 pods=2 cpu=1 phase=Pending minResources=cpu:2,memory:1Gi",
+    "unasked": "queue=r min=1 pods=1 cpu=1 phase=Pending",
+    "elastic": "queue=q min=1 pods=3 cpu=1 phase=Pending minResources=cpu:1",
+}
+"""Kinds of jobs that wait to be admitted."""
 FACTS = (
     "node n3 cpu=2",
     "node n3 cpu=16",
@@ -140,13 +152,14 @@ class Backlogged:
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:
-    words = KINDS[kind] if "phase=" in KINDS[kind] else f"{KINDS[kind]} phase=Inqueue"
+    words = {**KINDS, **ENTERING}[kind]
+    words = words if "phase=" in words else f"{words} phase=Inqueue"
     return f"job {namespace}/{kind}{number} {words} age={age}"
 
 
-def backlog(random: Random) -> list[str]:
+def backlog(random: Random, among: Iterable[str] = KINDS) -> list[str]:
     """Jobs of a few kinds, in places mixed by age and by name."""
-    kinds, spaces = random.sample([*KINDS], random.randint(1, 3)), random.choice(("x", "y", "xy"))
+    kinds, spaces = random.sample([*among], random.randint(1, 3)), random.choice(("x", "y", "xy"))
     places = [(kind, space) for kind in kinds for space in spaces]
     ages = random.choice((0, 0, 2))
     return [
@@ -154,14 +167,14 @@ def backlog(random: Random) -> list[str]:
     ]
 
 
-def change(random: Random, cluster: Backlogged) -> None:
+def change(random: Random, cluster: Backlogged, among: Iterable[str] = KINDS) -> None:
     """Something changes: a job mostly, of a kind that waits or of another one."""
     jobs = [name for name in cluster.names if name.startswith("job ")]
     known = [name.partition("/")[2].rstrip("0123456789") for name in jobs]
     match random.randint(0, 6):
         case 0 | 1:
-            kind = random.choice([one for one in known if one in KINDS] or [*KINDS])
-            kind = random.choice([*KINDS]) if random.random() < 0.2 else kind
+            kind = random.choice([one for one in known if one in {*among}] or [*among])
+            kind = random.choice([*among]) if random.random() < 0.2 else kind
             cluster.put(job(random.randint(0, 29), kind, random.choice("xy"), random.choice((0, 0, 3))))
         case 2 if jobs:
             cluster.drop(random.choice(jobs))

@@ -82,13 +82,14 @@ def allocate(session: Session) -> None:
 def together(session: Session) -> tuple[list[Crowd], list[JobView]]:
     """The crowds that take part as such because their jobs have work to do, and the other jobs."""
     crowds: list[Crowd] = []
+    admitted = [crowd for crowd in session.crowds if not crowd.enters]
     if session.crowds_are_whole:
-        crowds = [crowd for crowd in session.crowds if has_work(session, session.jobs[crowd.keys[0]])]
-    session.part_crowds()
-    if len(crowds) == len(session.crowds):
+        crowds = [crowd for crowd in admitted if has_work(session, session.jobs[crowd.keys[0]])]
+    session.part_crowds(but_entering=True)
+    if len(crowds) == len(admitted):
         return crowds, session.apart
-    members = {key for crowd in crowds for key in crowd.keys}
-    return crowds, [job for job in session.jobs.values() if job.key not in members]
+    others = {view.key for view in session.apart}.union(*(crowd.keys for crowd in {*admitted}.difference(crowds)))
+    return crowds, [session.jobs[key] for key in sorted(others)]
 
 
 def complete(session: Session, sheets: Worksheets) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
+from vsched.actions.entering import Entering
 from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
@@ -25,36 +26,38 @@ from vsched.model.queues.queue import Queue
 
 def enqueue(session: Session) -> None:
     """Ask the plugins about each waiting job in turn. A refused job waits for the next cycle and blocks no other."""
-    waiting = [job for job in session.apart if job.waiting_to_enter]  # those in crowds are admitted
-    if not waiting:
+    entering = Entering(session)
+    if not entering.alone and not entering.crowds:
         return
-    queues = session.snapshot.queues
+    queues, views = session.snapshot.queues, session.jobs
     ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs), admitting=True)
-    admitted: dict[str, Vector] = {}
-    late: dict[JobView, int] = {}
-    """How many jobs had been admitted when each was asked about."""
+    promised: dict[str, Vector] = {}
     answers = Answers(session)
-    count = 0
-    for queue, job, lane in JobTurns(ordering, queues, waiting):
-        promised = admitted.setdefault(queue.name, {})
-        is_refused = refused(session, job, answers)
-        if not is_refused:
+
+    def enter(job: JobView, wanted: Amounts) -> None:
+        admit(session, job, wanted)
+        answers.forget()
+        entering.admit(job)
+
+    for queue, job, lane in JobTurns(ordering, queues, entering.alone, entering.crowds, views):
+        in_queue, enters = promised.setdefault(queue.name, {}), False
+        if not refused(session, job, answers, entering):
             wanted = shortfall_of(job.job)
-            if placeable(session, queue, job, wanted, promised):
-                admit(session, job, wanted)
-                answers.forget()
-                add(promised, wanted)
-                count += 1
+            enters = placeable(session, queue, job, wanted, in_queue)
+            if enters:
+                enter(job, wanted)
+                add(in_queue, wanted)
             else:
-                late[job] = count
-        lane.end_turn(None, idle=is_refused)
-    for _, job, lane in JobTurns(ordering, queues, late):
-        is_refused = late[job] != count and refused(session, job, answers)
-        if not is_refused:
-            admit(session, job, shortfall_of(job.job))
-            answers.forget()
-            count += 1
-        lane.end_turn(None, idle=is_refused)
+                entering.put_off(job)
+        lane.end_turn(None, idle=not enters)
+        entering.pass_over(lane)
+    for _, job, lane in JobTurns(ordering, queues, *entering.late(), views):
+        enters = entering.is_as_asked(job) or not refused(session, job, answers, entering)
+        if enters:
+            enter(job, shortfall_of(job.job))
+        lane.end_turn(None, idle=not enters)
+        entering.pass_over(lane)
+    entering.end()
 
 
 def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, promised: Vector) -> bool:
@@ -94,7 +97,7 @@ class Answers:
         self._refusals.clear()
 
 
-def refused(session: Session, job: JobView, answers: Answers) -> bool:
+def refused(session: Session, job: JobView, answers: Answers, entering: Entering) -> bool:
     """Whether a plugin refuses the job, or its pods lack claims; records why.
 
     Plugins always admit a job without minResources.
@@ -109,7 +112,7 @@ def refused(session: Session, job: JobView, answers: Answers) -> bool:
         if refusal is not None and session.policy.autoscaling.admits and lacks_nodes_alone(session, job, refusal):
             refusal = None  # nodes are added for its pods, and these may be made only once it is admitted
     if refusal is not None:
-        session.job_refusals[job.key] = refusal
+        entering.refuse(job, refusal)
     return refusal is not None
 
 

@@ -7,7 +7,7 @@ little for each of its jobs. A crowd changes only where one of its jobs has chan
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from sortedcontainers import SortedSet
@@ -26,7 +26,7 @@ _FEW = 16
 class Crowd:
     """Jobs that differ in names and ages alone."""
 
-    __slots__ = ("keys", "kind", "namespace", "priority", "queue", "ranks", "user")
+    __slots__ = ("enters", "keys", "kind", "namespace", "priority", "queue", "ranks", "user")
 
     def __init__(self, kind: Hashable, job: JobView) -> None:
         """``kind`` is equal for all jobs that belong to it, and ``job`` is one of them."""
@@ -35,10 +35,20 @@ class Crowd:
         self.namespace = job.namespace
         self.user = job.job.user
         self.priority = job.priority
+        self.enters = job.waiting_to_enter
+        """Whether its jobs wait to be admitted."""
         self.ranks: list[OrderKey] = []
         """The sort keys of the jobs, in order."""
         self.keys: list[str] = []
         """The keys of the jobs, in the same order."""
+
+    def part(self, start: int, end: int) -> Crowd:
+        """A crowd of some of its jobs, by their positions."""
+        other = Crowd.__new__(Crowd)
+        other.kind, other.queue, other.namespace, other.user = self.kind, self.queue, self.namespace, self.user
+        other.priority, other.enters = self.priority, self.enters
+        other.ranks, other.keys = self.ranks[start:end], self.keys[start:end]
+        return other
 
     def change(self, gone: Iterable[OrderKey], new: Sequence[OrderKey]) -> None:
         """Take jobs out and add others, by their sort keys; each of these ends with the key of the job."""
@@ -118,6 +128,19 @@ class Crowds:
         no_more -= apart
         if no_more:
             self.others.difference_update(no_more)
+        self._change(gone, new, apart)
+
+    def take_out(self, keys: Iterable[str]) -> None:
+        """These jobs are in no crowd any more: they are not what the others are."""
+        gone: dict[Crowd, list[OrderKey]] = {}
+        apart = {key for key in keys if key in self._of}
+        for key in apart:
+            self._leave(key, gone, apart)
+        self._change(gone, {}, apart)
+
+    def _change(
+        self, gone: Mapping[Crowd, Sequence[OrderKey]], new: Mapping[Crowd, Sequence[OrderKey]], apart: Set[str]
+    ) -> None:
         if apart:
             self.others.update(apart)
         for crowd in {**gone, **new}:
@@ -151,7 +174,9 @@ class Crowds:
 
 def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
     """Equal for jobs of one crowd; None for a job that is in none: it is like no other, or its pods differ."""
-    if job.waiting_to_enter or job.roles is not None or job.sub_groups is not None or job.trail is not None:
+    if job.roles is not None or job.sub_groups is not None or job.trail is not None:
+        return None
+    if job.waiting_to_enter and not plugins.admits_alike:
         return None
     if not job.job.frozen or job.job.best_effort or job.moved:
         return None

@@ -5,7 +5,7 @@ Actions place and evict tasks through ``statement()``. What they commit becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
@@ -205,12 +205,19 @@ class Session:
         snapshot, refusals = self.snapshot, self._stranded_by
         self.memory.parts[BACKLOG] = Backlog(views, worn, refusals, snapshot.queues, snapshot.state, crowds)
 
-    def part_crowds(self) -> None:
-        """From now on, jobs of crowds are dealt with one by one."""
+    def part_crowds(self, *, but_entering: bool = False) -> None:
+        """From now on, jobs of crowds are dealt with one by one; ``but_entering``: all that were admitted."""
         self.crowds_are_whole = False
+        entering = [batch for batch in self.batches if but_entering and batch.crowd.enters]
         for batch in self.batches:
-            self.tell(batch, batch.keys)
-        self.batches.clear()
+            if not (but_entering and batch.crowd.enters):
+                self.tell(batch, batch.keys)
+        self.batches = entering
+
+    def take_out(self, keys: Iterable[str]) -> None:
+        """These jobs are not what the others of their crowds are any more."""
+        self.crowds.take_out(keys)
+        vars(self).pop("apart", None)
 
     def tell(self, batch: Batch, keys: Sequence[str]) -> None:
         """Tell some jobs of a batch one by one what they are told together."""

@@ -84,6 +84,8 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         ]
         self.judges_by_job_alone = not self.limits_starts and all(by_job_alone)
         """Whether nothing but the jobs themselves tells waiting jobs apart, so that crowds of them are kept."""
+        self.admits_alike = self.admits_by_request_alone and "enqueue" in policy.actions
+        """Whether jobs of such crowds that wait to be admitted are asked about, and get the same answers."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),

@@ -130,12 +130,22 @@ class LimitsTold:
     def _admitted_before(self, queue: str) -> str:
         """How many jobs were admitted and lack their minimum, as text; of one queue, or of all where it is empty."""
         if self._admitted is None:
-            self._admitted = Counter(
-                view.queue for view in self.session.jobs.values() if not view.waiting_to_enter and not view.is_ready
-            )
+            self._admitted = admitted_in(self.session)
         count = self._admitted[queue] if queue else self._admitted.total()
         jobs = "one job" if count == 1 else f"{rounded(count)} jobs" if count else "jobs"
         return f"{jobs} of queue {queue} admitted before it" if queue else f"{jobs} admitted before it"
+
+
+def admitted_in(session: Session) -> Counter[str]:
+    """How many jobs of each queue were admitted and lack their minimum."""
+    found = Counter(view.queue for view in session.apart if not view.waiting_to_enter and not view.is_ready)
+    for crowd in session.crowds:  # none of their pods had a node, so that they lack it unless they need none
+        if not crowd.enters and session.jobs[crowd.keys[0]].min_member > 0:
+            found[crowd.queue] += len(crowd.keys)
+    for key in session.ledger.touched:
+        if session.crowds.of(key) is not None and (view := session.jobs[key]).min_member > 0 and view.is_ready:
+            found[view.queue] -= 1
+    return found
 
 
 def rounded(count: int) -> str:
