@@ -7,7 +7,7 @@ from vsched.framework.ending import end_overdue
 from vsched.framework.holding import hold_nominations
 from vsched.framework.memory import Memory
 from vsched.framework.policy import Policy
-from vsched.framework.registry import Registry
+from vsched.framework.registry import Action, Registry
 from vsched.framework.reports.closing import close, tells_of_active
 from vsched.framework.reports.verdicts import Told
 from vsched.framework.session import Session
@@ -55,17 +55,30 @@ def run_actions(
 
     With ``memory``, what jobs of crowds are told together is left to the report to tell one by one.
     """
-    with trace.span("session", "open"):
-        session = Session(snapshot, policy, registry, trace, callout, memory)
-        end_overdue(session)
-        hold_nominations(session)
+    session = trace.timed("session", "open", _opened, snapshot, policy, registry, trace, callout, memory)
     for name in policy.actions:
-        with trace.span("action", name):
-            if not registry.actions[name].spares_crowds:
-                session.part_crowds()
-            registry.actions[name].run(session)
+        trace.timed("action", name, _act, registry.actions[name], session)
     if memory is None:
         session.part_crowds()
-    with trace.span("close", "plugins"):
-        session.plugins.end_cycle()
+    trace.timed("close", "plugins", session.plugins.end_cycle)
     return session
+
+
+def _opened(
+    snapshot: Snapshot,
+    policy: Policy,
+    registry: Registry,
+    trace: Trace,
+    callout: Callout | None,
+    memory: Memory | None,
+) -> Session:
+    session = Session(snapshot, policy, registry, trace, callout, memory)
+    end_overdue(session)
+    hold_nominations(session)
+    return session
+
+
+def _act(action: Action, session: Session) -> None:
+    if not action.spares_crowds:
+        session.part_crowds()
+    action.run(session)

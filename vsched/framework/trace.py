@@ -6,15 +6,12 @@ The caller provides the timer and the ``checkpoint`` function, because the core 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, TypeVarTuple, Unpack
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-
-_NOTHING_MEASURED = nullcontext()
+Ts = TypeVarTuple("Ts")
 
 
 class Trace:
@@ -34,9 +31,16 @@ class Trace:
         """Whether each call of a plugin is measured too; measuring costs about as much as the calls themselves."""
         self.seconds: dict[tuple[str, str], float] = {}
 
-    def span(self, kind: str, name: str) -> AbstractContextManager[None]:
-        """Measure a block."""
-        return _NOTHING_MEASURED if self._timer is None else _Span(self, self._timer, kind, name)
+    def timed(self, kind: str, name: str, do: Callable[[Unpack[Ts]], R], *args: *Ts) -> R:
+        """Do something, and measure it."""
+        timer = self._timer
+        if timer is None:
+            return do(*args)
+        start = timer()
+        try:
+            return do(*args)
+        finally:
+            self.add(kind, name, timer() - start)
 
     def wrap(self, name: str, function: Callable[P, R]) -> Callable[P, R]:
         """The function, measured as the plugin ``name``."""
@@ -62,19 +66,3 @@ class Trace:
         """Add to what was measured."""
         key = (kind, name)
         self.seconds[key] = self.seconds.get(key, 0.0) + seconds
-
-
-class _Span:
-    """A block that is measured."""
-
-    __slots__ = ("_key", "_start", "_timer", "_trace")
-
-    def __init__(self, trace: Trace, timer: Callable[[], float], kind: str, name: str) -> None:
-        self._trace, self._timer, self._key = trace, timer, (kind, name)
-        self._start = 0.0
-
-    def __enter__(self) -> None:
-        self._start = self._timer()
-
-    def __exit__(self, *error: object) -> None:
-        self._trace.add(*self._key, self._timer() - self._start)

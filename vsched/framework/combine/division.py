@@ -35,7 +35,11 @@ class PluginDivision(PluginTiers):
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""
-        return next((found for ask in self._dividers if (found := ask(queue)) is not None), None)
+        for ask in self._dividers:
+            found = ask(queue)
+            if found is not None:
+                return found
+        return None
 
     def divided_by(self) -> DividedBy | None:
         """What all that is said of queues follows from besides their records and what they hold; None where that
@@ -65,4 +69,8 @@ class PluginDivision(PluginTiers):
 
     def past_use(self, queue: Queue) -> PastUse | None:
         """What a queue has used over time; None where no plugin remembers it."""
-        return next((found for one in self._memories if (found := one.past_use(queue)) is not None), None)
+        for one in self._memories:
+            found = one.past_use(queue)
+            if found is not None:
+                return found
+        return None

@@ -114,12 +114,9 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         weigh = weights if self.taking_part(DivisionWeight) else stated_weights
         context = context._replace(budgets=self.budgets, division=division, weights=weigh)
         self.victim_rules.open(context)
-        for tier in self._tiers:
-            for plugin, switches in tier:
-                if switches != context.switches:  # mostly all plugins have the same
-                    context = context._replace(switches=switches)
-                with self.trace.span("open", plugin.name):
-                    plugin.open(context)
+        contexts = [context._replace(switches=switches) for switches in self._switches]
+        for plugin, number in self._plugins:
+            self.trace.timed("open", plugin.name, plugin.open, contexts[number])
         self._see_moves()
 
     @property

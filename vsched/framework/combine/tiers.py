@@ -23,14 +23,18 @@ class PluginTiers:
         self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
             [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
         ]
+        plugins = [one for tier in self._tiers for one in tier]
+        self._switches = [*dict.fromkeys(switches for _, switches in plugins)]
+        """Those that plugins of the policy have: mostly all plugins have the same."""
+        self._plugins = [(plugin, self._switches.index(switches)) for plugin, switches in plugins]
+        """All of them, in tier order, with the positions of their switches."""
         self._taking_part: dict[type[Point], list[Plugin[Any]]] = {}
         """The plugins that take part in each extension point, in tier order."""
         self._by_point = [self._sorted_in(tier) for tier in self._tiers]
         self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
-            for tier in self._tiers:
-                for plugin, _ in tier:
-                    self._measured += [(plugin, name) for name in measure(plugin, trace)]
+            for plugin, _ in plugins:
+                self._measured += [(plugin, name) for name in measure(plugin, trace)]
 
     def taking_part(self, point: type[PointT]) -> list[PointT]:
         """The plugins that take part in a point, in tier order."""
@@ -47,11 +51,10 @@ class PluginTiers:
 
         They refer to nothing of this session then, and nothing that refers to them has to be made again.
         """
-        for tier in self._tiers:
-            for plugin, _ in tier:
-                args = plugin.args
-                vars(plugin).clear()
-                type(plugin).__init__(plugin, args)
+        for plugin, _ in self._plugins:
+            args = plugin.args
+            vars(plugin).clear()
+            type(plugin).__init__(plugin, args)
 
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""

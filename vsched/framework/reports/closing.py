@@ -48,27 +48,30 @@ BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
 
 def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
     """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
-    with trace.span("close", "report"):
-        reasons, told = UnschedulableReasons(session), Told() if told is None else told
-        plain, bound = PlainJobs(reasons), bound_by(session)
-        scaling = ScaleUps(reasons, bound, plain)
-        anew = [*_active(session, told.anew(session, plain, scaling)), *_others(session).values()]
-        outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
-        scale_ups = scaling.of((view, outcomes[view.key]) for view in anew)
-        said: dict[str, Verdicts] = {}
-        for view in anew:
-            scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-            said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
-        jobs, unschedulable = told.turn(session, plain, outcomes, said)
-        queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
+    report = trace.timed("close", "report", _report, session, Told() if told is None else told)
+    spans = trace.spans()
+    return msgspec.structs.replace(report, spans=spans) if spans else report
+
+
+def _report(session: Session, told: Told) -> CycleReport:
+    reasons = UnschedulableReasons(session)
+    plain, bound = PlainJobs(reasons), bound_by(session)
+    scaling = ScaleUps(reasons, bound, plain)
+    anew = [*_active(session, told.anew(session, plain, scaling)), *_others(session).values()]
+    outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew])
+    said: dict[str, Verdicts] = {}
+    for view in anew:
+        scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
+        said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
+    jobs, unschedulable = told.turn(session, plain, outcomes, said)
     return msgspec.structs.replace(
         decided(session),
         jobs=jobs,
         unschedulable=unschedulable,
-        queues=queues,
-        namespaces=namespaces,
+        queues=queue_outcomes(session),
+        namespaces=namespace_outcomes(session),
         released=releases(session),
-        spans=trace.spans(),
     )
 
 
