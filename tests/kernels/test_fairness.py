@@ -118,7 +118,9 @@ def test_who_is_satisfied_at_once_gets_what_water_filling_gives(
     demand = Demand(weights, np.column_stack((one, two)), limit, np.column_stack((floor, floor)), weights + 1)
     together = satisfied_at_once(total, demand)
     if weights.all():
-        alone = [satisfied_row([cpu, memory], demand, row) for row in range(len(claims))]
+        parts = weights / weights.sum()
+        rows = zip(parts.tolist(), demand.request.tolist(), limit.tolist(), demand.floor.tolist(), strict=True)
+        alone = [satisfied_row([cpu, memory], *row) for row in rows]
         assert (None in alone) is (together is None)
         assert together is None or alone == together.tolist()
     assert together is None or np.array_equal(together, water_fill(total, demand))

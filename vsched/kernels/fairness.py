@@ -97,15 +97,16 @@ def satisfied_at_once(total: Floats, demand: Demand) -> Floats | None:
     return deserved if is_satisfied.all() else None
 
 
-def satisfied_row(total: Sequence[float], demand: Demand, row: int) -> list[float] | None:
-    """The same for one queue, float by resource; None where the first round does not satisfy it."""
-    part = float(demand.weights[row] / np.add.reduce(demand.weights))
-    request = demand.request[row].tolist()
+def satisfied_row(
+    total: Sequence[float], part: float, request: Sequence[float], limit: Sequence[float], floor: Sequence[float]
+) -> list[float] | None:
+    """The same for one queue, float by resource; ``part`` is its weight as a part of the sum of all weights.
+
+    None where the first round does not satisfy it.
+    """
     deserved: list[float] = []
     covered = True
-    for whole, asked, most, least in zip(
-        total, request, demand.limit[row].tolist(), demand.floor[row].tolist(), strict=True
-    ):
+    for whole, asked, most, least in zip(total, request, limit, floor, strict=True):
         amount = max(min(part * whole, most, asked), least)
         deserved.append(amount)
         covered = covered and asked < amount + EPSILON

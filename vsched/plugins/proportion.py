@@ -100,7 +100,7 @@ class Proportion(
         self._usage = context.usage
         self._standing = context.standing
         self._queues = snapshot.queues
-        self._lacking = Lacking(context.nodes)
+        self._nodes = context.nodes
         self._snapshot = snapshot
         self._shares = shares_of(snapshot, context.weights, context.recall(self.name, Shares))
         context.keep(self.name, self._shares)
@@ -211,7 +211,7 @@ class Proportion(
 
     def _exceeding(self, request: Amounts, candidates: Sequence[Task]) -> list[Task]:
         """Each victim counts as evicted for the candidates after it."""
-        lacked = dict[str, Columns]()
+        lacking, lacked = Lacking(self._nodes), dict[str, Columns]()
         left: dict[str, Vector] = {}
         victims: list[Task] = []
         for victim in candidates:
@@ -222,7 +222,7 @@ class Proportion(
             held = left.setdefault(queue, dict(self._usage.queue(queue)))
             node = victim.node
             if node not in lacked:
-                lacked[node] = self._lacking.of(request, node)
+                lacked[node] = lacking.of(request, node)
             if self._exceeds(queue, held, (column for column, _ in victim.shape.request if column in lacked[node])):
                 subtract(held, victim.shape.request)
                 victims.append(victim)

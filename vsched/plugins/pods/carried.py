@@ -45,7 +45,8 @@ class CarriedTerms:
         self._placed = placed
         self._terms_of = terms_of
         self._namespaces = namespaces
-        self._arrived = TermIndex()
+        self._arrived: TermIndex | None = None
+        """Those of pods placed since; None where there are none."""
         self._affinities: list[PodAffinity] = []
         self._numbers: dict[PodAffinity, int] = {}
         self._seen: dict[int, tuple[PodAffinity, int]] = {}
@@ -64,6 +65,8 @@ class CarriedTerms:
         self._number(affinity)
         terms = [term for _, term in self._terms_of(affinity)]
         if terms and not known:
+            if self._arrived is None:
+                self._arrived = TermIndex()
             self._arrived.add((affinity, namespace), terms)
             self._version += 1
             self.are_any = True
@@ -76,7 +79,8 @@ class CarriedTerms:
         entries: set[tuple[int, int]] = set()
         carriers: list[TermKey] = []
         placed, pairs = self._placed.about(labels), dict(labels.pairs)
-        for position, key in enumerate((*placed, *self._arrived.about(labels))):
+        arrived = () if self._arrived is None else self._arrived.about(labels)
+        for position, key in enumerate((*placed, *arrived)):
             meant = self._meant(key[0], labels, pairs)
             entries.update(meant)
             if meant and position < len(placed):

@@ -25,6 +25,15 @@ ROWS_ONE_BY_ONE = 16
 """Of so many queues it is asked one by one what they deserve, where that is known of all others."""
 
 
+class Rows(NamedTuple):
+    """The same as in ``Shares``, to look at one queue: numbers of a list cost a part of those of an array."""
+
+    parts: Sequence[float]
+    """Of the sum of all weights; empty where no queue is looked at by itself."""
+    floor: Sequence[Sequence[float]]
+    most: Sequence[Sequence[float]]
+
+
 class Shares(NamedTuple):
     """The division, and what it was worked out from. Never changes."""
 
@@ -46,6 +55,7 @@ class Shares(NamedTuple):
     floor: Floats
     most: Floats
     """float64[queue, resource]: the most that queues may hold."""
+    rows: Rows
     divisions: Floats
     """float64[queue, resource]: what they deserve."""
     at_once: bool
@@ -66,26 +76,28 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
         return before
     books = [*map(snapshot.books.get, before.names)]
     changed = differing(books, before.books)
-    if len(books) != len(snapshot.books) or any(books[row] is None for row in changed):
+    if len(books) != len(snapshot.books) or None in [books[row] for row in changed]:
         return _anew(snapshot, weigh)
     weights = before.weights if weigh is stated_weights else weigh(before.divided)
-    request, moved = before.request, list[int]()
+    request, moved = before.request, dict[int, list[float]]()
     for row in changed:
         found = _requested(books[row], len(total))
         if found != request[row].tolist():
             request = request.copy() if request is before.request else request
             request[row] = found
-            moved.append(row)
+            moved[row] = found
     same_weights = weights is before.weights or np.array_equal(weights, before.weights)
     if not moved and same_weights:
         return before._replace(state=snapshot.state, books=books)
     made = before._replace(state=snapshot.state, books=books, weights=weights, request=request)
     if before.at_once and same_weights and len(moved) <= ROWS_ONE_BY_ONE:
-        demand = _demand(made)
-        satisfied = [amounts for row in moved if (amounts := satisfied_row(total, demand, row)) is not None]
-        if len(satisfied) == len(moved):
+        parts, floor, most = before.rows
+        satisfied = {
+            row: satisfied_row(total, parts[row], asked, most[row], floor[row]) for row, asked in moved.items()
+        }
+        if None not in satisfied.values():
             divisions = before.divisions.copy()
-            for row, amounts in zip(moved, satisfied, strict=True):
+            for row, amounts in satisfied.items():
                 divisions[row] = amounts
             return _told(made, divisions, moved)
     return _divided(made)
@@ -116,6 +128,7 @@ def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
         request,
         floor,
         most,
+        Rows((), floor.tolist(), most.tolist()),
         nothing,
         False,
         {},
@@ -136,7 +149,9 @@ def _divided(made: Shares) -> Shares:
     found = satisfied_at_once(total, demand)
     divisions = water_fill(total, demand) if found is None else found
     differ = (divisions != made.divisions).any(axis=1)
-    return _told(made._replace(at_once=found is not None), divisions, np.flatnonzero(differ).tolist())
+    parts = () if found is None else (made.weights / made.weights.sum()).tolist()
+    made = made._replace(at_once=found is not None, rows=made.rows._replace(parts=parts))
+    return _told(made, divisions, np.flatnonzero(differ).tolist())
 
 
 def _told(made: Shares, divisions: Floats, rows: Iterable[int]) -> Shares:
