@@ -48,6 +48,8 @@ def allocate(session: Session) -> None:
     place_held(session, sheets)
     gated = {job.key for job in others if job.job.awaiting and workable(session, job)}
     jobs = [session.jobs[key] for key in dict.fromkeys([*sheets.alone, *sorted(gated)])]
+    if not jobs and not crowds:
+        return
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
     turns, overused = TurnsInVain(session), TurnsInVain(session)
     for queue, job, lane in JobTurns(ordering, session.snapshot.queues, jobs, crowds, session.jobs):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.feasibility import Room
+from vsched.framework.nodes.shapes import Room
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session, is_whole

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -73,16 +73,18 @@ class QueueOrdering:
         """The present sort key of a namespace in a queue; smaller goes first."""
         return self.plugins.namespace_key(queue, namespace, admitting=self._admitting)
 
-    def waves(self, jobs: Iterable[AnyJob]) -> Iterator[list[AnyJob]]:
+    def waves(self, jobs: Iterable[AnyJob]) -> list[list[AnyJob]]:
         """Lists of jobs, or of crowds; within each list, queue, namespace and job order decide.
 
         There is one list of all jobs. With ``across_queues`` there is one for each priority, the highest first.
         """
+        if not self._args.across_queues:
+            together = [*jobs]
+            return [together] if together else []
         waves: dict[int, list[AnyJob]] = {}
         for job in jobs:
-            waves.setdefault(-job.priority if self._args.across_queues else 0, []).append(job)
-        for _, wave in sorted(waves.items()):
-            yield wave
+            waves.setdefault(-job.priority, []).append(job)
+        return [wave for _, wave in sorted(waves.items())]
 
     def lanes(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[list[JobView]]:
         """The jobs grouped by queue, with the queues in their present order."""

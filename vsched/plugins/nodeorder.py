@@ -89,22 +89,9 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
     def open(self, context: SessionContext) -> None:
         """Prepare the scores; what they need of nodes and pods is looked up at the first of them."""
         self._context = context
-        gpu = context.nodes.axis.find(GPU)
-        self._gpu = context.nodes.width if gpu is None else gpu
-        """The column of GPUs; past the last column where no object names the resource."""
         self._nodes: NodeTable | None = None
-        self._table: AllocationTable | None = None
-        self._few: AllocationOfFew | None = None
-        self._without_table = 0
-        """So many more requests are scored without a table; 0 where there is one, or none can be."""
-        self._asked: dict[Shape, Asked] = {}
-        self._images: dict[tuple[tuple[str, ...], int], Floats | None] = {}
-        """The scores by images and number of containers."""
-        self._now: Floats | None = None
         self._moves: list[int] = []
         """Rows whose amounts changed, in order; each reader knows how many of them it has seen."""
-        self._now_seen = 0
-        """How many of them ``_now`` knows."""
 
     @cached_property
     def _preferences(self) -> Preferences:
@@ -113,6 +100,33 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             args.node_affinity, args.pod_affinity, args.taint_toleration, args.pod_topology_spread
         )
         return Preferences(context.snapshot, context.nodes.statics, weights)
+
+    def _look_at(self, nodes: NodeTable) -> None:
+        if nodes is self._nodes:
+            return
+        self._nodes = nodes
+        gpu = nodes.axis.find(GPU)
+        self._gpu = nodes.width if gpu is None else gpu
+        """The column of GPUs; past the last column where no object names the resource."""
+        self._table: AllocationTable | None = None
+        self._few: AllocationOfFew | None = None
+        self._without_table = SCORES_WITHOUT_TABLE
+        """So many more requests are scored without a table; 0 where there is one, or none can be."""
+        self._asked: dict[Shape, Asked] = {}
+        self._images: dict[tuple[tuple[str, ...], int], Floats | None] = {}
+        """The scores by images and number of containers."""
+        self._now: Floats | None = None
+        self._now_seen = 0
+        """How many of the moves ``_now`` knows."""
+        self._taken = Following(nodes.scoring, self._moves)
+        self._held = Following(nodes.requested[: MEMORY + 1], self._moves)
+        self._capacity = nodes.of_capacity(
+            "capacity of cpu and memory", lambda: capacity_of(nodes.allocatable[: MEMORY + 1])
+        )
+        # Elements read through a view cost a third of numpy's own indexing.
+        self._has = nodes.allocatable.data
+        self._scoring = nodes.scoring.data
+        self._requested = nodes.requested.data
 
     # -- by each node alone -------------------------------------------------------------------------------------
 
@@ -234,26 +248,6 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """True unless some node has an image of the pod."""
         self._look_at(nodes)
         return self._asked_by(shape, nodes).images is None
-
-    def _look_at(self, nodes: NodeTable) -> None:
-        if nodes is self._nodes:
-            return
-        self._nodes = nodes
-        self._table = None
-        self._few = None
-        self._without_table = SCORES_WITHOUT_TABLE
-        self._asked.clear()
-        self._images.clear()
-        self._now = None
-        self._taken = Following(nodes.scoring, self._moves)
-        self._held = Following(nodes.requested[: MEMORY + 1], self._moves)
-        self._capacity = nodes.of_capacity(
-            "capacity of cpu and memory", lambda: capacity_of(nodes.allocatable[: MEMORY + 1])
-        )
-        # Elements read through a view cost a third of numpy's own indexing.
-        self._has = nodes.allocatable.data
-        self._scoring = nodes.scoring.data
-        self._requested = nodes.requested.data
 
     def _asked_by(self, shape: Shape, nodes: NodeTable) -> Asked:
         found = self._asked.get(shape)

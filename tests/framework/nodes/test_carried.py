@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.nodes import carried
-from vsched.framework.nodes.carried import CarriedNodes, Fit, carried_nodes, leave_nodes
+from vsched.framework.nodes.carried import CarriedNodes, carried_nodes, leave_nodes
+from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -135,8 +136,8 @@ def test_of_many_nodes_that_change_at_once_nothing_is_taken_to_be_known(
 SHAPES = [ShapeTable().shape(((0, amount),)) for amount in range(4)]
 
 
-def fit(number: int) -> Fit:
-    return Fit(SHAPES[number], None, (), 0, np.zeros(3), {})
+def fit(number: int) -> ShapeNodes:
+    return ShapeNodes(SHAPES[number], None, (), dynamic=False, preference=None)
 
 
 def test_shapes_that_were_not_used_for_longest_are_forgotten(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,19 +6,14 @@ that the last session changed, are read again; nothing else is. It saves time an
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable
 
-from vsched.framework.points.nodes import Check
-from vsched.model.nodes.table import Floats, Mask
+from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes, Stamp
 from vsched.model.pods.shape import Shape
 from vsched.model.snapshot import Snapshot
 
 NAME = "nodes"
 """The name under which it is kept."""
-
-FITS_MAX = 256
-"""The most shapes whose scores are known; the oldest is dropped first. At 5,000 nodes each takes 45 KB."""
 
 BYTES_MAX = 16 << 20
 """The most memory for scores that are carried, whatever the number of nodes."""
@@ -36,26 +31,10 @@ JOURNAL_MAX = 8192
 """When the journal is as long, it begins anew, without scores."""
 
 
-Stamp = bytes
-"""All amounts of a node: its scores follow from these, as long as nothing else of it changes."""
-
-
-class Fit(NamedTuple):
-    """What was found out for one shape about all nodes (see ``ShapeNodes``)."""
-
-    shape: Shape
-    allowed: Mask | None
-    checks: Sequence[Check]
-    position: int
-    ranked: Floats
-    seen: dict[int, Stamp]
-    """By row: the amounts that it was scored with last, where they are known."""
-
-
 class CarriedNodes:
     """The private table of the session under way, its journal, and what is known of shapes."""
 
-    __slots__ = ("_begun", "_fits", "_masks", "_read", "_source", "_stamps", "journal", "table")
+    __slots__ = ("_begun", "_fits", "_masks", "_most", "_read", "_source", "_stamps", "journal", "table")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._source = snapshot.nodes
@@ -64,7 +43,9 @@ class CarriedNodes:
         """How many changes of the source have been read."""
         self._begun = 0
         """The length of the journal when the session began."""
-        self._fits: dict[Shape, Fit] = {}
+        self._most = min(FITS_MAX, BYTES_MAX // (BYTES_OF_A_NODE * max(1, len(snapshot.nodes))))
+        """Of so many shapes the scores are known."""
+        self._fits: dict[Shape, ShapeNodes] = {}
         """Those that were used last come last."""
         self._stamps: dict[int, Stamp] = {}
         """By row: the amounts with which the session began, of those that changed lately."""
@@ -72,17 +53,16 @@ class CarriedNodes:
         self.journal: list[int] = []
         """Rows whose amounts changed, in order, in this session and in those before."""
 
-    def take(self, shape: Shape) -> Fit | None:
+    def take(self, shape: Shape) -> ShapeNodes | None:
         """What is known of a shape; whoever takes it keeps it current, and gives it back (``give``)."""
         return self._fits.pop(shape, None)
 
-    def give(self, fits: Iterable[Fit]) -> None:
+    def give(self, fits: Iterable[ShapeNodes]) -> None:
         """What is known of shapes at the end of the session; those that were used last come last."""
         for fit in fits:
             self._fits.pop(fit.shape, None)
             self._fits[fit.shape] = fit
-        most = min(FITS_MAX, BYTES_MAX // (BYTES_OF_A_NODE * max(1, len(self.table))))
-        while len(self._fits) > most:
+        while len(self._fits) > self._most:
             del self._fits[next(iter(self._fits))]
 
     def follow(self, snapshot: Snapshot) -> bool:

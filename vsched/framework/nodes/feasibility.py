@@ -9,14 +9,12 @@ are evaluated before each choice, and only for shapes that have such rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.claims import TaskClaims
-from vsched.framework.nodes.carried import FITS_MAX, CarriedNodes, Fit, Stamp
-from vsched.framework.nodes.few import NOT_SCORED, FewNodes, FewScores
-from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.nodes.carried import CarriedNodes
+from vsched.framework.nodes.few import FewNodes, FewScores
+from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.kernels.lowest import LowestIdle
 from vsched.model.amounts.resources import PODS
@@ -27,105 +25,33 @@ from vsched.model.pods.task import Task
 ROWS_ONE_BY_ONE = 6
 """Up to this many changed rows, plain numbers are faster than arrays."""
 
-
 FULL_AT_FRACTION = 3
 """When at least a third of the rows changed, all rows are computed again."""
 
 
-class NodePlugins(NamedTuple):
+class NodePlugins:
     """The plugins that filter and score nodes for tasks. Requests are compared with amounts on nodes elsewhere."""
 
-    filters: Sequence[NodeFilter] = ()
-    scorers: Sequence[NodeScore] = ()
-    placements: Sequence[QueuePlacement] = ()
-    preferences: Sequence[QueuePreference] = ()
-    task_scorers: Sequence[TaskScore] = ()
-
-    @property
-    def by_nodes_alone(self) -> bool:
-        """Whether static checks and scores of a shape follow from the nodes alone."""
-        return all(one.by_nodes_alone for one in self.filters) and all(one.by_nodes_alone for one in self.scorers)
-
-
-class Room(NamedTuple):
-    """How many tasks of one shape the nodes can hold."""
-
-    tasks: int
-    full: NodeReasons
-    """Why no node can hold one more."""
-
-
-class Findings:
-    """What was found out in this cycle for tasks of one shape, class and kind of claims."""
-
-    __slots__ = ("explanation", "failed", "room")
-
-    def __init__(self) -> None:
-        self.explanation: tuple[int, NodeReasons] | None = None
-        """With the position in the journal that it is for."""
-        self.room: tuple[int, Room] | None = None
-        """With the position in the journal that it is for."""
-        self.failed = False
-        """Whether such a task found no node in this cycle. Only then is room counted."""
-
-
-class ShapeNodes:
-    """Feasibility and scores of all nodes for one shape and class."""
-
-    __slots__ = (
-        "_by_claims",
-        "_findings",
-        "allowed",
-        "checks",
-        "dynamic",
-        "few",
-        "position",
-        "preference",
-        "ranked",
-        "seen",
-        "shape",
-    )
-
     def __init__(
-        self, shape: Shape, allowed: Mask | None, checks: Sequence[Check], dynamic: bool, preference: Floats | None
+        self,
+        filters: Sequence[NodeFilter] = (),
+        scorers: Sequence[NodeScore] = (),
+        placements: Sequence[QueuePlacement] = (),
+        preferences: Sequence[QueuePreference] = (),
+        task_scorers: Sequence[TaskScore] = (),
     ) -> None:
-        self.shape = shape
-        self.allowed = allowed
-        """bool[nodes]: the nodes that static checks allow; None where there are no such checks."""
-        self.checks = checks
-        self.dynamic = dynamic
-        self.preference = preference
-        """float64[nodes]: what the queue adds to the scores; None where it has no preference."""
-        self.position = -1
-        """How many journal entries ``ranked`` takes into account; -1 before the first computation."""
-        self.ranked = NOT_SCORED
-        """float64[nodes]: the score of nodes that are allowed and have room, minus infinity for all others.
-
-        ``FeasibilityCache.ranked`` has it up to date.
-        """
-        self.seen: dict[int, Stamp] = {}
-        """What ``ranked`` was computed from, for ``CarriedNodes.changed_since``."""
-        self.few: FewScores | None = None
-        """The scores of nodes that represent all; None where all have to be looked at."""
-        self._findings: Findings | None = None
-        """Of tasks without claims that no planned start binds."""
-        self._by_claims: dict[Hashable, Findings] | None = None
-
-    def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> Findings:
-        """The findings for tasks with such claims; ``bound`` names the planned starts that they may not delay."""
-        if claims is None and not bound:
-            if self._findings is None:
-                self._findings = Findings()
-            return self._findings
-        if self._by_claims is None:
-            self._by_claims = {}
-        key = None if claims is None else claims.kind, bound
-        found = self._by_claims.get(key)
-        if found is None:
-            if len(self._by_claims) >= FITS_MAX:
-                del self._by_claims[next(iter(self._by_claims))]
-            found = self._by_claims[key] = Findings()
-        return found
+        self.filters, self.scorers, self.task_scorers = filters, scorers, task_scorers
+        self.placements, self.preferences = placements, preferences
+        self.relative = [one for one in scorers if type(one).is_relative is not NodeScore.is_relative]
+        """Scorers whose scores may be relative to the candidates."""
+        self.by_queue = bool(placements or preferences)
+        """Whether the queue of a task counts."""
+        self.by_nodes_alone = (
+            not self.by_queue
+            and all(one.by_nodes_alone for one in filters)
+            and all(one.by_nodes_alone for one in scorers)
+        )
+        """Whether static checks and scores of a shape follow from the nodes alone."""
 
 
 class FeasibilityCache:
@@ -150,17 +76,18 @@ class FeasibilityCache:
         self._journal = journal
         self._filters = node_plugins.filters
         self._scorers = node_plugins.scorers
-        self._relative = [one for one in self._scorers if type(one).is_relative is not NodeScore.is_relative]
+        self._relative = node_plugins.relative
         self._placements = node_plugins.placements
         self._preferences = node_plugins.preferences
         self._task_scorers = node_plugins.task_scorers
-        self._by_queue = bool(node_plugins.placements or node_plugins.preferences)
+        self._by_queue = node_plugins.by_queue
         self._queue_of = queue_of
         self._lowest = LowestIdle(nodes.idle, journal)
-        self._carried = carried if not self._by_queue and node_plugins.by_nodes_alone else None
+        self._carried = carried if node_plugins.by_nodes_alone else None
         """What is known of shapes; None where more than shapes and nodes decides."""
         self._always_allowed = _allowed_by(always)
-        self._few = FewNodes(nodes, journal, self._scorers, self._always_allowed)
+        self._few: FewNodes | None = None
+        """The nodes that represent all; made for the first shape that nothing is known of."""
         self._fits: dict[Hashable, ShapeNodes] = {}
         """By shape, or by shape, class of labels and class of queue where these say anything."""
 
@@ -190,7 +117,7 @@ class FeasibilityCache:
 
         Whether scores are relative is not looked at.
         """
-        if fit.few is None:
+        if fit.few is None or self._few is None:
             return None
         row = self._few.best(fit.shape, fit.few, self.has_room)
         if row is None:
@@ -293,11 +220,7 @@ class FeasibilityCache:
     def leave(self) -> None:
         """Leave what is known of shapes to the next session."""
         if self._carried is not None:
-            self._carried.give(
-                Fit(one.shape, one.allowed, one.checks, one.position, one.ranked, one.seen)
-                for one in self._fits.values()
-                if one.position >= 0
-            )
+            self._carried.give([one for one in self._fits.values() if one.position >= 0])
 
     def _begin(self, task: Task, task_class: Hashable) -> ShapeNodes:
         shape, nodes = task.shape, self._nodes
@@ -325,18 +248,18 @@ class FeasibilityCache:
         only_always = checks is self._always
         allowed = self._always_allowed if only_always else _allowed_by(checks)
         fit = ShapeNodes(shape, allowed, checks, dynamic, preference)
+        if self._few is None:
+            self._few = FewNodes(nodes, self._journal, self._scorers, self._always_allowed)
         if only_always and preference is None and not dynamic and self._few.represent(shape):
             fit.few = FewScores()
         return fit
 
-    def _begin_again(self, known: Fit, task_class: Hashable) -> ShapeNodes:
+    def _begin_again(self, fit: ShapeNodes, task_class: Hashable) -> ShapeNodes:
         """Go on from what the last session knew; rules about pods are asked anew."""
-        dynamic = any(
-            one.is_dynamic(known.shape, self._one_class(task_class, position))
-            for position, one in enumerate(self._filters)
-        )
-        fit = ShapeNodes(known.shape, known.allowed, known.checks, dynamic, None)
-        fit.position, fit.ranked, fit.seen = known.position, known.ranked, known.seen
+        dynamic = False
+        for position, one in enumerate(self._filters):
+            dynamic = dynamic or one.is_dynamic(fit.shape, self._one_class(task_class, position))
+        fit.begin(dynamic)
         return fit
 
     def _refresh(self, fit: ShapeNodes) -> None:

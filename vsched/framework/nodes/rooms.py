@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
-from vsched.framework.nodes.feasibility import ShapeNodes
+from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
-from vsched.framework.nodes.feasibility import FeasibilityCache, Findings, NodePlugins, Room, ShapeNodes
+from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins
 from vsched.framework.nodes.keeping import KeepsRoom
 from vsched.framework.nodes.masks import ONE_SHARD, Shards
 from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.rooms import rooms_of
+from vsched.framework.nodes.shapes import Findings, Room, ShapeNodes
 from vsched.framework.nodes.why import (
     Failing,
     NodeReasons,
@@ -126,7 +127,8 @@ class NodeSelection:
 
     def _choose_of_all(self, fit: ShapeNodes, task: Task, nominated: int | None, besides: int | None) -> Choice | None:
         checks = self._dynamic_checks(fit, task)
-        masks, later = _masks(checks, besides, len(self._nodes)), _masks(checks, besides, len(self._nodes), later=True)
+        masks = _masks(checks, besides, len(self._nodes))
+        later = _masks(checks, besides, len(self._nodes), later=True) if masks else ()
         claims = self._claims_of(task) if task.claims is not None or self._implicit else None
         ranked = self._fits.ranked(fit)
         if nominated is not None and self._may_be(nominated):

@@ -94,7 +94,7 @@ def _queue_record(session: Session, queue: Queue, known: QueueRecord | None) -> 
         share=0.0 if division is None else division.share,
         allocated=_named(names, amounts.items()),
         subtree={} if division is None else _named(names, division.subtree.items()),
-        deserved={} if division is None else _named(names, ((c, round(v)) for c, v in division.deserved.items())),
+        deserved={} if division is None else _named(names, [(c, round(v)) for c, v in division.deserved.items()]),
         capability={names[column]: value for column, value in sorted(capability)},
         guarantee=_named(names, queue.guarantee),
         overused=division is not None and division.overused,
@@ -163,8 +163,10 @@ def _as_found(snapshot: Snapshot, before: object) -> NamespaceRecords:
 
 def _outcome(snapshot: Snapshot, queue: str, namespace: str, held: Mapping[int, int]) -> NamespaceOutcome:
     names, total, known = snapshot.axis.names, snapshot.total, snapshot.namespaces.get(namespace)
-    share = max((value / total[column] for column, value in held.items() if total[column]), default=0.0)
-    weight = 1 if known is None else known.weight
+    share, weight = 0.0, 1 if known is None else known.weight
+    for column, value in held.items():  # quicker than max of a generator
+        if total[column] and value / total[column] > share:
+            share = value / total[column]
     return NamespaceOutcome(queue, namespace, weight, share, _named(names, held.items()))
 
 

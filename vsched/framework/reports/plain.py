@@ -151,6 +151,8 @@ class PlainJobs:
 def _holds_room(reasons: UnschedulableReasons) -> bool:
     """Whether some tasks may have places that the session did not commit: reasons name their jobs."""
     session = reasons.session
+    if not session.ledger.log:
+        return False
     carried_out = {entry.task.uid for entry in session.committed}
     return any(
         entry.status is Status.PIPELINED or (entry.status is Status.ALLOCATED and entry.task.uid not in carried_out)

@@ -45,14 +45,27 @@ class Packing(NodeScore, PlacementListener):
     def _begin(self, weight: int) -> None:
         """Start a cycle; ``weight`` is that of the whole score."""
         self._scale = MAX_SCORE * weight
-        self._wanted: dict[Shape, Wanted] = {}
         self._nodes: NodeTable | None = None
-        self._used: Used | None = None
-        self._few: UsedByFew | None = None
         self._moves: list[int] = []
         """Rows whose amounts changed, in order; each reader knows how many of them it has seen."""
+
+    def _read(self, nodes: NodeTable) -> None:
+        """Read a new node table."""
+        self._nodes = nodes
+        self._free = Following(nodes.idle, self._moves)
+        self._used: Used | None = None
+        self._few: UsedByFew | None = None
         self._scored_all = 0
         """How many requests were scored on all nodes."""
+        self._lowest = LowestIdle(nodes.idle, self._moves)
+        self._allocatable, self._lacking = nodes.of_capacity(
+            "allocatable for packing",
+            lambda: (nodes.allocatable.astype(np.float64), tuple((nodes.allocatable == 0).any(axis=1).tolist())),
+        )
+        # Elements read through a view cost a third of numpy's own indexing.
+        self._idle = nodes.idle.data
+        self._has = nodes.allocatable.data
+        self._wanted: dict[Shape, Wanted] = {}
 
     @abstractmethod
     def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
@@ -115,23 +128,6 @@ class Packing(NodeScore, PlacementListener):
     def _look_at(self, nodes: NodeTable) -> None:
         if nodes is not self._nodes:
             self._read(nodes)
-
-    def _read(self, nodes: NodeTable) -> None:
-        """Read a new node table."""
-        self._nodes = nodes
-        self._free = Following(nodes.idle, self._moves)
-        self._used = None
-        self._few = None
-        self._scored_all = 0
-        self._lowest = LowestIdle(nodes.idle, self._moves)
-        self._allocatable, self._lacking = nodes.of_capacity(
-            "allocatable for packing",
-            lambda: (nodes.allocatable.astype(np.float64), tuple((nodes.allocatable == 0).any(axis=1).tolist())),
-        )
-        # Elements read through a view cost a third of numpy's own indexing.
-        self._idle = nodes.idle.data
-        self._has = nodes.allocatable.data
-        self._wanted.clear()
 
     def _wanted_by(self, shape: Shape) -> Wanted:
         found = self._wanted.get(shape)
