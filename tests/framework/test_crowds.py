@@ -44,6 +44,25 @@ def test_jobs_of_one_kind_are_kept_together_and_others_are_not() -> None:
     assert cluster.crowds == [[f"x/huge{number}" for number in (0, 2, 3, 7)], waiting]
 
 
+def test_a_job_is_in_a_crowd_once_another_one_is_like_it() -> None:
+    cluster = Backlogged()
+    cluster.put(job(0, "huge"))
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == []
+    cluster.put(job(1, "huge", age=9))
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == [["x/huge0", "x/huge1"]]
+    cluster.drop("job x/huge0")
+    cluster.drop("job x/huge1")
+    cluster.run(POLICIES["shares"], assume=False)
+    cluster.put(job(2, "huge"))
+    cluster.run(POLICIES["shares"], assume=False)
+    cluster.drop("job x/huge2")
+    cluster.put(job(3, "huge"))
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == []
+
+
 def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:
     cluster = Backlogged()
     for number in range(4):

@@ -7,7 +7,8 @@ little for each of its jobs. A crowd changes only where one of its jobs has chan
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import NamedTuple
 
 from sortedcontainers import SortedSet
@@ -96,36 +97,47 @@ class Member(NamedTuple):
 
 
 class Crowds:
-    """The crowds of the jobs that a session may work on."""
+    """The crowds of the jobs that a session may work on. A job that is the only one of its kind is in none."""
 
     def __init__(self) -> None:
         self._crowds: dict[Hashable, Crowd] = {}
         """By kind."""
         self._of: dict[str, Member] = {}
         """By job."""
+        self._firsts: dict[Hashable, JobView] = {}
+        """By kind: its only job, which is in no crowd until another one comes."""
+        self._kinds: dict[str, Hashable] = {}
+        """The kinds of these jobs."""
         self.others: SortedSet[str] = SortedSet()
         """The keys of the jobs that are in none."""
 
-    def follow(self, plugins: PluginSet, left: Iterable[str], changed: Iterable[JobView]) -> None:
+    def follow(self, plugins: PluginSet, left: Iterable[str], changed: Collection[JobView]) -> None:
         """Follow the jobs of a session: some have left, others have come or changed."""
         gone: dict[Crowd, list[OrderKey]] = {}
         new: dict[Crowd, list[OrderKey]] = {}
         apart, no_more = set[str](), set[str]()
-        for key in left:
+        for key in chain(left, [job.key for job in changed]):
             self._leave(key, gone, no_more)
         for job in changed:
-            self._leave(job.key, gone, no_more)
             kind = _kind(plugins, job)
-            if kind is None:
+            crowd = None if kind is None else self._crowds.get(kind)
+            first = self._firsts.pop(kind, None) if crowd is None else None
+            if crowd is None and first is None:
                 apart.add(job.key)
+                if kind is not None:
+                    self._firsts[kind], self._kinds[job.key] = job, kind
                 continue
-            crowd = self._crowds.get(kind)
             if crowd is None:
                 crowd = self._crowds[kind] = Crowd(kind, job)
-            rank = plugins.job_key(job)
-            self._of[job.key] = Member(crowd, rank)
-            new.setdefault(crowd, []).append(rank)
-        no_more -= apart
+            for one in (job,) if first is None else (first, job):
+                rank = plugins.job_key(one)
+                self._of[one.key] = Member(crowd, rank)
+                new.setdefault(crowd, []).append(rank)
+            if first is not None:
+                del self._kinds[first.key]
+                apart.discard(first.key)
+                no_more.add(first.key)
+        no_more = {key for key in no_more if key in self.others and key not in apart}
         if no_more:
             self.others.difference_update(no_more)
         self._change(gone, new, apart)
@@ -150,10 +162,12 @@ class Crowds:
 
     def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]], apart: set[str]) -> None:
         member = self._of.pop(key, None)
-        if member is None:
-            apart.add(key)
-        else:
+        if member is not None:
             gone.setdefault(member.crowd, []).append(member.rank)
+            return
+        apart.add(key)
+        if key in self._kinds:
+            del self._firsts[self._kinds.pop(key)]
 
     def at(self, crowd: Crowd, key: str) -> int | None:
         """The position of a job in a crowd; None where it is not in it."""
