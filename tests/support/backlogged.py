@@ -54,9 +54,19 @@ ENTERING = {
     "greedy": "queue=s min=2 pods=2 cpu=32 phase=Pending minResources=cpu:64",
     "modest": "queue=q min=2 pods=2 cpu=1 phase=Pending minResources=cpu:2,memory:1Gi",
     "unasked": "queue=r min=1 pods=1 cpu=1 phase=Pending",
-    "elastic": "queue=q min=1 pods=3 cpu=1 phase=Pending minResources=cpu:1",
+    "spare": "queue=q min=1 pods=3 cpu=1 phase=Pending minResources=cpu:1",
 }
 """Kinds of jobs that wait to be admitted."""
+CAPPED = {
+    "one": "queue=q min=1 pods=1 cpu=1",
+    "two": "queue=q min=1 pods=1 cpu=2",
+    "pair": "queue=q min=2 pods=2 cpu=1",
+    "elastic": "queue=q min=1 pods=3 cpu=1",
+    "growing": "queue=q min=2 pods=5 cpu=2",
+    "preferred": "queue=q min=1 pods=1 cpu=1 class=high",
+    "latest": "queue=q min=1 pods=1 cpu=3 phase=Pending minResources=cpu:3",
+}
+"""Kinds of jobs of a queue that may not hold all that waits in it."""
 FACTS = (
     "node n3 cpu=2",
     "node n3 cpu=16",
@@ -152,7 +162,7 @@ class Backlogged:
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:
-    words = {**KINDS, **ENTERING}[kind]
+    words = {**CAPPED, **ENTERING, **KINDS}[kind]
     words = words if "phase=" in words else f"{words} phase=Inqueue"
     return f"job {namespace}/{kind}{number} {words} age={age}"
 
@@ -167,7 +177,7 @@ def backlog(random: Random, among: Iterable[str] = KINDS) -> list[str]:
     ]
 
 
-def change(random: Random, cluster: Backlogged, among: Iterable[str] = KINDS) -> None:
+def change(random: Random, cluster: Backlogged, among: Iterable[str] = KINDS, facts: Sequence[str] = FACTS) -> None:
     """Something changes: a job mostly, of a kind that waits or of another one."""
     jobs = [name for name in cluster.names if name.startswith("job ")]
     known = [name.partition("/")[2].rstrip("0123456789") for name in jobs]
@@ -181,6 +191,6 @@ def change(random: Random, cluster: Backlogged, among: Iterable[str] = KINDS) ->
         case 3 if jobs:
             cluster.advise(random.choice(jobs).removeprefix("job "))
         case 4:
-            cluster.put(random.choice(FACTS))
+            cluster.put(random.choice(facts))
         case 5:
-            cluster.drop(" ".join(random.choice(FACTS).split()[:2]))
+            cluster.drop(" ".join(random.choice(facts).split()[:2]))

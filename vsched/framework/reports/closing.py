@@ -59,7 +59,11 @@ def _report(session: Session, told: Told) -> CycleReport:
     scaling = ScaleUps(reasons, bound, plain)
     anew = [*_active(session, told.anew(session, plain, scaling)), *_others(session).values()]
     outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
-    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew])
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], told.asking)
+    others = told.answered(session, scaling)
+    anew += map(session.jobs.__getitem__, others)
+    outcomes |= {key: _outcome(reasons, plain, session.jobs[key], told) for key in others}
+    scale_ups |= others
     said: dict[str, Verdicts] = {}
     for view in anew:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)

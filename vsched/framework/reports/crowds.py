@@ -6,14 +6,15 @@ of its tasks were told something of their own), from the nodes that are wanted f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import NamedTuple
 
 from vsched.framework.crowds import Batch, Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict, Words
-from vsched.framework.reports.scaling import ScaleUps, sizes
+from vsched.framework.reports.scaling import Asking, AskingRow, ScaleUp, ScaleUps, sizes
+from vsched.framework.reports.spans import Spans
 from vsched.framework.session import Session
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.likeness import tasks_of
@@ -27,9 +28,18 @@ class Stance(NamedTuple):
     words: Words
     apart: tuple[int, ...]
     """Positions of the tasks that were told something of their own, or that found a node."""
-    sizes: Sizes
+    wanted: Spans
+    """What is said of the nodes that are wanted for them."""
     but: Set[str]
     """The jobs of which something else is said."""
+
+
+class Said(NamedTuple):
+    """What is said of the nodes that are wanted for jobs of a crowd in a row."""
+
+    start: int
+    end: int
+    sizes: Sizes
 
 
 class ToldCrowds:
@@ -38,7 +48,11 @@ class ToldCrowds:
     def __init__(self) -> None:
         self._stances: dict[Crowd, Stance] = {}
         self._again: dict[Crowd, list[Batch]] = {}
-        """The batches of which this cycle says what the last one said."""
+        """The batches of which this cycle says what the last one said, but for the nodes that are wanted."""
+        self._said: dict[Crowd, list[Said]] = {}
+        """What this cycle says of these nodes."""
+        self._asking: list[tuple[Batch, AskingRow]] = []
+        """Parts of batches whose jobs share what their queue may hold with others."""
         self._advice = NO_ADVICE
 
     def anew(
@@ -48,7 +62,7 @@ class ToldCrowds:
 
         Those to look at are told what they were to be told together with others.
         """
-        self._again = {}
+        self._again, self._said, self._asking = {}, {}, []
         advised = self._advised(session.snapshot.advice)
         others = {*session.snapshot.changed, *session.fresh, *advised}
         if not plain.answers_by_job:
@@ -56,38 +70,67 @@ class ToldCrowds:
         anew: list[str] = []
         for batch in session.batches:
             known = self._stances.get(batch.crowd)
-            but = () if known is None else [*_within(session, batch, chain(others, known.but))]
-            if known is not None and self._stands(session, plain, scale_ups, standings, batch, known, frozenset(but)):
-                self._again.setdefault(batch.crowd, []).append(batch)
-                session.tell(batch, but)
-                anew += but
-            else:
+            but = frozenset(() if known is None else _within(session, batch, chain(others, known.but)))
+            first = None if known is None else _first(batch, but)
+            if known is None or first is None or not self._stands(session, plain, batch, known, first):
                 session.tell(batch, batch.keys)
+                continue
+            answer = scale_ups.of_crowd(session.jobs[first], standings[first].outcome)
+            found = self._wanted(session, batch, known, but, first, answer)
+            if found is None:
+                session.tell(batch, batch.keys)
+                continue
+            self._again.setdefault(batch.crowd, []).append(batch)
+            session.tell(batch, found)
+            anew += found
         for crowd in session.crowds:
             anew += _outside(crowd, self._again.get(crowd, ()))
         return dict.fromkeys(anew)
 
-    def _stands(
-        self,
-        session: Session,
-        plain: PlainJobs,
-        scale_ups: ScaleUps,
-        standings: Mapping[str, Standing],
-        batch: Batch,
-        known: Stance,
-        but: Set[str],
-    ) -> bool:
-        """Whether the same is said of a batch as in the last cycle; one of its jobs is looked at."""
-        crowd = batch.crowd
-        first = next((crowd.keys[at] for at in range(batch.start, batch.end) if crowd.keys[at] not in but), None)
-        if first is None:
-            return False
+    def _stands(self, session: Session, plain: PlainJobs, batch: Batch, known: Stance, first: str) -> bool:
+        """Whether a batch is told the same as in the last cycle, by one of its jobs."""
         session.tell(batch, (first,))
         view = session.jobs[first]
         told = plain.look(view)
-        if told is None or not plain.same(told.words, known.words) or positions(view, told) != known.apart:
-            return False
-        return known.sizes == sizes(view, scale_ups.of_crowd(view, standings[first].outcome))
+        return told is not None and plain.same(told.words, known.words) and positions(view, told) == known.apart
+
+    def _wanted(
+        self, session: Session, batch: Batch, known: Stance, but: Set[str], first: str, answer: ScaleUp | Asking | None
+    ) -> list[str] | None:
+        """The jobs of a batch to look at; None for all. ``answer``: which nodes are wanted for the first other one."""
+        crowd = batch.crowd
+        if isinstance(answer, Asking):
+            for start, end in _without(session, batch, but):
+                self._asking.append((batch, AskingRow(crowd, start, end, answer.least)))
+            return [*but]
+        found = sizes(session.jobs[first], answer)
+        if found is None:
+            return None
+        self._said.setdefault(crowd, []).append(Said(batch.start, batch.end, found))
+        return [*{**dict.fromkeys(but), **dict.fromkeys(known.wanted.differing(crowd, batch.start, batch.end, found))}]
+
+    @property
+    def asking(self) -> Iterable[AskingRow]:
+        """Rows of jobs that share what their queue may hold with those that are looked at."""
+        return [row for _, row in self._asking]
+
+    def answered(self, session: Session, scale_ups: ScaleUps) -> dict[str, ScaleUp]:
+        """The rows have their answers: those of their jobs to look at, as other nodes are wanted for them than in the
+        last cycle."""
+        anew: dict[str, ScaleUp] = {}
+        for batch, row in self._asking:
+            crowd, wanted = row.crowd, self._stances[row.crowd].wanted
+            for answer in row.answers:
+                found = sizes(session.jobs[crowd.keys[answer.start]], answer.found)
+                if found is None:
+                    differ: Iterable[str] = crowd.keys[answer.start : answer.end]
+                else:
+                    self._said.setdefault(crowd, []).append(Said(answer.start, answer.end, found))
+                    differ = wanted.differing(crowd, answer.start, answer.end, found)
+                more = {key: scale_ups.like(answer, session.jobs[key]) for key in differ}
+                session.tell(batch, [*more])
+                anew |= more
+        return anew
 
     def _advised(self, advice: Mapping[str, Advice]) -> Iterable[str]:
         """The jobs about which other advice is given than in the last cycle."""
@@ -108,18 +151,53 @@ class ToldCrowds:
             looked_at.setdefault(session.crowds.of(key), []).append(key)
         stances: dict[Crowd, Stance] = {}
         for crowd, batch in largest.items():
-            again = self._again.get(crowd)
-            if again is not None:
-                stance, others = self._stances[crowd], looked_at.get(crowd, [])
-            else:
-                verdict = verdicts.get(crowd.keys[batch.start])
-                if verdict is None:
-                    continue
-                apart = positions(session.jobs[crowd.keys[batch.start]], verdict.plain)
-                stance, others = Stance(verdict.plain.words, apart, verdict.scale_up, frozenset()), crowd.keys
-            but = {key for key in others if not _conforms(session, plain, verdicts.get(key), stance, key)}
-            stances[crowd] = stance._replace(but=but)
+            again = crowd in self._again
+            stance = self._again_of(crowd) if again else _of(session, plain, batch, verdicts)
+            if stance is not None:
+                others = looked_at.get(crowd, []) if again else crowd.keys
+                but = {key for key in others if not _conforms(session, plain, verdicts.get(key), crowd, stance, key)}
+                stances[crowd] = stance._replace(but=but)
         self._stances = stances
+
+    def _again_of(self, crowd: Crowd) -> Stance | None:
+        """What is said of a crowd that is told what it was told; None where of each job something else is said."""
+        wanted = Spans()
+        for said in sorted(self._said.get(crowd, ())):
+            wanted.add(crowd.ranks[said.start], said.sizes)
+        return self._stances[crowd]._replace(wanted=wanted) if wanted else None
+
+
+def _of(session: Session, plain: PlainJobs, batch: Batch, verdicts: Mapping[str, Verdict]) -> Stance | None:
+    """What is said of a crowd all of whose jobs were looked at; None where something of its own is said of the first of
+    a batch."""
+    crowd = batch.crowd
+    first = verdicts.get(crowd.keys[batch.start])
+    if first is None:
+        return None
+    apart = positions(session.jobs[crowd.keys[batch.start]], first.plain)
+    stance = Stance(first.plain.words, apart, Spans(), frozenset())
+    for rank, key in zip(crowd.ranks, crowd.keys, strict=True):
+        verdict = verdicts.get(key)
+        if verdict is not None and _is_told(session, plain, verdict, stance, key):
+            stance.wanted.add(rank, verdict.scale_up)
+    return stance
+
+
+def _first(batch: Batch, but: Set[str]) -> str | None:
+    """The first job of a batch that is none of some jobs; None where there is none."""
+    keys = batch.crowd.keys
+    return next((keys[at] for at in range(batch.start, batch.end) if keys[at] not in but), None)
+
+
+def _without(session: Session, batch: Batch, but: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """The rows of a batch, from one position to another, between some of its jobs."""
+    at = batch.start
+    for one in sorted(found for key in but if (found := session.crowds.at(batch.crowd, key)) is not None):
+        if at < one:
+            yield at, one
+        at = one + 1
+    if at < batch.end:
+        yield at, batch.end
 
 
 def _within(session: Session, batch: Batch, keys: Iterable[str]) -> Iterable[str]:
@@ -139,11 +217,20 @@ def _outside(crowd: Crowd, batches: Iterable[Batch]) -> Iterable[str]:
     yield from crowd.keys[at:]
 
 
-def _conforms(session: Session, plain: PlainJobs, verdict: Verdict | None, stance: Stance, key: str) -> bool:
-    """Whether a stance says what was said of a job."""
-    if verdict is None or verdict.scale_up != stance.sizes or not plain.same(verdict.plain.words, stance.words):
+def _conforms(
+    session: Session, plain: PlainJobs, verdict: Verdict | None, crowd: Crowd, stance: Stance, key: str
+) -> bool:
+    """Whether a stance says what was said of a job of a crowd."""
+    at = session.crowds.at(crowd, key)
+    if verdict is None or at is None or verdict.scale_up != stance.wanted.at(crowd.ranks[at]):
         return False
-    return positions(session.jobs[key], verdict.plain) == stance.apart
+    return _is_told(session, plain, verdict, stance, key)
+
+
+def _is_told(session: Session, plain: PlainJobs, verdict: Verdict, stance: Stance, key: str) -> bool:
+    """Whether a stance says what a job was told, whatever nodes are wanted for it."""
+    same = plain.same(verdict.plain.words, stance.words)
+    return same and positions(session.jobs[key], verdict.plain) == stance.apart
 
 
 def positions(view: JobView, found: Plain) -> tuple[int, ...]:

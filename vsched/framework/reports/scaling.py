@@ -9,25 +9,24 @@ it sees, and with a part of the gang it would add too few nodes.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cached_property
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence, Set
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
+from vsched.framework.combine.orders import OrderKey
+from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.points.extension import StatedLimit
-from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.refusal import Refusal
 from vsched.framework.reports.plain import PlainJobs, Sizes
+from vsched.framework.reports.queue_room import QueueRoom, counts
 from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of, set_apart
 from vsched.framework.session import Session
-from vsched.framework.wording import at_limit
-from vsched.model.amounts.resources import Vector, add, times
 from vsched.model.jobs.provisioning import POD_SETS_MAX
 from vsched.model.plan import JobOutcome
-from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 QUEUE_CODES = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE, Code.QUEUE_ADMISSION))
@@ -83,13 +82,53 @@ def sizes(view: JobView, scale_up: ScaleUp | None) -> Sizes | None:
     return bool(scale_up.pods), bool(scale_up.asked), scale_up.code, scale_up.why_not
 
 
-class _Asking(NamedTuple):
+class Asking(NamedTuple):
     """A job that nodes may be added for, if the limits of its queue allow."""
 
     view: JobView
     tasks: Sequence[Task]
     least: int
     """How many of the tasks it needs at once."""
+
+
+class Answer(NamedTuple):
+    """What jobs of a crowd in a row get."""
+
+    start: int
+    """The position of the first job."""
+    end: int
+    """That after the last job."""
+    least: int
+    """How many tasks each of them needs at once."""
+    found: ScaleUp
+    """What the first job gets."""
+
+
+Rank = tuple[bool, OrderKey]
+"""The sort key of jobs that share what their queues may hold."""
+
+
+class AskingRow:
+    """Jobs of a crowd in a row that nodes may be added for, as far as the limits of their queue allow."""
+
+    def __init__(self, crowd: Crowd, start: int, end: int, least: int) -> None:
+        self.crowd = crowd
+        self.at = start
+        """The position of the first job that has no answer yet."""
+        self.end = end
+        """The position after the last job."""
+        self.least = least
+        """How many tasks each of the jobs needs at once."""
+        self.answers: list[Answer] = []
+
+    @property
+    def rank(self) -> Rank:
+        """The sort key of the first job that has no answer yet."""
+        return True, self.crowd.ranks[self.at]  # queues keep no room for jobs of crowds
+
+    def until(self, rank: Rank) -> int:
+        """The position of its first job that goes after another job."""
+        return bisect_left(self.crowd.ranks, rank[1], self.at, self.end)
 
 
 class ScaleUps:
@@ -105,17 +144,15 @@ class ScaleUps:
         """The answer for plain jobs by the identity of their words and their code; how many tasks they need where nodes
         may be added for all of their tasks."""
         self._bound = bound
-        self._limits: dict[str, list[StatedLimit]] = {}
-        self._promised: dict[str, Vector] = {}
-        """By queue: what the pods ask for that nodes are to be added for."""
+        self._room = QueueRoom(self._session)
 
-    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]]) -> dict[str, ScaleUp]:
-        """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out.
+    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], rows: Iterable[AskingRow] = ()) -> dict[str, ScaleUp]:
+        """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out. Rows get their answers.
 
         Where a queue states limits, jobs count against them in their order.
         """
         found: dict[str, ScaleUp] = {}
-        limited: list[_Asking] = []
+        limited: list[Asking | AskingRow] = [*rows]
         for view, outcome in waiting:
             if not outcome.pending:
                 continue
@@ -123,22 +160,64 @@ class ScaleUps:
             if isinstance(asking, ScaleUp):
                 if asking is not NO_NODES_WANTED:
                     found[view.key] = asking
-            elif self._all_may_grow(view):
-                found[view.key] = self._with_needed(asking, ScaleUp(_uids(asking)))
+            elif self._room.all_may_grow(view.queue):
+                found[view.key] = self._whole(asking)
             else:
                 limited.append(asking)
-        for asking in sorted(limited, key=self._rank):
-            found[asking.view.key] = self._with_needed(asking, self._within_limits(asking))
+        self._share_out(limited, found)
         return found
 
-    def of_crowd(self, view: JobView, outcome: JobOutcome) -> ScaleUp | None:
-        """The answer for a plain job where all jobs of its crowd that are told the same get the same; else None."""
+    def of_crowd(self, view: JobView, outcome: JobOutcome) -> ScaleUp | Asking | None:
+        """The answer for a plain job where all jobs of its crowd that are told the same get the same.
+
+        The job itself where its queue limits how many of these get it. None where they are asked for one by one.
+        """
         asking = self._answer(view, outcome) if self._shares else None
         if asking is None or isinstance(asking, ScaleUp):
             return asking
-        return self._with_needed(asking, ScaleUp(_uids(asking))) if self._all_may_grow(view) else None
+        if self._room.all_may_grow(view.queue):
+            return self._whole(asking)
+        return asking if len(asking.tasks) == len(view.job.pending) else None
 
-    def _with_needed(self, asking: _Asking, found: ScaleUp) -> ScaleUp:
+    def like(self, answer: Answer, view: JobView) -> ScaleUp:
+        """What a job gets that has this answer."""
+        if not answer.found.pods or answer.end == answer.start + 1:
+            return answer.found
+        return self._whole(Asking(view, tuple(view.job.pending.values()), answer.least))
+
+    def _whole(self, asking: Asking) -> ScaleUp:
+        """Nodes for all of the tasks."""
+        return self._with_needed(asking, ScaleUp(_uids(asking)))
+
+    def _share_out(self, limited: Iterable[Asking | AskingRow], found: dict[str, ScaleUp]) -> None:
+        """Share what the queues may hold out among the jobs, in their order."""
+        ahead = [(one.rank if isinstance(one, AskingRow) else self._rank(one), one) for one in limited]
+        heapify(ahead)
+        while ahead:
+            _, one = heappop(ahead)
+            if isinstance(one, Asking):
+                found[one.view.key] = self._with_needed(one, self._within_limits(one))
+                continue
+            self._share_in_row(one, one.until(ahead[0][0]) if ahead else one.end)
+            if one.at < one.end:
+                heappush(ahead, (one.rank, one))
+
+    def _share_in_row(self, row: AskingRow, end: int) -> None:
+        """The answers for the jobs of a row up to a position."""
+        keys, jobs = row.crowd.keys, self._session.jobs
+        while row.at < end:
+            view = jobs[keys[row.at]]
+            asking = Asking(view, tuple(view.job.pending.values()), row.least)
+            count = self._room.take_often(view.queue, asking.tasks, end - row.at)
+            if count:
+                answer = self._whole(asking)
+            else:
+                answer = self._with_needed(asking, self._within_limits(asking))
+                count = 1 if answer.pods else end - row.at  # what is too much for one of them is too much for all
+            row.answers.append(Answer(row.at, row.at + count, row.least, answer))
+            row.at += count
+
+    def _with_needed(self, asking: Asking, found: ScaleUp) -> ScaleUp:
         """The same, with the pods that a ProvisioningRequest is made for."""
         view = asking.view
         if not found.pods or not is_asked_for(self._session, view):
@@ -150,7 +229,7 @@ class ScaleUps:
             return found  # one request cannot ask for so many kinds of pods
         return found._replace(asked=frozenset(task.uid for task in tasks))
 
-    def _needed(self, asking: _Asking, tasks: Sequence[Task]) -> Sequence[Task]:
+    def _needed(self, asking: Asking, tasks: Sequence[Task]) -> Sequence[Task]:
         """The first of the tasks that are enough for the minima of the gang and of its roles."""
         tasks = self._session.plugins.ordered_tasks(tasks)
         lacking = asking.view.roles_missing()
@@ -163,13 +242,13 @@ class ScaleUps:
         most = max(0, asking.least - len(needed))
         return [*needed, *islice((task for task in tasks if task.uid not in chosen), most)]
 
-    def _rank(self, asking: _Asking) -> tuple[object, ...]:
+    def _rank(self, asking: Asking) -> Rank:
         """Jobs whose gates were opened go first, because their queues keep room for them."""
-        return not asking.view.job.reserving, self._session.plugins.job_key(asking.view), asking.view.key
+        return not asking.view.job.reserving, self._session.plugins.job_key(asking.view)
 
     # -- what nodes would help ---------------------------------------------------------------------------------------
 
-    def _answer(self, view: JobView, outcome: JobOutcome) -> _Asking | ScaleUp:
+    def _answer(self, view: JobView, outcome: JobOutcome) -> Asking | ScaleUp:
         """The same as ``_asking``, found once for plain jobs that are told the same."""
         plain = self._plain.get(view.key) if self._shares else None
         if plain is None:
@@ -177,7 +256,7 @@ class ScaleUps:
         case = id(plain.words), outcome.code
         known = self._known.get(case)
         if isinstance(known, int):
-            return _Asking(view, tuple(view.job.pending.values()), known)
+            return Asking(view, tuple(view.job.pending.values()), known)
         if known is not None:
             return known
         found = self._asking(view, outcome)
@@ -187,7 +266,7 @@ class ScaleUps:
             self._known[case] = found.least
         return found
 
-    def _asking(self, view: JobView, outcome: JobOutcome) -> _Asking | ScaleUp:
+    def _asking(self, view: JobView, outcome: JobOutcome) -> Asking | ScaleUp:
         """The tasks that lack nodes alone; or why no nodes are wanted."""
         session = self._session
         if not view.pending_count and not view.waiting:
@@ -203,7 +282,7 @@ class ScaleUps:
             withheld = Code.UNSUPPORTED if view.job.unplaceable else Code.GATED
             return ScaleUp(code=withheld if first is None else first.code)
         over = self._beyond_others(view, tasks, least)
-        return _Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
+        return Asking(view, tasks, least) if over is None else ScaleUp(code=over.code, why_not=over.message)
 
     def _lacking(self, view: JobView) -> tuple[Sequence[Task], Refusal | None]:
         """The tasks of a job that added nodes may help, and the first refusal of another that they do not help."""
@@ -237,85 +316,35 @@ class ScaleUps:
         if refusal is not None or not plugins.limits_amounts_elsewhere:
             return refusal
         needed = tasks[: max(1, least)]
-        for shape, count in _counts(needed):
+        for shape, count in counts(needed):
             refusal = refusal or plugins.namespace_limit(view.namespace, shape, count)
         return refusal or plugins.claim_limit(queue, needed)
 
     # -- what queues state -------------------------------------------------------------------------------------------
 
-    def _stated(self, name: str) -> list[StatedLimit]:
-        """What a queue and those above it may hold by their own statement."""
-        found = self._limits.get(name)
-        if found is None:
-            found = self._limits[name] = self._session.plugins.stated_limits(self._session.snapshot.queues[name])
-        return found
-
-    def _all_may_grow(self, view: JobView) -> bool:
-        """Whether the job's queue and those above it may hold all that waits in them, as far as they say."""
-        stated = self._stated(view.queue)
-        return not stated or self._tight.isdisjoint(limit.queue for limit in stated)
-
-    @cached_property
-    def _tight(self) -> Set[str]:
-        """The queues that may not hold all that waits in them and below them, by their own statement."""
-        snapshot, asked = self._session.snapshot, dict[str, Vector]()
-        stated = [(self._stated(name), books) for name, books in snapshot.books.items() if name in snapshot.queues]
-        for limits, books in stated:
-            for name in {limit.queue for limit in limits}:
-                add(asked.setdefault(name, {}), books.pending.items())
-        return {limit.queue for limits, _ in stated for limit in limits if _is_short(limit, asked[limit.queue])}
-
-    def _within_limits(self, asking: _Asking) -> ScaleUp:
+    def _within_limits(self, asking: Asking) -> ScaleUp:
         """The tasks that stay within the limits: all, or what the gang needs and as many more as there are."""
         view, tasks = asking.view, asking.tasks
-        over = self._take(view, tasks)
+        over = self._room.take(view.queue, tasks)
         if over is None:
             return ScaleUp(_uids(asking))
         least = max(1, asking.least)
         if least >= len(tasks):
             return ScaleUp(code=Code.QUEUE_CAPABILITY, why_not=over)
         ordered = self._session.plugins.ordered_tasks(tasks)
-        over = self._take(view, ordered[:least])
+        over = self._room.take(view.queue, ordered[:least])
         if over is not None:
             return ScaleUp(code=Code.QUEUE_CAPABILITY, why_not=over)
         pods = {task.uid for task in ordered[:least]}
         for task in ordered[least:]:
-            over = self._take(view, (task,))
+            over = self._room.take(view.queue, (task,))
             if over is not None:
                 break
             pods.add(task.uid)
         return ScaleUp(pods, Code.QUEUE_CAPABILITY, over or "")
 
-    def _take(self, view: JobView, tasks: Sequence[Task]) -> str | None:
-        """Count the tasks against the limits; where they are too many, nothing is counted and it says why."""
-        asked: Vector = {}
-        for shape, count in _counts(tasks):
-            add(asked, times(shape.request, count))
-        for limit in self._stated(view.queue):
-            short = next(self._short(limit, asked), None)
-            if short is not None:
-                return at_limit(view.queue, limit.queue, short, Bound(short.limit, short.limit, limit.queue))
-        for limit in self._stated(view.queue):
-            add(self._promised.setdefault(limit.queue, {}), asked.items())
-        return None
 
-    def _short(self, limit: StatedLimit, asked: Vector) -> Iterator[Shortage]:
-        names, promised = self._session.snapshot.axis.names, self._promised.get(limit.queue, {})
-        for column, most in limit.amounts:
-            wanted = asked.get(column, 0)
-            before = promised.get(column, 0)
-            held = limit.held.get(column, 0) + before
-            if wanted and held + wanted > most:
-                yield Shortage(names[column], held, wanted, most, before)
-
-
-def _is_short(limit: StatedLimit, asked: Vector) -> bool:
-    """Whether a limit leaves too little for these amounts."""
-    wanted = ((asked.get(column, 0), limit.held.get(column, 0), most) for column, most in limit.amounts)
-    return any(amount and held + amount > most for amount, held, most in wanted)
-
-
-def _uids(asking: _Asking) -> Set[str]:
+def _uids(asking: Asking) -> Set[str]:
     """The uids of all its tasks."""
     pending = asking.view.job.pending
     return pending.keys() if len(asking.tasks) == len(pending) else {task.uid for task in asking.tasks}
@@ -341,11 +370,3 @@ def is_asked_for(session: Session, view: JobView) -> bool:
     spec = view.spec
     made = session.snapshot.provisioning is not None
     return made and bool(spec.uid) and not spec.implicit and view.min_member > 1 and not view.is_ready
-
-
-def _counts(tasks: Sequence[Task]) -> Iterable[tuple[Shape, int]]:
-    """How many of the tasks have each shape; mostly all have one."""
-    first = tasks[0].shape
-    if all(task.shape is first for task in tasks):
-        return ((first, len(tasks)),)
-    return Counter(task.shape for task in tasks).items()

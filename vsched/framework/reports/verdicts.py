@@ -14,7 +14,7 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.reports.crowds import ToldCrowds
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict
-from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, ScaleUps, sizes
+from vsched.framework.reports.scaling import NODES_HELP, AskingRow, ScaleUp, ScaleUps, sizes
 from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of, set_apart
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.subgroups import Composite
@@ -88,6 +88,15 @@ class Told:
     def anew(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Collection[str]:
         """The jobs of crowds to look at; the last cycle said of all others what this one would say."""
         return self._crowds.anew(session, plain, scale_ups, self.standings)
+
+    @property
+    def asking(self) -> Iterable[AskingRow]:
+        """Rows of the other jobs that share what their queue may hold with those to look at."""
+        return self._crowds.asking
+
+    def answered(self, session: Session, scale_ups: ScaleUps) -> dict[str, ScaleUp]:
+        """The jobs of these rows to look at as well: nodes are to be added for other pods than in the last cycle."""
+        return self._crowds.answered(session, scale_ups)
 
     def again(self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: Sizes) -> Verdicts | None:
         """The verdicts of the last cycle about the pods of a plain job, where they still hold."""
