@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
@@ -58,8 +58,9 @@ class ClientSettings(msgspec.Struct, frozen=True):
     back_off: BackOffSettings = BackOffSettings(first_seconds=0.1, ceiling_seconds=5.0, asked_ceiling_seconds=30.0)
     answer_bytes: int = 1 << 30
     """The longest answer that is accepted."""
-    read_buffer_bytes: int = 1 << 20
-    """A bigger buffer means fewer, longer chunks of a list or a watch."""
+    read_buffer_bytes: int = 1 << 17
+    """Lists and watches come in chunks of at most about twice as much, each of which holds the event loop. Longer ones
+    save nothing: for them the memory is fetched from the system again each time."""
 
 
 ApiResponse = Answer
@@ -237,7 +238,7 @@ class ApiClient:
             return ApiResponse(response.status, response.headers, await self._read(method, path, response))
 
     async def fetch(
-        self, path: str, params: Params | None, take: Callable[[bytes], object], *, timeout_seconds: float
+        self, path: str, params: Params | None, take: Callable[[bytes], Awaitable[None]], *, timeout_seconds: float
     ) -> ApiResponse:
         """GET something long, once: ``take`` is called with each chunk as it arrives; the answer has the first one."""
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=self._settings.connect_seconds)
@@ -246,7 +247,7 @@ class ApiClient:
             start = b""
             async for chunk in self._chunks("GET", path, response):
                 start = start or chunk
-                take(chunk)
+                await take(chunk)
             return ApiResponse(response.status, response.headers, start)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""A list in one piece is split as it arrives, in parts, as it would be at once."""
+"""A list is split as it arrives, in parts, as it would be at once."""
 
 from __future__ import annotations
 
@@ -53,11 +53,16 @@ def test_the_objects_are_those_of_the_list(items: list[Any], late: bool, part_by
 
 
 TEMPLATE = {"metadata": {"name": "t"}, "spec": {}}
+MANAGED = {"managedFields": [{"apiVersion": "batch/v1", "manager": f"m{number}"} for number in range(40)]}
 ODD = {
     "pods": [pod(f"p{number}", number) for number in range(5000)],
     "objects that contain what begins as they do": [
         {"metadata": {"name": f"s{number}"}, "spec": {"templates": [TEMPLATE, TEMPLATE, TEMPLATE]}}
         for number in range(5000)
+    ],
+    "objects that name their kind, and who has written them": [
+        {"apiVersion": "batch/v1", "kind": "Job", "metadata": {**MANAGED, "name": f"j{number}"}}
+        for number in range(1000)
     ],
     "texts that look like the end of an object": [
         {"metadata": {"name": f"s{number}", "annotations": {"last": '},{"metadata":{"items":['}}}

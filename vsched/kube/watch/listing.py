@@ -1,7 +1,7 @@
 """The list of one kind, page after page: each page goes to the sink while the next one is being requested.
 
-No more than two pages are in memory at a time. The event loop is never blocked for longer than one slice of work, or
-than it takes to split one page into objects. A list in one piece is split while it arrives.
+No more than two pages are in memory at a time. A page is split into objects while it arrives, so the event loop is
+never blocked for longer than one slice of work, or than it takes to split what has arrived at once.
 """
 
 from __future__ import annotations
@@ -93,31 +93,25 @@ class Lister(Generic[T]):
         return self._parse(answer).metadata.resource_version
 
     async def _page(self, token: str) -> Page:
+        """One page, split into objects while it arrives; the whole list where continue tokens keep expiring."""
         params = dict(self._selectors)
         if token:
             params["continue"] = token
-        if self._expired >= PATIENT_LISTS:
-            return await self._whole(params)
-        params["limit"] = str(self._settings.page_size)
+        if self._expired < PATIENT_LISTS:
+            params["limit"] = str(self._settings.page_size)
+        splitter, items = ListSplitter(), list[msgspec.Raw]()
+
+        async def split(chunk: bytes) -> None:
+            items.extend(splitter.feed(chunk))
+            await asyncio.sleep(0)  # several chunks may be there
+
         try:
-            answer = await self._client.request(
-                "GET", self.path, params=params, timeout_seconds=self._settings.list_timeout_seconds, attempts=1
+            answer = await self._client.fetch(
+                self.path, params, split, timeout_seconds=self._settings.list_timeout_seconds
             )
         except Gone:
             self._expired += 1
             raise
-        self._statistics.last_event_monotonic = self._clock.monotonic()
-        return self._parse(answer)
-
-    async def _whole(self, params: Params) -> Page:
-        """The list in one piece."""
-        splitter, items = ListSplitter(), list[msgspec.Raw]()
-        answer = await self._client.fetch(
-            self.path,
-            params,
-            lambda chunk: items.extend(splitter.feed(chunk)),
-            timeout_seconds=self._settings.list_timeout_seconds,
-        )
         self._statistics.last_event_monotonic = self._clock.monotonic()
         rest = self._parse(answer, lambda _: splitter.finish())
         items += rest.items or ()

@@ -1,9 +1,9 @@
-"""Splits a list that comes in one piece into objects while it arrives, a part at a time.
+"""Splits a list, or a page of one, into objects while it arrives, a part at a time.
 
-Such a list may have hundreds of megabytes. To decode it at once holds the event loop for a second or more, and a thread
-would not help, as the decoder lets no other thread run. So the text is cut where an object seems to end and another one
-begins like the first. A part that can be decoded as a list was cut at the right place: had the cut been inside of an
-object or a string, brackets would be missing.
+A list in one piece may have hundreds of megabytes. To decode it at once holds the event loop for a second or more, and
+a thread would not help, as the decoder lets no other thread run. A page takes milliseconds, also to be put together. So
+the text is cut where an object seems to end and another one begins like the first. A part that can be decoded as a list
+was cut at the right place: had the cut been inside of an object or a string, brackets would be missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ PART_BYTES = 1 << 18
 _TRIES = 4
 """How many places to cut at are tried; objects inside of the last one may begin as it does."""
 _ITEMS = re.compile(rb'"items":\[')
-_FIRST_KEY = re.compile(rb'\{"[^"\\]*":')
+_BEGINNING = re.compile(rb'\{"(?:apiVersion":"[^"\\]*","kind|[^"\\]*)":')
+"""How an object begins: its first key. An apiVersion alone would not do, as owners and managers of objects have one."""
 
 
 class _Partial(msgspec.Struct, frozen=True):
@@ -70,14 +71,14 @@ class ListSplitter:
     def _begin(self) -> bool:
         """Look for the first object; False where there is none, or not in a list."""
         found = _ITEMS.search(self._rest)
-        key = None if found is None else _FIRST_KEY.match(self._rest, found.end())
-        if found is None or key is None:
+        begins = None if found is None else _BEGINNING.match(self._rest, found.end())
+        if found is None or begins is None:
             return False
         try:
             self._head = _decode_partial(self._rest[: found.end()] + b"]}").metadata
         except UNREADABLE:
             return False
-        self._mark = b"}," + key[0]
+        self._mark = b"}," + begins[0]
         del self._rest[: found.end()]
         return True
 
@@ -89,7 +90,9 @@ class ListSplitter:
             if at < 0:
                 break
             with suppress(*UNREADABLE):
-                part = decode(b'{"items":[' + self._rest[: at + 1] + b"]}")
+                with memoryview(self._rest) as rest:
+                    text = b"".join((b'{"items":[', rest[: at + 1], b"]}"))
+                part = decode(text)
                 del self._rest[: at + 2]
                 return part.items or []
             end = at + len(self._mark) - 1
