@@ -1,4 +1,4 @@
-"""The library that compiles and executes CEL, loaded when the first expression is compiled."""
+"""The library that compiles and executes CEL, loaded when first needed; by a daemon, at its start."""
 
 from __future__ import annotations
 

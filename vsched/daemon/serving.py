@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 
+from vsched.cel.library import library
 from vsched.clock import SystemClock
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options
@@ -24,7 +25,8 @@ async def serve(options: Options, connection: Connection, registry: Registry, co
     """Run a daemon until a signal ends it; SIGHUP reads the policy again."""
     async with ApiClient(connection) as client:
         policy = await _policy_map(options, client, registry)
-        # In a thread, because it reads files: to make sense of them takes longer than the loop may be held.
+        # In threads, because they read files: to make sense of them takes longer than the loop may be held.
+        await asyncio.to_thread(library)
         daemon = await asyncio.to_thread(Daemon, options, client, registry, policy=policy, collector=collector)
         async with supervised(_supervision(daemon)) as supervision:
             loop = asyncio.get_running_loop()
