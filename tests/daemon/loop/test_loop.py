@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+
+import pytest
 
 from tests.daemon.looping import looping
 from tests.support.native import native_world
 from tests.support.waiting import until
+from vsched.daemon.loop.loop import in_slices
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
@@ -117,3 +121,25 @@ async def test_a_long_session_widens_the_window() -> None:
     began = time.monotonic()
     await trigger.next(busy_seconds=0.2)
     assert time.monotonic() - began >= 0.045
+
+
+async def test_after_work_in_several_slices_others_run_before_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vsched.daemon.loop.loop.SLICE_SECONDS", -1.0)  # each step takes a slice
+    seen: list[str] = []
+
+    def steps() -> Iterator[None]:
+        yield
+        seen.append("last step")
+
+    async def another() -> None:
+        while True:
+            seen.append("another")
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(another())
+    await in_slices(steps())
+    task.cancel()
+    assert seen[seen.index("last step") :] == ["last step", "another"]
+    seen.clear()
+    await in_slices(iter(()))
+    assert seen == []

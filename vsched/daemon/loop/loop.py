@@ -260,8 +260,11 @@ class Loop:
 
 
 async def in_slices(steps: Iterator[None]) -> None:
-    """Take all steps, and let other tasks run once a slice is over."""
-    turns = LoopTurns(SLICE_SECONDS)
+    """Take all steps, and let other tasks run once a slice is over; after the last one, too, if there were several."""
+    turns, several = LoopTurns(SLICE_SECONDS), False
     for _ in steps:
         if turns.over:
+            several = True
             await turns.turn()
+    if several:
+        await turns.turn()
