@@ -66,9 +66,9 @@ class Noted:
     placed: list[str] = field(default_factory=list)
     """Jobs that run for the first time."""
     lacking: list[str] = field(default_factory=list)
-    """Jobs that ended without their minimum."""
+    """Jobs that ended without their minimum, and did not before."""
     enough: list[str] = field(default_factory=list)
-    """Jobs that did not, or that no cycle is for any more."""
+    """Jobs that did before, and do not any more, or that no cycle is for any more."""
     replaced: list[JobOutcome | None] = field(default_factory=list)
     """The outcomes before."""
 
@@ -114,7 +114,7 @@ class Findings:
                 found.pods.update(of_job)
             yield
         for some in gone(self._outcomes, report.jobs):
-            found.enough.extend(some)
+            found.enough.extend(key for key in some if key in self._lacking)
             yield
         for some in _some_of(snapshot.changed):
             left += [key for key in some if key not in snapshot.jobs]
@@ -160,13 +160,16 @@ class Findings:
 
     def _note(self, outcomes: Mapping[str, JobOutcome], found: Noted) -> None:
         """Note what some outcomes change: jobs that run for the first time, and those without their minimum."""
-        jobs, placed_at = self.jobs, self.placed_at
+        jobs, placed_at, lacking = self.jobs, self.placed_at, self._lacking
         found.outcomes.update(outcomes)
         for key, outcome in outcomes.items():
             before = jobs.get(key)
             found.replaced.append(before)
             lacks = outcome.pending and outcome.ready < outcome.min_member
-            (found.lacking if lacks else found.enough).append(key)
+            if lacks and key not in lacking:
+                found.lacking.append(key)
+            elif not lacks and key in lacking:
+                found.enough.append(key)
             waited = before is not None and before.phase in _WAITING
             if waited and outcome.phase == _RUNNING and key not in placed_at:
                 found.placed.append(key)
@@ -174,11 +177,8 @@ class Findings:
     def _keep(self, snapshot: Snapshot, report: CycleReport, found: Noted) -> None:
         cycles = self.cycles
         for key in found.enough:
-            since = self._lacking.pop(key, None)
-            if since is not None:
-                self._retries[key] += cycles - since
-        for key in found.lacking:
-            self._lacking.setdefault(key, cycles)
+            self._retries[key] += cycles - self._lacking.pop(key)
+        self._lacking.update(dict.fromkeys(found.lacking, cycles))
         self.snapshot = snapshot
         self.cycles += 1
         self.queues, self.namespaces = report.queues, report.namespaces

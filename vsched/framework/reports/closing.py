@@ -36,6 +36,7 @@ from vsched.model.plan import (
 from vsched.model.pods.status import Phase, Status
 
 NOTICE = "PriorityClassMissing"
+_SOME = 256
 # An attribute of an enumeration takes several times as long as a name of the module.
 BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
     Status.BOUND,
@@ -69,6 +70,8 @@ def _report(session: Session, told: Told) -> CycleReport:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
         said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
     jobs, unschedulable = told.turn(session, plain, outcomes, said)
+    while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
+        del anew[-_SOME:]
     return msgspec.structs.replace(
         decided(session),
         jobs=jobs,

@@ -99,8 +99,8 @@ class JobStore:
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._dirty: PartedDict[None] = PartedDict()
         self._changes = JobChanges()
-        self._unreviewed: dict[str, None] = {}
-        """Keys of jobs that are still to be shown as changed for the review."""
+        self._unreviewed: list[str] = []
+        """Keys of jobs that are still to be shown as changed for the review, the next ones last."""
 
     def __len__(self) -> int:
         return len(self._jobs)
@@ -248,7 +248,7 @@ class JobStore:
 
     def review(self) -> None:
         """Show every job as changed once, some in each snapshot."""
-        self._unreviewed = dict.fromkeys(reversed(self.published))
+        self._unreviewed = [*reversed(self.published)]
 
     def tell_again(self, key: str) -> bool:
         """Show a job as changed in the next snapshot, so that its status is written; True where there is such a job."""
@@ -262,8 +262,9 @@ class JobStore:
         changed = self._publish_changed()
         if not self._unreviewed:
             return changed
-        reviewed = {self._unreviewed.popitem()[0] for _ in range(min(_REVIEWED, len(self._unreviewed)))}
-        return tuple(sorted(reviewed.intersection(self.published).union(changed)))
+        reviewed = self.published.keys() & self._unreviewed[-_REVIEWED:]
+        del self._unreviewed[-_REVIEWED:]
+        return tuple(sorted((*changed, *sorted(reviewed.difference(changed)))))  # what is in order is sorted in no time
 
     def prepare(self) -> Iterator[None]:
         """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed."""
