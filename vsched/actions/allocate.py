@@ -105,6 +105,8 @@ def complete(session: Session, sheets: Worksheets) -> None:
 
 def place_held(session: Session, sheets: Worksheets) -> None:
     """Give jobs with nominated nodes their first turn, because the room freed for them is theirs."""
+    if not session.held:
+        return
     keys = [key for key in session.snapshot.nominated if any(task.uid in session.held for task in sheets.get(key, ()))]
     for job in sorted((session.jobs[key] for key in keys), key=session.plugins.job_key):
         if not take_turn(session, session.queue(job), job, sheets[job.key]):

@@ -16,6 +16,8 @@ from vsched.model.pods.task import Task
 
 def hold_nominations(session: Session) -> None:
     """Reserve their nominated nodes for the jobs that can still make use of them, in job order."""
+    if not session.snapshot.nominated:
+        return
     jobs = [session.jobs[key] for key in session.snapshot.nominated if key in session.jobs]
     has_to_enter = "enqueue" in session.policy.actions
     for job in sorted(jobs, key=session.plugins.job_key):

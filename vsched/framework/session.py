@@ -79,7 +79,8 @@ def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
 
 def keeps_nodes(snapshot: Snapshot) -> bool:
     """Whether nodes that were asked for are kept for some gang."""
-    return any(found.kept_until > snapshot.now for found in (snapshot.provisioning or {}).values())
+    requests = snapshot.provisioning
+    return requests is not None and any(found.kept_until > snapshot.now for found in requests.values())
 
 
 class Session:
@@ -106,7 +107,7 @@ class Session:
         opened = opened_on(snapshot, before)
         self.jobs = opened.views
         """Active jobs that actions may work on, by key, sorted."""
-        self.stranded = {key: JobView(snapshot.jobs[key]) for key in opened.refusals}
+        self.stranded = {key: JobView(snapshot.jobs[key]) for key in opened.refusals} if opened.refusals else {}
         """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
         self._stranded_by = opened.refusals
         self.job_refusals: dict[str, Refusal] = dict(opened.refusals)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -79,8 +78,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         self._context, self._snapshot = context, context.snapshot
         self._names, self._used = context.snapshot.axis.names, context.snapshot.used
 
-    @cached_property
-    def _limit(self) -> Mapping[int, float]:
+    def _limits(self) -> Mapping[int, float]:
         factor = self.args.normalised().factor
         return {column: total * factor for column, total in enumerate(self._snapshot.total) if column != PODS}
 
@@ -98,16 +96,15 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
             return PERMIT
         used, promised = self._used, self._promised
         taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
-        short = shortages(self._names, wanted, self._limit, taken, promised)
+        short = shortages(self._names, wanted, self._limits(), taken, promised)
         beyond = beyond_cluster(self._snapshot, wanted) if any(one.is_lasting for one in short) else None
         return beyond or overused(short)
 
     def _has_room(self, wanted: Amounts) -> bool:
         """Whether there are no ``shortages``: mostly there are none, and this is quicker."""
-        used, promised, limits = self._used, self._promised, self._limit
+        used, promised, total, factor = self._used, self._promised, self._snapshot.total, self.args.normalised().factor
         for column, amount in wanted:
-            limit = limits.get(column, inf if column == PODS else 0)
-            if used[column] + promised.get(column, 0) + amount > limit:
+            if column != PODS and used[column] + promised.get(column, 0) + amount > total[column] * factor:
                 return False
         return True
 

@@ -32,6 +32,8 @@ class PluginDivision(PluginTiers):
         self._memories = self.taking_part(UsageMemory)
         self._divides = self.taking_part(QueueDivider)
         self._dividers = [plugin.division for plugin in self._divides]
+        self.weighs_divisions = bool(self.taking_part(DivisionWeight))
+        """Whether weights are others than those that queues state."""
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""

@@ -32,7 +32,6 @@ from vsched.framework.nodes.feasibility import NodePlugins
 from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     CycleEnd,
-    DivisionWeight,
     JobOrder,
     JobPipelined,
     JobReady,
@@ -111,10 +110,12 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             return stated_weights(queues) if plugins is None else plugins.weights(snapshot, queues)
 
         snapshot = context.snapshot
-        weigh = weights if self.taking_part(DivisionWeight) else stated_weights
-        context = context._replace(budgets=self.budgets, division=division, weights=weigh)
+        weigh = weights if self.weighs_divisions else stated_weights
         self.victim_rules.open(context)
-        contexts = [context._replace(switches=switches) for switches in self._switches]
+        contexts = [
+            context._replace(switches=switches, budgets=self.budgets, division=division, weights=weigh)
+            for switches in self._switches
+        ]
         for plugin, number in self._plugins:
             self.trace.timed("open", plugin.name, plugin.open, contexts[number])
         self._see_moves()

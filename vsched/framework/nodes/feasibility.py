@@ -309,10 +309,13 @@ class FeasibilityCache:
                 total += scores
         if fit.preference is not None:
             total += fit.preference[index]
-        room = np.ones(len(rows), dtype=np.bool_) if fit.allowed is None else fit.allowed[index]
+        room = None if fit.allowed is None else fit.allowed[index]
         for column, amount in shape.request:
-            room &= self._free(column)[index] >= amount
-        fit.ranked[index] = np.where(room, total, -np.inf)
+            enough = self._free(column)[index] >= amount
+            room = enough if room is None else np.logical_and(room, enough, out=enough)
+        if room is not None:
+            total[~room] = -np.inf
+        fit.ranked[index] = total
 
     def _refresh_row(self, fit: ShapeNodes, row: int) -> None:
         if fit.allowed is not None and not fit.allowed[row]:

@@ -20,13 +20,13 @@ def decided(session: Session) -> CycleReport:
     """The effects of a session whose actions have run, without any outcomes."""
     bound = bound_by(session)
     answers = answers_to_requests(session)
-    evictions = (_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None)
+    evictions = [_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None]
     due = min(session.plugins.victim_rules.due, session.plugins.next_end(), answers.due)
     return CycleReport(
         binds=tuple(_binds(session)),
         evictions=(*evictions, *answers.evictions),
         nominations=tuple(nominations(session, bound)),
-        ungated=tuple(Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated),
+        ungated=tuple([Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated]),
         withdrawals=answers.withdrawals,
         asks_responders=answers.asks_responders,
         due=0.0 if isinf(due) else due,

@@ -15,5 +15,5 @@ def by_resource(cpu: int, memory: int, listed: str, weights: Mapping[str, int]) 
 
     A listed resource without a weight of its own has 1. Those of cpu and memory are their own, listed or not.
     """
-    names = [name.strip() for name in listed.split(",")]
+    names = [name.strip() for name in listed.split(",")] if listed else ()
     return {name: weights.get(name, 1) for name in names if name} | {"cpu": cpu, "memory": memory}
