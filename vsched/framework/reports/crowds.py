@@ -151,20 +151,27 @@ class ToldCrowds:
             looked_at.setdefault(session.crowds.of(key), []).append(key)
         stances: dict[Crowd, Stance] = {}
         for crowd, batch in largest.items():
-            again = crowd in self._again
-            stance = self._again_of(crowd) if again else _of(session, plain, batch, verdicts)
+            if crowd in self._again:
+                stance = self._again_of(session, plain, crowd, looked_at.get(crowd, ()), verdicts)
+            else:
+                stance = _of(session, plain, batch, verdicts)
             if stance is not None:
-                others = looked_at.get(crowd, []) if again else crowd.keys
-                but = {key for key in others if not _conforms(session, plain, verdicts.get(key), crowd, stance, key)}
-                stances[crowd] = stance._replace(but=but)
+                stances[crowd] = stance
         self._stances = stances
 
-    def _again_of(self, crowd: Crowd) -> Stance | None:
+    def _again_of(
+        self, session: Session, plain: PlainJobs, crowd: Crowd, anew: Iterable[str], verdicts: Mapping[str, Verdict]
+    ) -> Stance | None:
         """What is said of a crowd that is told what it was told; None where of each job something else is said."""
         wanted = Spans()
         for said in sorted(self._said.get(crowd, ())):
             wanted.add(crowd.ranks[said.start], said.sizes)
-        return self._stances[crowd]._replace(wanted=wanted) if wanted else None
+        if not wanted:
+            return None
+        stance = self._stances[crowd]._replace(wanted=wanted)
+        return stance._replace(
+            but={key for key in anew if not _conforms(session, plain, verdicts.get(key), crowd, stance, key)}
+        )
 
 
 def _of(session: Session, plain: PlainJobs, batch: Batch, verdicts: Mapping[str, Verdict]) -> Stance | None:
@@ -175,11 +182,14 @@ def _of(session: Session, plain: PlainJobs, batch: Batch, verdicts: Mapping[str,
     if first is None:
         return None
     apart = positions(session.jobs[crowd.keys[batch.start]], first.plain)
-    stance = Stance(first.plain.words, apart, Spans(), frozenset())
+    but = set[str]()
+    stance = Stance(first.plain.words, apart, Spans(), but)
     for rank, key in zip(crowd.ranks, crowd.keys, strict=True):
         verdict = verdicts.get(key)
         if verdict is not None and _is_told(session, plain, verdict, stance, key):
             stance.wanted.add(rank, verdict.scale_up)
+        else:
+            but.add(key)
     return stance
 
 

@@ -36,7 +36,7 @@ class QueueRoom:
             short = next(self._short(limit, asked), None)
             if short is not None:
                 return at_limit(queue, limit.queue, short, Bound(short.limit, short.limit, limit.queue))
-        self._count(queue, asked, 1)
+        self._count(queue, asked.items())
         return None
 
     def take_often(self, queue: str, tasks: Sequence[Task], most: int) -> int:
@@ -49,11 +49,10 @@ class QueueRoom:
                 if wanted:
                     left = amount - limit.held.get(column, 0) - promised.get(column, 0)
                     most = min(most, max(0, left // wanted))
-        self._count(queue, asked, most)
+        self._count(queue, times(tuple(asked.items()), most))
         return most
 
-    def _count(self, queue: str, asked: Vector, often: int) -> None:
-        amounts = times(tuple(asked.items()), often)
+    def _count(self, queue: str, amounts: Iterable[tuple[int, int]]) -> None:
         for limit in self._stated(queue):
             add(self._promised.setdefault(limit.queue, {}), amounts)
 

@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
 from heapq import heapify, heappop, heappush
 from itertools import islice
+from operator import itemgetter
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -152,7 +153,7 @@ class ScaleUps:
         Where a queue states limits, jobs count against them in their order.
         """
         found: dict[str, ScaleUp] = {}
-        limited: list[Asking | AskingRow] = [*rows]
+        limited: list[Asking] = []
         for view, outcome in waiting:
             if not outcome.pending:
                 continue
@@ -164,7 +165,7 @@ class ScaleUps:
                 found[view.key] = self._whole(asking)
             else:
                 limited.append(asking)
-        self._share_out(limited, found)
+        self._share_out(limited, rows, found)
         return found
 
     def of_crowd(self, view: JobView, outcome: JobOutcome) -> ScaleUp | Asking | None:
@@ -189,18 +190,21 @@ class ScaleUps:
         """Nodes for all of the tasks."""
         return self._with_needed(asking, ScaleUp(_uids(asking)))
 
-    def _share_out(self, limited: Iterable[Asking | AskingRow], found: dict[str, ScaleUp]) -> None:
+    def _share_out(self, limited: Iterable[Asking], rows: Iterable[AskingRow], found: dict[str, ScaleUp]) -> None:
         """Share what the queues may hold out among the jobs, in their order."""
-        ahead = [(one.rank if isinstance(one, AskingRow) else self._rank(one), one) for one in limited]
+        alone = sorted([(self._rank(one), one) for one in limited], key=itemgetter(0), reverse=True)
+        ahead = [(row.rank, row) for row in rows]
         heapify(ahead)
-        while ahead:
-            _, one = heappop(ahead)
-            if isinstance(one, Asking):
+        while alone or ahead:
+            if not ahead or (alone and alone[-1][0] < ahead[0][0]):
+                _, one = alone.pop()
                 found[one.view.key] = self._with_needed(one, self._within_limits(one))
                 continue
-            self._share_in_row(one, one.until(ahead[0][0]) if ahead else one.end)
-            if one.at < one.end:
-                heappush(ahead, (one.rank, one))
+            _, row = heappop(ahead)
+            bound = min([next_one[0] for next_one in (*alone[-1:], *ahead[:1])], default=None)
+            self._share_in_row(row, row.end if bound is None else row.until(bound))
+            if row.at < row.end:
+                heappush(ahead, (row.rank, row))
 
     def _share_in_row(self, row: AskingRow, end: int) -> None:
         """The answers for the jobs of a row up to a position."""
