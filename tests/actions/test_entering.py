@@ -106,19 +106,23 @@ class Ranking(Plugin[NoArgs], JobOrder):
         return 0
 
 
-def test_beside_those_that_wait_as_before_only_one_that_is_new_is_put_in_order_and_told() -> None:
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param("greedy", id="with pods"), pytest.param("empty", id="whose pods are not made yet")],
+)
+def test_beside_those_that_wait_as_before_only_one_that_is_new_is_put_in_order_and_told(kind: str) -> None:
     registry = Registry.of((*PLUGINS, Ranking), REGISTRY.actions.values())
     tiers = (*POLICY.tiers, Tier((PluginConf(Ranking.name, NoArgs()),)))
     policy, told = msgspec.structs.replace(POLICY, tiers=tiers), Told()
-    cluster = Backlogged(*(job(number, "greedy") for number in range(40)))
+    cluster = Backlogged(*(job(number, kind) for number in range(40)))
 
     def cycle() -> CycleReport:
         return run_cycle(cluster.cache.snapshot(cluster.now), policy, registry, told=told)
 
     before = cycle()
     Ranking.asked = 0
-    cluster.put(job(40, "greedy"))
+    cluster.put(job(40, kind))
     after = cycle()
     assert {outcome.phase for outcome in after.jobs.values()} == {"Pending"}
-    assert [key for key, outcome in after.jobs.items() if outcome is not before.jobs.get(key)] == ["x/greedy40"]
+    assert [key for key, outcome in after.jobs.items() if outcome is not before.jobs.get(key)] == [f"x/{kind}40"]
     assert Ranking.asked == 1

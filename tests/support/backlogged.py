@@ -54,6 +54,7 @@ ENTERING = {
     "greedy": "queue=s min=2 pods=2 cpu=32 phase=Pending minResources=cpu:64",
     "modest": "queue=q min=2 pods=2 cpu=1 phase=Pending minResources=cpu:2,memory:1Gi",
     "unasked": "queue=r min=1 pods=1 cpu=1 phase=Pending",
+    "empty": "queue=s min=1 pods=0 phase=Pending minResources=cpu:64",
     "spare": "queue=q min=1 pods=3 cpu=1 phase=Pending minResources=cpu:1",
 }
 """Kinds of jobs that wait to be admitted."""

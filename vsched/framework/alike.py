@@ -68,10 +68,10 @@ class AlikeJobs:
         return found.number
 
     def uniform_kind(self, job: JobView) -> Hashable | None:
-        """The kind of a job whose tasks are all of one shape; None for other jobs."""
+        """The kind of a job whose tasks are all of one shape, if it has any; None for other jobs."""
         kind = self.kind(job)
         found = None if kind is None else self._known[job.key]
-        return kind if found is not None and len(found.shapes) == 1 else None
+        return kind if found is not None and len(found.shapes) <= 1 else None
 
     def tasks(self, job: JobView) -> tuple[Task, ...]:
         """The tasks of a job that has a kind; those of jobs of one kind correspond to each other in this order."""

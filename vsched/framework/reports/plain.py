@@ -126,6 +126,8 @@ class PlainJobs:
         if apart is None:
             return None
         of_job, of_tasks, refused = session.job_refusals.get(view.key), None, 0
+        if of_job is None and not view.job.pending:
+            return None  # where its pods are is said of it alone
         for uid in apart:  # mostly none
             why = session.task_refusals.get(uid)
             if why is not None:

@@ -10,6 +10,7 @@ import msgspec
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.order import in_order
 from vsched.model.pods.shape import PodLabels, Shape
+from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 
 
@@ -50,7 +51,8 @@ class WaitingJob(NamedTuple):
 def waiting_job(job: Job) -> WaitingJob | None:
     """What a job has in common with others, worked out once if it is frozen; None for one that is like no other.
 
-    That is a job of which some pod does not wait, or is special: it has a gate, a nominated node, or a claim.
+    That is a job of which some pod does not wait, or is special: it has a gate, a nominated node, or a claim. A job
+    without pods is like others only as long as it waits to be admitted.
     """
     if not job.frozen:
         return _waiting_job(job)
@@ -68,7 +70,7 @@ def tasks_of(job: Job) -> tuple[Task, ...]:
 
 def _waiting_job(job: Job) -> WaitingJob | None:
     count = len(job.pending)
-    if not count or count != len(job.tasks):
+    if count != len(job.tasks) or (not count and job.spec.phase not in (Phase.PENDING, "")):
         return None
     if job.nominated or job.gated or job.awaiting or job.reserving or job.unplaceable or job.claiming:
         return None
