@@ -90,11 +90,13 @@ async def recording() -> AsyncIterator[tuple[RecordingServer, ApiClient]]:
     server = RecordingServer()
     runner = web.ServerRunner(web.Server(server.answer), shutdown_timeout=0.05)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-    async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=20.0)) as client:
-        yield server, client
-    await runner.cleanup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        async with ApiClient(Connection(server.url), ClientSettings(timeout_seconds=20.0)) as client:
+            yield server, client
+    finally:
+        await runner.cleanup()
 
 
 def writer_to(client: ApiClient, per_second: float = 1e6, burst: float = 1e6, permit: Permit = lambda: True) -> Writer:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import orjson
 import pytest
-from aiohttp import web
 from click.testing import CliRunner
 
+from tests.support.answering import answering, content
 from tests.support.running import gang, node, nodes_of
 from tests.support.waiting import until
 from vsched.cli import cli
@@ -62,22 +60,6 @@ async def test_it_schedules_until_it_is_told_to_stop(tmp_path: Path) -> None:
     assert "sessions" in events
 
 
-@contextlib.asynccontextmanager
-async def web_page() -> AsyncIterator[str]:
-    """A web server that is no API server."""
-
-    async def page(request: web.Request) -> web.Response:
-        return web.Response(text="<html><title>Welcome</title></html>", content_type="text/html")
-
-    app = web.Application()
-    app.router.add_route("*", "/{path:.*}", page)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-    await runner.cleanup()
-
-
 def kubeconfig_for(url: str, path: Path) -> str:
     config = {
         "apiVersion": "v1",
@@ -92,10 +74,11 @@ def kubeconfig_for(url: str, path: Path) -> str:
 
 
 async def test_an_address_that_answers_with_a_web_page_is_no_api_server(tmp_path: Path) -> None:
-    async with web_page() as url:
-        document = await refused("--kubeconfig", kubeconfig_for(url, tmp_path / "kubeconfig"), *QUIET)
+    async with answering() as server:
+        server.replies["*"] = content(b"<html><title>Welcome</title></html>", kind="text/html")
+        document = await refused("--kubeconfig", kubeconfig_for(server.url, tmp_path / "kubeconfig"), *QUIET)
     assert "web page" in document
-    assert url in document
+    assert server.url in document
 
 
 async def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
