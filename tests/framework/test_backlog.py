@@ -68,8 +68,7 @@ def test_where_most_jobs_have_changed_the_views_of_the_others_are_kept_as_well()
     before = cluster.cache.snapshot(1.0)
     opened = opened_on(before, nothing_left())
     first = opened.views["x/000"]
-    for line in lines[2:]:
-        cluster.put(line.replace("cpu=64", "cpu=63"))
+    cluster.put(*(line.replace("cpu=64", "cpu=63") for line in lines[2:]))
     cluster.drop("job x/001")
     again = opened_on(cluster.cache.snapshot(2.0), left_by(opened, before))
     assert again.views["x/000"] is first

@@ -8,6 +8,7 @@ both is refused, since both divide the cluster among queues. Numbers that differ
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.amounts.resources import parse_amount
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
+from vsched.yamltext import KubernetesLoader
 
 FOLDER = Path(__file__).parent.parent / "data" / "scenarios"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -82,7 +84,7 @@ GROWN: dict[str, tuple[str, Outcome]] = {
 
 
 def read(path: Path) -> dict[str, Any]:
-    case: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    case: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=KubernetesLoader)
     return case
 
 
@@ -100,7 +102,7 @@ def plan_of(case: dict[str, Any], *, victims: str = "protection") -> Document:
         policy["configurations"] = [
             {"name": name, "arguments": {"victimTiers": victims}} for name in ("preempt", "reclaim")
         ]
-    settings = load_text(yaml.safe_dump(policy), case["name"], REGISTRY)
+    settings = load_text(json.dumps(policy), case["name"], REGISTRY)
     manifests = decode_manifests((Origin(case["name"], str(at)), found) for at, found in enumerate(case["objects"]))
     return make_plan(manifests, settings.policy, OUR_NAMES, cycles=1, now=0.0)
 

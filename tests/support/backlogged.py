@@ -97,18 +97,16 @@ class Backlogged:
         self.told = Told()
         self.now = NOW
         self.last = CycleReport()
-        for line in (*FURNITURE.strip().splitlines(), *lines):
-            self._lines[" ".join(line.split()[:2])] = line
-        self._follow()
+        self.put(*FURNITURE.strip().splitlines(), *lines)
 
     @property
     def names(self) -> Sequence[str]:
         """The first words of all lines."""
         return [*self._lines]
 
-    def put(self, line: str) -> None:
-        """Create what a line says, or make it so."""
-        self._lines[" ".join(line.split()[:2])] = line
+    def put(self, *lines: str) -> None:
+        """Create what lines say, or make it so."""
+        self._lines.update((" ".join(line.split()[:2]), line) for line in lines)
         self._follow()
 
     def drop(self, name: str) -> None:
