@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -69,6 +70,30 @@ def test_a_published_copy_is_equal_and_indexes_find_what_is_there(
     assert published.terms == mirror.terms
     assert published.counts == mirror.counts
     assert published.ports == mirror.ports
+
+
+@given(PODS)
+def test_in_steps_all_is_published_whatever_changes_in_between(pods: list[tuple[PodLabels, Shape, str, bool]]) -> None:
+    mirror, published = PlacedPods(), PlacedPods()
+    there: set[tuple[PodLabels, Shape, str]] = set()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vsched.model.pods.placed._MANY", 1)
+        patch.setattr("vsched.model.pods.placed._PAGE", 2)
+        steps = mirror.prepare(published)
+        for labels, shape, node, begins in pods:
+            pod = (labels, shape, node)
+            mirror.shift(*pod, -1 if pod in there else 1)
+            there ^= {pod}
+            if begins:
+                steps = mirror.prepare(published)
+            next(steps, None)
+        for _ in mirror.prepare(published):
+            pass
+    assert published.counts == mirror.counts
+    mirror.publish(published)
+    assert published.counts == mirror.counts
+    for selector in (select("web"), Selector()):
+        assert set(published.matching(selector, None)) == set(mirror.matching(selector, None))
 
 
 def told(placed: PlacedPods) -> object:

@@ -6,7 +6,7 @@ one. Jobs of a snapshot are frozen: the first change after it works on a clone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 
 import msgspec
 
@@ -90,7 +90,7 @@ class JobStore:
         """Called with each job whose view in snapshots changes, None where it is gone."""
         self._judge = judge
         self._default_queue_of = default_queue_of
-        self._jobs: dict[str, Job] = {}
+        self._jobs: MutableMapping[str, Job] = PartedDict()
         self._groups: PartedDict[JobSpec] = PartedDict()
         self._implicit: PartedDict[PodSpecs] = PartedDict()
         """What pods say of implicit PodGroups, by key."""

@@ -1,6 +1,7 @@
 """Sets by key, of which copies are cheap: they share the sets, and each copies a set before it changes it.
 
-A set with many members is in parts. So no change copies all of it, and no more than a part grows at a time.
+A set with many members is in parts, and so are the keys. So no change copies all of it, and no more than a part grows
+at a time.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ M = TypeVar("M", bound=Hashable)
 MANY = 2048
 """A set with more members is in parts."""
 PARTS = 64
+"""Of such a set, and of the keys."""
 
 
 class Groups(Generic[K, M]):
@@ -26,17 +28,17 @@ class Groups(Generic[K, M]):
 
     def __init__(self, many: int = MANY) -> None:
         self._many = many
-        self._found: dict[K, dict[M, None]] = {}
+        self._found: list[dict[K, dict[M, None]]] = [{} for _ in range(PARTS)]
         self._parted: dict[K, _Parts[M]] = {}
         """Keys with many members, which are not in ``_found``."""
         self._own: set[K] | None = None
         """The keys whose sets no copy shares; None where there was no copy yet."""
 
     def __len__(self) -> int:
-        return len(self._found) + len(self._parted)
+        return sum(map(len, self._found)) + len(self._parted)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._found or key in self._parted
+        return key in self._part(key) or key in self._parted
 
     def add(self, key: K, member: M) -> None:
         """Put a member under a key, unless it is there."""
@@ -48,7 +50,7 @@ class Groups(Generic[K, M]):
         found[member] = None
         if len(found) > self._many:
             self._parted[key] = _Parts(found)
-            del self._found[key]
+            del self._part(key)[key]
 
     def discard(self, key: K, member: M) -> None:
         """Take a member away from a key, if it is there."""
@@ -58,37 +60,42 @@ class Groups(Generic[K, M]):
             if not parted.count:
                 del self._parted[key]
             return
-        found = self._found.get(key)
+        part = self._part(key)
+        found = part.get(key)
         if found is None or member not in found:
             return
         if len(found) == 1:
-            del self._found[key]
+            del part[key]
         else:
             del self._to_change(key)[member]
 
     def of(self, key: K) -> Iterable[M]:
         """The members under a key."""
         parted = self._parted.get(key)
-        return self._found.get(key, ()) if parted is None else parted
+        return self._part(key).get(key, ()) if parted is None else parted
 
     def count(self, key: K) -> int:
         """How many members there are under a key."""
         parted = self._parted.get(key)
-        return len(self._found.get(key, ())) if parted is None else parted.count
+        return len(self._part(key).get(key, ())) if parted is None else parted.count
 
     def copy(self) -> Groups[K, M]:
         """A copy; it and this one may be changed."""
         other: Groups[K, M] = Groups(self._many)
-        other._found, other._parted = self._found.copy(), self._parted.copy()
+        other._found, other._parted = [part.copy() for part in self._found], self._parted.copy()
         self._own, other._own = set(), set()
         return other
 
+    def _part(self, key: object) -> dict[K, dict[M, None]]:
+        return self._found[hash(key) % PARTS]
+
     def _to_change(self, key: K) -> dict[M, None]:
-        found, own = self._found.get(key), self._own
+        part, own = self._part(key), self._own
+        found = part.get(key)
         if found is None:
-            found = self._found[key] = {}
+            found = part[key] = {}
         elif own is not None and key not in own:
-            found = self._found[key] = found.copy()
+            found = part[key] = found.copy()
         if own is not None:
             own.add(key)
         return found

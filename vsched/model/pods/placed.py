@@ -7,6 +7,7 @@ without a walk over all of them. Only the mirror writes; ``publish`` copies what
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from itertools import chain
 from typing import TypeVar
 
 from vsched.model.pods.groups import Groups
@@ -17,6 +18,8 @@ NodeCounts = dict[str, int]
 Key = TypeVar("Key", bound=Hashable)
 _MANY = 256
 """From so many changed label sets on, they are published in steps."""
+_PAGE = 16_384
+"""So many changed label sets are on a page: a table of all of them would grow at the same pod as ``counts``."""
 
 
 class PlacedPods:
@@ -47,7 +50,8 @@ class PlacedPods:
         """Carriers in ``terms`` with preferred (anti-)affinity, by the pods that it is about."""
         self._by_namespace: Groups[str, PodLabels] = Groups()
         self._by_pair: Groups[tuple[str, str], PodLabels] = Groups()
-        self._dirty: dict[PodLabels, None] = {}
+        self._dirty: list[dict[PodLabels, None]] = [{}]
+        """Pages of changed label sets; one may be on several."""
         self._dirty_ports: dict[HostPort, None] = {}
         self._dirty_terms: dict[TermKey, None] = {}
 
@@ -71,7 +75,7 @@ class PlacedPods:
         """Count one pod more (``by=1``) or less (``by=-1``) on a node."""
         if _shift(self.counts, labels, node, by):
             self._index(labels, labels in self.counts)
-        self._dirty[labels] = None
+        self._note(labels)
         if shape.affinity is not None:
             key = (shape.affinity, labels.namespace)
             if _shift(self.terms, key, node, by):
@@ -125,11 +129,21 @@ class PlacedPods:
 
     def prepare(self, to: PlacedPods) -> Iterator[None]:
         """Do most of what ``publish`` has to do, a label set a step; nothing where little has changed."""
-        for labels in list(self._dirty) if len(self._dirty) >= _MANY else ():
-            if labels in self._dirty:
-                del self._dirty[labels]
-                self._publish_one(labels, to)
-                yield
+        if sum(map(len, self._dirty)) < _MANY:
+            return
+        for page in [*self._dirty]:
+            for labels in [*page]:
+                if labels in page:
+                    del page[labels]
+                    self._publish_one(labels, to)
+                    yield
+        self._dirty = [page for page in self._dirty if page] or [{}]
+
+    def _note(self, labels: PodLabels) -> None:
+        page = self._dirty[-1]
+        page[labels] = None
+        if len(page) == _PAGE:
+            self._dirty.append({})
 
     def _publish_one(self, labels: PodLabels, to: PlacedPods) -> None:
         if _copy(self.counts, to.counts, labels):
@@ -137,14 +151,14 @@ class PlacedPods:
 
     def publish(self, to: PlacedPods) -> None:
         """Update ``to`` from this index; the cost follows what changed since the last call."""
-        for labels in self._dirty:
+        for labels in chain.from_iterable(self._dirty):
             self._publish_one(labels, to)
         for key in self._dirty_terms:
             if _copy(self.terms, to.terms, key):
                 to._index_terms(key, key in to.terms)
         for port in self._dirty_ports:
             _copy(self.ports, to.ports, port)
-        self._dirty.clear()
+        self._dirty = [{}]
         self._dirty_terms.clear()
         self._dirty_ports.clear()
 
@@ -174,7 +188,7 @@ class PlacedPods:
         for labels, counts in _on(self.counts, node):
             if _shift(self.counts, labels, node, -counts[node]):
                 self._index(labels, present=False)
-            self._dirty[labels] = None
+            self._note(labels)
         for key, counts in _on(self.terms, node):
             if _shift(self.terms, key, node, -counts[node]):
                 self._index_terms(key, present=False)

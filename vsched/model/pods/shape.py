@@ -229,6 +229,9 @@ ShapeKey = tuple[
 ]
 
 
+_PARTS = 16
+
+
 class ShapeTable:
     """Interns shapes, rules and label sets by value, so that equal ones are one object."""
 
@@ -237,7 +240,8 @@ class ShapeTable:
     def __init__(self) -> None:
         self._shapes: dict[ShapeKey, Shape] = {}
         self._rules: dict[Rules, Rules] = {}
-        self._labels: dict[PodLabels, PodLabels] = {}
+        self._labels: tuple[dict[PodLabels, PodLabels], ...] = tuple({} for _ in range(_PARTS))
+        """By hash, so that not too many of them are moved at once when they are more than there was room for."""
         self._made = 0
 
     def rules(self, rules: Rules) -> Rules:
@@ -247,7 +251,7 @@ class ShapeTable:
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
         """The interned object for this namespace and these labels."""
         made = PodLabels(namespace, tuple(sorted(labels.items())))
-        return self._labels.setdefault(made, made)
+        return self._labels[hash(made) % _PARTS].setdefault(made, made)
 
     def shape(
         self,
@@ -317,10 +321,11 @@ class ShapeTable:
             if shape not in shapes:
                 del self._shapes[key]
             yield
-        for label in list(self._labels):
-            if label not in labels:
-                del self._labels[label]
-            yield
+        for part in self._labels:
+            for label in list(part):
+                if label not in labels:
+                    del part[label]
+                yield
         self._rules = {shape.rules: shape.rules for shape in shapes}
 
     def __len__(self) -> int:
@@ -329,4 +334,4 @@ class ShapeTable:
     @property
     def labels_count(self) -> int:
         """The number of interned label sets."""
-        return len(self._labels)
+        return sum(map(len, self._labels))
