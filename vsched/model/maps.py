@@ -61,7 +61,7 @@ class SortedMap(_InParts[V]):
 
     def __init__(self, in_order: Iterable[tuple[str, V]] = (), rest: Mapping[str, V] | None = None) -> None:
         """``in_order`` are sorted by key; ``rest`` has none of these keys."""
-        self._chunks = [*_cut(in_order)]
+        self._chunks = [*_cut(in_order)] if in_order else []
         self._firsts = [next(iter(chunk)) for chunk in self._chunks]
         """The first key of each chunk."""
         self.rest: Mapping[str, V] = {} if rest is None else rest

@@ -123,7 +123,7 @@ class QueueSums:
 
 
 def _nonzero(vector: Vector) -> Vector:
-    return {column: value for column, value in sorted(vector.items()) if value}
+    return {column: value for column, value in sorted(vector.items()) if value} if vector else {}
 
 
 def _without_zeros(usage: QueueUsage) -> QueueUsage:

@@ -234,11 +234,15 @@ def subtract(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
 
 def without_zeros(vector: Mapping[int, int]) -> Amounts:
     """A running sum as amounts."""
+    if not vector:
+        return NOTHING
     return tuple(sorted([one for one in vector.items() if one[1]]))
 
 
 def exceeded(left: Mapping[int, int], right: Amounts) -> Amounts:
     """The positive part of ``left - right`` (Volcano's ``ExceededPart``)."""
+    if not left:
+        return NOTHING
     less = dict(right)
     parts = [(column, value - less.get(column, 0)) for column, value in sorted(left.items())]
     return tuple([part for part in parts if part[1] > 0])

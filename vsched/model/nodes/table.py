@@ -188,7 +188,7 @@ class NodeTable:
         """The rows of a published table that were written anew; None where nobody notes them. Copies have none."""
 
     def __len__(self) -> int:
-        return len(self.statics)
+        return len(self.statics.names)
 
     @property
     def width(self) -> int:
