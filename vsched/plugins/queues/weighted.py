@@ -89,7 +89,6 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
     same_weights = weights is before.weights or np.array_equal(weights, before.weights)
     if not moved and same_weights:
         return before._replace(state=snapshot.state, books=books)
-    made = before._replace(state=snapshot.state, books=books, weights=weights, request=request)
     if before.at_once and same_weights and len(moved) <= ROWS_ONE_BY_ONE:
         parts, floor, most = before.rows
         satisfied = {
@@ -99,8 +98,17 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
             divisions = before.divisions.copy()
             for row, amounts in satisfied.items():
                 divisions[row] = amounts
-            return _told(made, divisions, moved)
-    return _divided(made)
+            deserved, bounds = _told(before, divisions, moved)
+            return before._replace(
+                state=snapshot.state,
+                books=books,
+                weights=weights,
+                request=request,
+                divisions=divisions,
+                deserved=deserved,
+                bounds=bounds,
+            )
+    return _divided(before._replace(state=snapshot.state, books=books, weights=weights, request=request))
 
 
 def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
@@ -150,18 +158,24 @@ def _divided(made: Shares) -> Shares:
     divisions = water_fill(total, demand) if found is None else found
     differ = (divisions != made.divisions).any(axis=1)
     parts = () if found is None else (made.weights / made.weights.sum()).tolist()
-    made = made._replace(at_once=found is not None, rows=made.rows._replace(parts=parts))
-    return _told(made, divisions, np.flatnonzero(differ).tolist())
+    deserved, bounds = _told(made, divisions, np.flatnonzero(differ).tolist())
+    return made._replace(
+        rows=made.rows._replace(parts=parts),
+        divisions=divisions,
+        at_once=found is not None,
+        deserved=deserved,
+        bounds=bounds,
+    )
 
 
-def _told(made: Shares, divisions: Floats, rows: Iterable[int]) -> Shares:
-    """The same with these divisions; amounts of queues of other rows are those that were told before."""
+def _told(made: Shares, divisions: Floats, rows: Iterable[int]) -> tuple[AmountsOf, AmountsOf]:
+    """What queues deserve and what bounds them; amounts of queues of other rows are those that were told before."""
     deserved, bounds = dict(made.deserved), dict(made.bounds)
     for row in rows:
         queue = made.divided[row]
         amounts = deserved[queue.name] = _nonzero(divisions[row])
         bounds[queue.name] = _but_pods(queue, amounts, made.limits[queue.name].get(PODS, 0.0))
-    return made._replace(divisions=divisions, deserved=deserved, bounds=bounds)
+    return deserved, bounds
 
 
 def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
@@ -192,7 +206,7 @@ def _requested(books: QueueUsage | None, width: int) -> list[float]:
 def _but_pods(queue: Queue, limits: Mapping[int, float], pods: float | None = None) -> dict[int, float]:
     """The limits, with one for pods only where the capability names pods: then ``pods`` if given, else the limit."""
     found = {column: limit for column, limit in limits.items() if column != PODS}
-    if any(column == PODS for column, _ in queue.capability):
+    if queue.capability and any(column == PODS for column, _ in queue.capability):
         found[PODS] = limits[PODS] if pods is None else pods
     return found
 
