@@ -69,7 +69,8 @@ def opened_on(snapshot: Snapshot, before: Backlog) -> Opened:
 def _gone_on(snapshot: Snapshot, before: Backlog) -> Opened:
     """Look at the jobs that have changed."""
     views, refusals, active, queues = before.views, before.refusals, snapshot.active, snapshot.queues
-    fresh, left = dict[str, JobView](), list[str]()
+    fresh: dict[str, JobView] = {}
+    left: list[str] = []
     for key in sorted({*snapshot.changed, *before.worn}):
         job, view = snapshot.jobs[key] if _is_in(active, key) else None, views.get(key)
         refusal = None if job is None else obstacle(job, queues)

@@ -115,7 +115,8 @@ class Crowds:
         """Follow the jobs of a session: some have left, others have come or changed."""
         gone: dict[Crowd, list[OrderKey]] = {}
         new: dict[Crowd, list[OrderKey]] = {}
-        apart, no_more = set[str](), set[str]()
+        apart: set[str] = set()
+        no_more: set[str] = set()
         for key in chain(left, [job.key for job in changed]):
             self._leave(key, gone, no_more)
         for job in changed:

@@ -8,7 +8,8 @@ from operator import is_
 
 def differing(now: Iterable[object], then: Iterable[object]) -> list[int]:
     """The positions, ascending, up to the end of the shorter list."""
-    same, found = bytes(map(is_, now, then)), list[int]()
+    same = bytes(map(is_, now, then))
+    found: list[int] = []  # ``list[int]()`` takes ten times as long
     at = same.find(0)
     while at >= 0:
         found.append(at)

@@ -75,7 +75,7 @@ class SortedMap(_InParts[V]):
         changes = self._by_chunk(gone, new)
         if not changes and not rest and not self.rest:
             return self
-        made = SortedMap[V](rest=rest)
+        made: SortedMap[V] = SortedMap(rest=rest)
         made._chunks, made._firsts = self._chunks.copy(), self._firsts.copy()
         for at in sorted(changes, reverse=True):
             chunks = [*_renewed(self._chunks[at] if self._chunks else {}, changes[at])]

@@ -107,7 +107,8 @@ class CarriedNodes:
             for row in changed if seen else ():
                 seen.pop(row, None)
             return changed
-        rows, found = dict.fromkeys(changed), list[int]()
+        rows = dict.fromkeys(changed)
+        found: list[int] = []
         if len(rows) > STAMPS_MAX:
             seen.clear()
             return [*rows]

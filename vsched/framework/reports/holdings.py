@@ -61,7 +61,8 @@ def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     names = known.names if known.queues is queues else sorted(queues)
     books, parts = [*map(snapshot.books.get, names)], None if by is None else [*map(by.by_queue.get, names)]
     whole = None if by is None else by.whole
-    records, outcomes, again = known.records, dict[str, QueueOutcome](), iter(names)
+    records, again = known.records, iter(names)
+    outcomes: dict[str, QueueOutcome] = {}
     if known.queues is queues and known.whole is whole and parts is not None and known.parts is not None:
         changed = {*differing(books, known.books), *differing(parts, known.parts)}
         outcomes = dict(known.outcomes)

@@ -158,7 +158,8 @@ def _followed(
     besides: Mapping[str, T] | None = None,
 ) -> SortedMap[T]:
     """What is said of all jobs: first of those that the session is for, where what is not found anew is as before."""
-    new, others = dict[str, T](), dict[str, T]()
+    new: dict[str, T] = {}
+    others: dict[str, T] = {}
     for key, one in found.items():
         (new if key in here else others)[key] = one
     return before.changed(gone, new, {**others, **besides} if besides else others)

@@ -79,7 +79,8 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
     if len(books) != len(snapshot.books) or None in [books[row] for row in changed]:
         return _anew(snapshot, weigh)
     weights = before.weights if weigh is stated_weights else weigh(before.divided)
-    request, moved = before.request, dict[int, list[float]]()
+    request = before.request
+    moved: dict[int, list[float]] = {}
     for row in changed:
         found = _requested(books[row], len(total))
         if found != request[row].tolist():
