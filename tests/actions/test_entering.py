@@ -52,6 +52,10 @@ POLICIES = {
     "last": policy_of("priority gang", f"{BEYOND} proportion", actions="allocate, enqueue"),
     "twice": policy_of("priority gang", f"{BEYOND} proportion", actions="enqueue, allocate, enqueue, allocate"),
     "twice in a row": policy_of("priority gang", f"{BEYOND} proportion", actions="enqueue, enqueue, allocate"),
+    "taking first": taking("preempt, enqueue, allocate, reclaim", "priority gang", "overcommit predicates proportion"),
+    "gangs take": taking(
+        "enqueue, allocate, gangpreempt, gangreclaim", "priority gang", "overcommit proportion predicates"
+    ),
     "taking": taking("enqueue, preempt, allocate, reclaim", "priority gang", "overcommit predicates proportion"),
 }
 POLICY = POLICIES["shares"]

@@ -259,7 +259,7 @@ class ReclaimSearch(VictimSearch):
 def starving(session: Session) -> list[JobView]:
     """The starving jobs that may be worked on, and for which tasks may be evicted by now."""
     may_evict = session.plugins.victim_rules.may_evict
-    jobs = (job for job in session.jobs.values() if session.plugins.job_starving(job) and workable(session, job))
+    jobs = (job for job in _admitted(session) if session.plugins.job_starving(job) and workable(session, job))
     return [job for job in jobs if may_evict(job)]
 
 
@@ -268,8 +268,17 @@ def claiming(session: Session) -> list[JobView]:
     if not session.plugins.knows_starving:
         return []
     may_evict = session.plugins.victim_rules.may_evict
-    jobs = (job for job in session.jobs.values() if job.pending_count and workable(session, job))
+    jobs = (job for job in _admitted(session) if job.pending_count and workable(session, job))
     return [job for job in jobs if may_evict(job)]
+
+
+def _admitted(session: Session) -> Iterable[JobView]:
+    """The jobs of a session but for those of crowds that wait to be admitted, in order."""
+    crowds = [crowd for crowd in session.crowds if not crowd.enters]
+    if len(crowds) == len(session.crowds):
+        return session.jobs.values()
+    keys = {view.key for view in session.apart}.union(*(crowd.keys for crowd in crowds))
+    return map(session.jobs.__getitem__, sorted(keys))
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:
