@@ -130,3 +130,16 @@ def test_beside_those_that_wait_as_before_only_one_that_is_new_is_put_in_order_a
     assert {outcome.phase for outcome in after.jobs.values()} == {"Pending"}
     assert [key for key, outcome in after.jobs.items() if outcome is not before.jobs.get(key)] == [f"x/{kind}40"]
     assert Ranking.asked == 1
+
+
+def test_jobs_without_pods_are_told_anew_after_a_cycle_that_kept_room_for_others() -> None:
+    policy = POLICIES["taking"]
+    cluster = Backlogged(*(job(number, "empty") for number in range(4)))
+    cluster.run(policy, assume=False)
+    cluster.put("pods y/leaves 6 cpu=1 on=n1 leaving")
+    cluster.put("job x/waits queue=r min=1 pods=1 cpu=6 phase=Inqueue")
+    cluster.run(policy, assume=False)
+    cluster.put("job x/waits queue=r min=1 pods=1 cpu=5 phase=Inqueue")
+    cluster.run(policy, assume=False)
+    cluster.drop("job x/waits")
+    cluster.run(policy, assume=False)

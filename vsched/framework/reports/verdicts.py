@@ -178,11 +178,11 @@ def verdicts(
     found, wanted = plain.get(view.key), sizes(view, scale_up)
     if found is not None and wanted is not None and (known := told.again(plain, found, outcome, wanted)) is not None:
         return known
+    told.forget(view.key)
     if not view.pending_count and not view.waiting:
         if found is not None and wanted is not None:
             told.note(found, outcome, wanted, {})
         return {}
-    told.forget(view.key)
     telling = _Telling(waiting, view, outcome, scale_up)
     together = telling.of_all()
     if together is not None:
