@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-BUSY_SECONDS, IDLE_SECONDS = 0.04, 0.5
-"""Between two looks while things change, and while nothing does."""
-CALM_LOOKS = 10
+BUSY_SECONDS, IDLE_SECONDS = 0.04, 0.15
+"""Between two looks while things change, and while nothing does: answers to writes leave things to look at even then,
+tens of thousands in half a second."""
+CALM_LOOKS = 33
 """It is calm where nothing has changed for so many looks."""
 
 
