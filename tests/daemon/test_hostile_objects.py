@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from itertools import islice
 
 import orjson
 import pytest
@@ -75,7 +74,7 @@ async def test_thousands_of_objects_that_are_none_beside_a_running_daemon(caplog
             count = 0
             for kind in [each for each in EXEMPLARS if each in FOLLOWED]:  # a daemon asks for no others
                 put = []
-                for at, (_, data) in enumerate(islice(spoilt(kind), len(kind), None, CHOSEN.get(kind, 41))):
+                for at, (_, data) in enumerate(spoilt(kind, len(kind), CHOSEN.get(kind, 41))):
                     data = data.replace(b'"name":"x"', b'"name":"x-%d"' % at)
                     data = data.replace(b'"uid":"uid-x"', b'"uid":"uid-x-%d"' % at)
                     server.put(kind, f"bad-{at}", data)

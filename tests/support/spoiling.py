@@ -40,20 +40,32 @@ def paths_of(obj: Any, at: tuple[str | int, ...] = ()) -> Iterator[tuple[str | i
         yield from paths_of(part, (*at, key))
 
 
-def replaced(exemplar: Any, values: tuple[bytes, ...]) -> Iterator[tuple[str, bytes]]:
-    """An exemplar with every field replaced by every value: what was done, and the object."""
+def replaced(exemplar: Any, first: int = 0, each: int = 1) -> Iterator[tuple[str, bytes]]:
+    """An exemplar with every field replaced by every value: what was done, and the object.
+
+    Of these from the ``first`` on one of ``each``, spread evenly over fields and values; no others are made.
+    """
     for path in paths_of(exemplar):
-        text = orjson.dumps(_replaced(exemplar, path, _MARK))
-        for value in values:
-            told = f"{'.'.join(map(str, path))} = {value[:40].decode('utf-8', 'replace')}"
-            yield told, text.replace(_MARKED, value, 1)
+        if values := VALUES[first::each]:
+            text = orjson.dumps(_replaced(exemplar, path, _MARK))
+            where = ".".join(map(str, path))
+            for value in values:
+                told = f"{where} = {value[:40].decode('utf-8', 'replace')}"
+                yield told, text.replace(_MARKED, value, 1)
+        first = _after(first, len(VALUES), each)
 
 
-def spoilt(kind: str, values: tuple[bytes, ...] = VALUES) -> Iterator[tuple[str, bytes]]:
-    """Every exemplar of a kind with every field replaced by every value."""
+def spoilt(kind: str, first: int = 0, each: int = 1) -> Iterator[tuple[str, bytes]]:
+    """Every exemplar of a kind with every field replaced by every value, or one of ``each`` of these."""
     for number, exemplar in enumerate(EXEMPLARS[kind]):
-        for told, data in replaced(exemplar, values):
+        for told, data in replaced(exemplar, first, each):
             yield f"{kind} {number} {told}", data
+        first = _after(first, len(VALUES) * sum(1 for _ in paths_of(exemplar)), each)
+
+
+def _after(first: int, count: int, each: int) -> int:
+    """Which is the first to be chosen of those that come after the next ``count``."""
+    return first - count if first >= count else (first - count) % each
 
 
 def _replaced(obj: Any, path: tuple[str | int, ...], value: object) -> Obj:
