@@ -496,6 +496,20 @@ def test_a_change_during_a_list_is_newer_than_the_list_whatever_its_version() ->
     assert list(seen.finish()) == []
 
 
+def test_a_list_that_is_to_be_read_whole_is_so_until_it_is_complete() -> None:
+    seen = SeenVersions()
+    seen.restart()
+    assert seen.list("a", 5)
+    assert list(seen.finish()) == []
+    seen.read_all()
+    for _ in ("the first attempt", "the second"):
+        seen.restart()
+        assert seen.list("a", 5)
+    assert list(seen.finish()) == []
+    seen.restart()
+    assert not seen.list("a", 5)
+
+
 def test_bookmarks_and_unknown_kinds_are_ignored() -> None:
     here = world()
     here.cache.apply("Pod", "BOOKMARK", make.read(PENDING))

@@ -40,15 +40,6 @@ def test_what_is_not_there_is_an_error(lacking: Callable[[PartedDict[int]], int]
         lacking(PartedDict())
 
 
-def test_a_copy_goes_its_own_way() -> None:
-    table = PartedDict[int]()
-    table.update({"a": 1, "b": 2})
-    other = table.copy()
-    other["a"] = 3
-    del other["b"]
-    assert (dict(table), dict(other)) == ({"a": 1, "b": 2}, {"a": 3})
-
-
 def test_entries_may_go_while_names_are_gone_through() -> None:
     table = PartedDict[int]()
     table.update({"a": 1, "b": 2})
@@ -61,4 +52,4 @@ def test_the_names_are_in_parts() -> None:
     table = PartedDict[None]()
     for number in range(1600):
         table[str(UUID(int=number))] = None
-    assert {len(part) for part in table._parts.values()} == {100}
+    assert {letter: len(part) for letter, part in table.parts.items()} == dict.fromkeys("0123456789abcdef", 100)

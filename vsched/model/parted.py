@@ -7,7 +7,7 @@ have the same keys are full at the same key, and together they would hold the ev
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from itertools import chain
 from typing import TypeVar, overload
 
@@ -25,6 +25,11 @@ class PartedDict(MutableMapping[str, V]):
 
     def __init__(self) -> None:
         self._parts: defaultdict[str, dict[str, V]] = defaultdict(dict)
+
+    @property
+    def parts(self) -> Mapping[str, Mapping[str, V]]:
+        """The parts by the last letter of the names in them."""
+        return self._parts
 
     def __getitem__(self, key: str) -> V:
         return self._parts[key[-1:]][key]
@@ -66,10 +71,3 @@ class PartedDict(MutableMapping[str, V]):
 
     def clear(self) -> None:
         self._parts.clear()
-
-    def copy(self) -> PartedDict[V]:
-        """A table with the same values."""
-        other: PartedDict[V] = PartedDict()
-        for letter, part in self._parts.items():
-            other._parts[letter] = part.copy()
-        return other

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from vsched.kube.watch.deltas import ListUnderWay
@@ -32,9 +32,8 @@ class SeenVersions:
         self._deleted: dict[str, int] = {}
         self._under_way = ListUnderWay()
         self._shown = 0
-        self._reads_all = False
-        self._unread: MutableMapping[str, int] = {}
-        """Objects of the list under way that are to be read though they have not changed."""
+        self._reads_all = self._reads_all_next = False
+        """Whether every object of the list under way is new, and of the next one."""
 
     @property
     def is_listing(self) -> bool:
@@ -81,14 +80,12 @@ class SeenVersions:
 
     def read_all(self) -> None:
         """Every object of the next list is new, also one that has not changed."""
-        self._reads_all = True
+        self._reads_all_next = True
 
     def restart(self) -> None:
         """A list begins. Its versions may be older than known ones, where a server was restored."""
-        self._under_way.restart(self._versions.copy())
-        if self._reads_all:
-            self._reads_all = False
-            self._unread = self._versions.copy()
+        self._under_way.restart(self._versions.parts)
+        self._reads_all, self._reads_all_next = self._reads_all or self._reads_all_next, False
         self._deleted.clear()
         self._shown = 0
 
@@ -98,17 +95,14 @@ class SeenVersions:
             return False
         before = self._versions.get(key)
         self._versions[key] = version
-        if key in self._unread:
-            del self._unread[key]
-            return True
-        return before is None or not version or before != version
+        return self._reads_all or before is None or not version or before != version
 
     def finish(self) -> Iterator[str]:
         """The list is complete: yields and forgets the keys of objects that are gone, one by one."""
         for key in self._under_way.finish():
             self._versions.pop(key, None)
             yield key
-        self._unread = {}
+        self._reads_all = False
 
 
 def as_number(resource_version: str) -> int:
