@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.framework.nodes.carried import NAME, CarriedNodes
@@ -128,7 +129,7 @@ class Changing:
 
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-@settings(max_examples=12)
+@settings(max_examples=examples(24))
 @given(steps=st.lists(st.tuples(st.sampled_from(CHANGES), st.booleans(), st.integers(1, 3)), max_size=8))
 def test_whatever_changes_between_cycles(policy: Policy, steps: list[tuple[str, bool, int]]) -> None:
     cluster = Changing(BASE)
@@ -141,7 +142,7 @@ def test_whatever_changes_between_cycles(policy: Policy, steps: list[tuple[str, 
 STEPS = st.tuples(st.sampled_from(CHANGES), st.booleans(), st.sampled_from(("default", "default", *POLICIES)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(80))
 @given(steps=st.lists(STEPS, min_size=2, max_size=16))
 def test_whatever_changes_between_cycles_the_policy_included(steps: list[tuple[str, bool, str]]) -> None:
     cluster = Changing(BASE)

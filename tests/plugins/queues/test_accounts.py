@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.kube.watch.deltas import Delta
@@ -56,7 +57,7 @@ steps = st.lists(st.dictionaries(st.sampled_from(QUEUES), usages, max_size=5), m
 
 
 @pytest.mark.parametrize("in_a_tree", [True, False], ids=["tree", "flat"])
-@settings(max_examples=25)
+@settings(max_examples=examples(50))
 @given(steps=steps, keep=st.booleans())
 def test_sums_that_follow_what_changed_are_those_counted_anew(
     in_a_tree: bool, steps: list[dict[str, QueueUsage]], keep: bool
