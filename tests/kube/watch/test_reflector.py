@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
@@ -32,6 +33,7 @@ from vsched.errors import BadObject
 from vsched.kube.auth.connection import Connection
 from vsched.kube.backoff import BackOffSettings
 from vsched.kube.client import ApiClient, ClientSettings
+from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import Delta, WatchState
 from vsched.kube.watch.reflector import Reflector, ReflectorSettings
@@ -293,6 +295,20 @@ async def test_where_the_newest_version_is_not_served_an_older_one_is_read(
         await eventually(lambda: len(running.mirror.diary) == 2)
         assert [seen.path for seen in server.seen] == [NEW.path(), OLD.path(), OLD.path()]
         assert running.told == [(WatchState.LISTING, ""), (WatchState.WATCHING, "")], "nothing is missing"
+
+
+async def test_errors_of_kinds_that_are_not_served_are_freed_at_once(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", refusal(404, "NotFound", "no"))
+    gc.collect()
+    gc.disable()  # whoever puts survivors aside finds reference cycles hours later
+    try:
+        async with reflecting(server, resource=NEW, older=[OLD]):
+            await eventually(lambda: len(server.seen) > 20)
+            assert sum(isinstance(one, NotFound) for one in gc.get_objects()) <= 2
+    finally:
+        gc.enable()
 
 
 async def test_where_no_version_is_served_the_newest_one_is_named(server: StubServer, eventually: Eventually) -> None:

@@ -176,19 +176,22 @@ class Reflector(Generic[T]):
 
     async def _first_page(self) -> Page:
         """The first page of the newest version that is served; raises the error for the newest where none is."""
-        missing: NotFound | None = None
         served, self._served = self._served, None
-        for resource in self._versions:
-            self._use(resource)
-            try:
-                if served is not None and resource.group and resource.api_version not in served:
-                    raise NotFound(self._where, 404, f"the API server serves no {resource.api_version}")
-                return await self._lister.first()
-            except NotFound as error:
-                missing = missing or error
-        self._use(self._versions[0])
-        assert missing is not None
-        raise missing
+        try:
+            return await self._first_page_of(self._versions[0], served)
+        except NotFound:  # given no name that outlives it: it would refer to itself by way of this frame
+            for resource in self._versions[1:]:
+                with suppress(NotFound):
+                    return await self._first_page_of(resource, served)
+            self._use(self._versions[0])
+            raise
+
+    async def _first_page_of(self, resource: ApiResource, served: Collection[str] | None) -> Page:
+        """The first page of one version; ``served`` are the versions that the server is known to have."""
+        self._use(resource)
+        if served is not None and resource.group and resource.api_version not in served:
+            raise NotFound(self._where, 404, f"the API server serves no {resource.api_version}")
+        return await self._lister.first()
 
     def _use(self, resource: ApiResource) -> None:
         self.statistics.resource = resource
@@ -274,7 +277,10 @@ class Reflector(Generic[T]):
         self._sink.restart()
         failure = await self._watch(STREAMED)
         if not streaming.complete.is_set():
-            raise failure or NotStreamed("ended the watch before the list was complete")
+            try:
+                raise failure or NotStreamed("ended the watch before the list was complete")
+            finally:
+                del failure  # it would refer to itself by way of this frame
         if failure is not None:
             await self._wait_out(failure, self._watch_back_off)
         await self._follow()
