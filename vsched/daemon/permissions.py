@@ -257,7 +257,6 @@ _USAGE = (
 )
 _MIRROR = (
     "kube.watch.listing.Lister._page",
-    "kube.watch.listing.Lister._whole",
     "kube.watch.listing.Lister.version",
     "kube.watch.reflector.Reflector._watch",
 )
