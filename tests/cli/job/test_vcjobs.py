@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.support.running import node, scheduling
-from tests.support.vcjob_cluster import job, phase, phases, task, vcjob
+from tests.support.vcjob_cluster import job, phase, phases, status, task, vcjob
 from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.errors import BadInput, Unavailable
@@ -58,7 +58,9 @@ async def test_a_vcjob_of_flags_is_made_shown_stopped_and_let_go_on(shell: Shell
     made = await shell.printed("run", "--name", "sleep", "--replicas", "3", "--min", "2", "--requests", "cpu=100m")
     assert made == "vcjob default/sleep made\n"
     await until(lambda: list(phases(shell.cluster, "sleep").values()) == ["Running"] * 3)
-    await until(lambda: phase(shell.cluster, "sleep") == "Running")
+    await until(
+        lambda: (phase(shell.cluster, "sleep"), status(shell.cluster, "sleep").get("running")) == ("Running", 3)
+    )
     lines = (await shell.printed("list", "--vcjobs")).splitlines()
     assert lines[0].split()[:4] == ["job", "queue", "phase", "min"]
     assert lines[1].split()[:6] == ["default/sleep", "default", "Running", "2", "0", "3"]
