@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import time
 from collections.abc import Callable, Coroutine
-from types import FrameType
 
 from vsched.lab.bench.held.meter import (
     CALL,
@@ -18,10 +16,8 @@ from vsched.lab.bench.held.meter import (
     MeteredLoop,
     Note,
     Watcher,
-    functions_of,
     most_of,
 )
-from vsched.mirror.handlers import Handlers
 
 LONG = 3 * LONG_SECONDS
 PATIENCE_SECONDS = 60.0
@@ -41,15 +37,6 @@ def looped(main: Callable[[], Coroutine[object, object, None]]) -> list[Note]:
     with asyncio.Runner(loop_factory=lambda: MeteredLoop(meter)) as runner:
         runner.run(main())
     return [note for note in notes if note.seconds >= LONG]
-
-
-def frames() -> list[FrameType]:
-    """A frame that a function of the package has called."""
-    found: list[FrameType] = []
-    handlers: Handlers[int] = Handlers()
-    handlers.add(lambda number: found.append(sys._getframe()))
-    handlers(1)
-    return found
 
 
 def test_each_step_of_a_task_is_a_call_of_its_own() -> None:
@@ -99,19 +86,12 @@ def test_timers_callbacks_and_what_connections_receive_are_measured() -> None:
     assert sorted(note.name.rpartition(".")[2] for note in looped(main)) == ["data_received", "timer", "work"]
 
 
-def test_a_place_is_the_functions_of_the_package_on_the_stack() -> None:
-    [frame] = frames()
-    assert functions_of(frame) == ["mirror/handlers.py:Handlers.__call__"]
-    assert functions_of(None) == []
-
-
 def test_of_many_looks_the_functions_count_that_were_there_in_more_than_half() -> None:
     meter = Meter(lambda note: None)
-    [frame] = frames()
-    for _ in range(3):
-        meter.look(frame, 1)
-    assert most_of(meter.looks) == ("mirror/handlers.py:Handlers.__call__",)
-    meter.look(None, 2)
+    for inner in ("a.py:inner", "a.py:inner", "b.py:other"):
+        meter.look(["a.py:outer", inner], 1)
+    assert most_of(meter.looks) == ("a.py:outer", "a.py:inner")
+    meter.look((), 2)
     assert most_of(meter.looks) == (), "each call is looked at by itself"
 
 

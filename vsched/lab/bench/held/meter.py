@@ -7,30 +7,25 @@ the data that its connections receive. A thread looks at the stack of a call tha
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import Context
 from functools import wraps
-from pathlib import Path
-from types import FrameType
 from typing import Any, NamedTuple, TypeVarTuple
 
 import msgspec
 import uvloop
 
-import vsched
 from vsched.daemon.system.tuning import CollectionTimer
+from vsched.lab.bench.held.stacks import Stacks
 
 T = TypeVarTuple("T")
 
 LONG_SECONDS = 0.003
 """Calls that take as long are noted."""
 LOOK_SECONDS = 0.002
-PACKAGE = str(Path(vsched.__file__).parent) + os.sep
 DEEP = 6
 """At most so many functions of the package are named, the innermost ones."""
 RECEIVING = ("data_received", "buffer_updated", "eof_received", "connection_lost")
@@ -89,12 +84,12 @@ class Meter:
         looks = self.looks
         return most_of(looks) if looks.number == self.number else ()
 
-    def look(self, frame: FrameType | None, number: int) -> None:
-        """Count what runs in the call of this number; called by another thread."""
+    def look(self, functions: Iterable[str], number: int) -> None:
+        """Count what runs in the call of this number, outermost first; called by another thread."""
         looks = self.looks
         if looks.number != number:
             looks = self.looks = Looks(number, Counter(), {})
-        for depth, function in enumerate(functions_of(frame)):
+        for depth, function in enumerate(functions):
             looks.functions[function] += 1
             looks.depths.setdefault(function, depth)
 
@@ -104,17 +99,6 @@ def most_of(looks: Looks) -> tuple[str, ...]:
     most = max(looks.functions.values(), default=0)
     often = [function for function, count in looks.functions.items() if 2 * count > most]
     return tuple(sorted(often, key=lambda function: looks.depths[function])[-DEEP:])
-
-
-def functions_of(frame: FrameType | None) -> list[str]:
-    """The functions of the package on a stack, outermost first, without those of the meter."""
-    found: list[str] = []
-    while frame is not None:
-        path = frame.f_code.co_filename
-        if path.startswith(PACKAGE) and path != __file__:
-            found.append(f"{path.removeprefix(PACKAGE)}:{frame.f_code.co_qualname}")
-        frame = frame.f_back
-    return list(dict.fromkeys(reversed(found)))
 
 
 def name_of(call: Callable[..., object]) -> str:
@@ -194,6 +178,7 @@ class Watcher:
         self._tell = tell
         self._main = threading.main_thread().ident
         self._stopped = threading.Event()
+        self._stacks = Stacks()
         self._used: dict[int, float] = {}
         """Processor time of the other threads at the last look."""
 
@@ -211,8 +196,9 @@ class Watcher:
         while not self._stopped.wait(LOOK_SECONDS):
             number, began = self._meter.number, self._meter.began
             if began is not None and time.clock_gettime(clock) - began > LOOK_SECONDS:
-                self._meter.look(sys._current_frames().get(self._main), number)
+                self._meter.look(self._stacks.read().get(self._main, ()), number)
             self._others(own)
+        self._stacks.close()
 
     def _others(self, own: int) -> None:
         """A thread that has used more than the pause has kept this one from running."""
@@ -227,7 +213,7 @@ class Watcher:
                 continue
             seconds = now - self._used.get(thread.ident, now) - LOOK_SECONDS
             if seconds >= LONG_SECONDS:
-                where = functions_of(sys._current_frames().get(thread.ident))[-DEEP:]
+                where = self._stacks.read().get(thread.ident, [])[-DEEP:]
                 self._tell(Note(THREAD, time.perf_counter(), seconds, thread.name, tuple(where)))
         self._used = used
 
