@@ -19,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.likeness import waiting_job
+from vsched.model.pods.shape import Shape
 
 _FEW = 16
 """So many changes are made one by one; more of them by sorting."""
@@ -89,6 +90,16 @@ class Batch(NamedTuple):
         return self.crowd.keys[self.start : self.end]
 
 
+class Look(NamedTuple):
+    """What is quickly seen of a job."""
+
+    queue: str
+    pods: int
+    """How many wait."""
+    shape: Shape | None
+    """Of one of them, if there are any."""
+
+
 class Member(NamedTuple):
     """A job in its crowd."""
 
@@ -105,9 +116,13 @@ class Crowds:
         self._of: dict[str, Member] = {}
         """By job."""
         self._firsts: dict[Hashable, JobView] = {}
-        """By kind: its only job, which is in no crowd until another one comes."""
+        """By kind: its only job, which is in no crowd until another one comes; by look, where it has that alone."""
         self._kinds: dict[str, Hashable] = {}
-        """The kinds of these jobs."""
+        """The kinds of these jobs, or their looks."""
+        self._looks: dict[str, Look] = {}
+        """By job, for those that may be in a crowd."""
+        self._counts: dict[Look, int] = {}
+        """How many jobs have it."""
         self.others: SortedSet[str] = SortedSet()
         """The keys of the jobs that are in none."""
 
@@ -120,7 +135,7 @@ class Crowds:
         for key in chain(left, [job.key for job in changed]):
             self._leave(key, gone, no_more)
         for job in changed:
-            kind = _kind(plugins, job)
+            kind = self._kind(plugins, job)
             crowd = None if kind is None else self._crowds.get(kind)
             first = self._firsts.pop(kind, None) if crowd is None else None
             if crowd is None and first is None:
@@ -143,6 +158,24 @@ class Crowds:
             self.others.difference_update(no_more)
         self._change(gone, new, apart)
 
+    def _kind(self, plugins: PluginSet, job: JobView) -> Hashable | None:
+        """The kind of a job that comes; its look, where no other job has that: most come and go without company."""
+        look = _look(plugins, job)
+        if look is None:
+            return None
+        self._looks[job.key] = look
+        count = self._counts[look] = self._counts.get(look, 0) + 1
+        if count == 1:
+            return look
+        first = self._firsts.pop(look, None)
+        if first is not None:
+            kind = _kind(plugins, first)
+            if kind is None:
+                del self._kinds[first.key]
+            else:
+                self._firsts[kind], self._kinds[first.key] = first, kind
+        return _kind(plugins, job)
+
     def take_out(self, keys: Iterable[str]) -> None:
         """These jobs are in no crowd any more: they are not what the others are."""
         gone: dict[Crowd, list[OrderKey]] = {}
@@ -162,6 +195,11 @@ class Crowds:
                 del self._crowds[crowd.kind]
 
     def _leave(self, key: str, gone: dict[Crowd, list[OrderKey]], apart: set[str]) -> None:
+        look = self._looks.pop(key, None)
+        if look is not None:
+            self._counts[look] -= 1
+            if not self._counts[look]:
+                del self._counts[look]
         member = self._of.pop(key, None)
         if member is not None:
             gone.setdefault(member.crowd, []).append(member.rank)
@@ -187,14 +225,20 @@ class Crowds:
         return len(self._crowds)
 
 
-def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
-    """Equal for jobs of one crowd; None for a job that is in none: it is like no other, or its pods differ."""
+def _look(plugins: PluginSet, job: JobView) -> Look | None:
+    """What is quickly seen of a job, equal for jobs of one kind; None for a job that is surely in no crowd."""
     if job.roles is not None or job.sub_groups is not None or job.trail is not None:
         return None
     if job.waiting_to_enter and not plugins.admits_alike:
         return None
     if not job.job.frozen or job.job.best_effort or job.moved:
         return None
+    pending = job.job.pending
+    return Look(job.queue, len(pending), next(iter(pending.values())).shape if pending else None)
+
+
+def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
+    """Equal for jobs of one crowd, of jobs that have a look; None for one that is like no other, or its pods differ."""
     waiting = waiting_job(job.job)
     if waiting is None or any(alike.shape is not waiting.tasks[0].shape for alike, _ in waiting.likeness.tasks):
         return None
