@@ -386,7 +386,7 @@ async def test_what_a_gang_lacks_is_not_told_while_its_pods_are_being_made() -> 
     async with bench() as test:
         for _ in range(2):
             test.submit(replace(snapshot, now=last + 1.0), **report)
-            await until(lambda: test.server.of("/podgroups/"))
+            await until(lambda: test.server.of("/podgroups/") and not test.writeback.jobs.workqueue.busy)
         [sent] = test.server.of("/podgroups/")
         assert sent.body["status"]["phase"] == "Inqueue", "controllers make pods once they see it"
         assert "conditions" not in sent.body["status"]
