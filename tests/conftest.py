@@ -51,9 +51,9 @@ structlog.configure(
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """With ``-n auto``, twice as many as there are cores: half of their time tests wait for a daemon or a browser."""
+    """With ``-n auto``, more than there are cores: half of their time tests wait for a daemon or a browser."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 2 * cores
+    return 5 * cores // 2
 
 
 @pytest.hookimpl(wrapper=True)
