@@ -63,6 +63,26 @@ def test_a_job_is_in_a_crowd_once_another_one_is_like_it() -> None:
     assert cluster.crowds == []
 
 
+def test_jobs_that_only_look_alike_are_in_no_crowd_until_others_are_like_them() -> None:
+    cluster = Backlogged()
+    cluster.put(job(0, "huge"))
+    words = "queue=s min=1 pods=1 cpu=64 phase=Inqueue"
+    cluster.put(f"job x/hasty {words} class=high", f"job x/odd {words} gated")
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == []
+    cluster.put(f"job x/hastier {words} class=high")
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == [["x/hastier", "x/hasty"]]
+    cluster.put(job(1, "huge", age=9))
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == [["x/hastier", "x/hasty"], ["x/huge0", "x/huge1"]]
+    cluster.drop("job x/hastier")
+    cluster.drop("job x/huge0")
+    cluster.put(job(2, "huge", age=3))
+    cluster.run(POLICIES["shares"], assume=False)
+    assert cluster.crowds == [["x/hasty"], ["x/huge1", "x/huge2"]], "one that is left stays"
+
+
 def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:
     cluster = Backlogged()
     for number in range(4):
