@@ -11,7 +11,7 @@ import pytest
 from tests.daemon.looping import looping
 from tests.support.native import native_world
 from tests.support.waiting import until
-from vsched.daemon.loop.loop import in_slices
+from vsched.daemon.loop.loop import PREPARATIONS, in_slices, prepare
 from vsched.daemon.triggers import Reason, Trigger
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
@@ -143,3 +143,26 @@ async def test_after_work_in_several_slices_others_run_before_what_follows(monke
     seen.clear()
     await in_slices(iter(()))
     assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("happens", "times"),
+    [
+        pytest.param(0, 1, id="nothing"),
+        pytest.param(1, 2, id="something once: as nothing happens while that is looked at"),
+        pytest.param(99, PREPARATIONS, id="something always: then the snapshot has to do with what there is"),
+    ],
+)
+async def test_a_snapshot_is_prepared_again_for_what_happens_meanwhile(
+    happens: int, times: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vsched.daemon.loop.loop.SLICE_SECONDS", -1.0)  # each step takes a slice
+    passes: list[int] = []
+
+    def steps() -> Iterator[None]:
+        passes.append(len(passes))
+        if passes[-1] < happens:
+            yield
+
+    await prepare(steps)
+    assert len(passes) == times

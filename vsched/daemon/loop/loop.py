@@ -37,6 +37,8 @@ FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.5, 30.0
 
 SLICE_SECONDS = 0.005
 """How long a session works on the mirror before others have their turn."""
+PREPARATIONS = 4
+"""A snapshot is prepared so often at most."""
 DUE_SLACK_SECONDS = 0.01
 """Timers may fire a little early by the clock of snapshots."""
 
@@ -192,7 +194,7 @@ class Loop:
     async def _decide(self, reason: Reason, asked: list[asyncio.Future[FrozenSnapshot]]) -> float:
         parts = self._parts
         began = time.perf_counter()
-        await in_slices(parts.mirror.preparing())
+        await prepare(parts.mirror.preparing)
         snapshot = parts.mirror.snapshot(self._clock.now())
         frozen = time.perf_counter()
         if parts.arbiter is not None:
@@ -259,8 +261,21 @@ class Loop:
             raise
 
 
-async def in_slices(steps: Iterator[None]) -> None:
-    """Take all steps, and let other tasks run once a slice is over; after the last one, too, if there were several."""
+async def prepare(steps: Callable[[], Iterator[None]]) -> None:
+    """Prepare a snapshot in steps, and again for what happened meanwhile, a few times at most.
+
+    The snapshot makes up at once for what is left: for a new priority class, all jobs are judged anew.
+    """
+    for _ in range(PREPARATIONS):
+        if not await in_slices(steps()):
+            return
+
+
+async def in_slices(steps: Iterator[None]) -> bool:
+    """Take all steps, and let other tasks run once a slice is over; after the last one, too, if there were several.
+
+    Returns whether there were.
+    """
     turns, several = LoopTurns(SLICE_SECONDS), False
     for _ in steps:
         if turns.over:
@@ -268,3 +283,4 @@ async def in_slices(steps: Iterator[None]) -> None:
             await turns.turn()
     if several:
         await turns.turn()
+    return several

@@ -7,7 +7,7 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 
 from vsched.daemon.loop.heartbeat import BEAT_SECONDS
-from vsched.daemon.loop.loop import Loop, in_slices
+from vsched.daemon.loop.loop import Loop, prepare
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.watches import Watches
 from vsched.web.pages.health import Health
@@ -55,7 +55,7 @@ class Sessions:
 
     async def _keep_warm(self) -> None:
         """Take snapshots as sessions would: changes must not pile up, so that the first session starts at once."""
-        await in_slices(self._base.cache.preparing())
+        await prepare(self._base.cache.preparing)
         self._base.cache.snapshot(self._base.clock.now())
         if self._base.options.arbitrate:
             self._base.cache.arbitration()
