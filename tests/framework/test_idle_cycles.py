@@ -10,9 +10,11 @@ import orjson
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY
+from tests.support.taking import taking
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.extension import JobReady, NoArgs
+from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.lab.bench.world import MirrorFeeder, World, metadata_of
 from vsched.mirror import wire
@@ -33,7 +35,8 @@ ROUNDING = 4
 class Cycles:
     """Cycles on a world that share what they keep; their decisions are assumed."""
 
-    def __init__(self, world: World, waiting: int = 0) -> None:
+    def __init__(self, world: World, waiting: int = 0, policy: Policy = DEFAULT_POLICY) -> None:
+        self.policy = policy
         self.feeder = MirrorFeeder(world)
         self.feeder.fill()
         self.told, self._numbers = Told(), count()
@@ -44,7 +47,7 @@ class Cycles:
 
     def wait(self) -> None:
         """A pod comes that no node has room for."""
-        name = f"waits-{next(self._numbers)}"
+        name = f"waits-{next(self._numbers):03}"
         metadata = metadata_of("team-0", name)
         group = {"metadata": metadata, "spec": {"queue": "queue-0", "minMember": 1}, "status": {"phase": "Inqueue"}}
         container = {"name": "main", "resources": {"requests": {"cpu": "1000", "memory": "1Gi"}}}
@@ -57,7 +60,7 @@ class Cycles:
             self.feeder.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
 
     def run(self) -> CycleReport:
-        report = run_cycle(self.feeder.cache.snapshot(0.0), DEFAULT_POLICY, REGISTRY, told=self.told)
+        report = run_cycle(self.feeder.cache.snapshot(0.0), self.policy, REGISTRY, told=self.told)
         self.feeder.cache.assume(report)
         return report
 
@@ -98,6 +101,23 @@ def test_a_new_pod_makes_no_more_calls_where_there_are_more(name: str) -> None:
         assert len(cycles.run().binds) == 1
         cycles.feeder.add_gangs(1, gang=1)
     assert large.calls() <= small.calls() + ROUNDING
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(DEFAULT_POLICY, id="and no job takes from others"),
+        pytest.param(
+            taking("enqueue, allocate, reclaim, preempt, backfill", "priority gang", "drf-P predicates proportion"),
+            id="and they take from others where they may",
+        ),
+    ],
+)
+def test_a_job_that_comes_makes_no_more_calls_where_more_of_its_kind_wait(policy: Policy) -> None:
+    few, many = Cycles(SMALL, waiting=500, policy=policy), Cycles(SMALL, waiting=1500, policy=policy)
+    for cycles in (few, many):
+        cycles.wait()
+    assert many.calls() < few.calls() + 1000, "all that depends on how many wait is how full parts of maps are"
 
 
 def test_the_next_cycle_begins_with_plugins_that_are_as_new() -> None:

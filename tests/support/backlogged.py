@@ -68,6 +68,16 @@ CAPPED = {
     "latest": "queue=q min=1 pods=1 cpu=3 phase=Pending minResources=cpu:3",
 }
 """Kinds of jobs of a queue that may not hold all that waits in it."""
+TAKING = {
+    **{kind: KINDS[kind] for kind in ("single", "urgent", "limited", "huge", "near", "proud", "entering")},
+    "couple": "queue=r min=2 pods=2 cpu=2 class=high",
+    "claiming": "queue=s min=1 pods=1 cpu=2",
+    "wide": "queue=s min=1 pods=3 cpu=1 class=high",
+    "loose": "queue=s min=0 pods=2 cpu=1",
+    "keen": "queue=q min=1 pods=1 cpu=1 class=high",
+    "hopeless": "queue=q min=1 pods=1 cpu=48 class=high",
+}
+"""Kinds of jobs that may take from others."""
 FACTS = (
     "node n3 cpu=2",
     "node n3 cpu=16",
@@ -161,7 +171,7 @@ class Backlogged:
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:
-    words = {**CAPPED, **ENTERING, **KINDS}[kind]
+    words = {**CAPPED, **TAKING, **ENTERING, **KINDS}[kind]
     words = words if "phase=" in words else f"{words} phase=Inqueue"
     return f"job {namespace}/{kind}{number} {words} age={age}"
 

@@ -17,10 +17,10 @@ from vsched.framework.registry import Action
 ACTIONS: tuple[Action, ...] = (
     Action("enqueue", enqueue, OrderingArgs, timeless=True, spares_crowds=True),
     Action("allocate", allocate, PlacingArgs, timeless=True, spares_crowds=True),
-    Action("preempt", preempt, PreemptArgs, timeless=True, spares_entering=True),
-    Action("reclaim", reclaim, VictimArgs, timeless=True, spares_entering=True),
-    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, spares_entering=True),
-    Action(GANG_RECLAIM, gangreclaim, GangArgs, timeless=True, spares_entering=True),
+    Action("preempt", preempt, PreemptArgs, timeless=True, spares_crowds=True),
+    Action("reclaim", reclaim, VictimArgs, timeless=True, spares_crowds=True),
+    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, spares_crowds=True),
+    Action(GANG_RECLAIM, gangreclaim, GangArgs, timeless=True, spares_crowds=True),
     Action("backfill", backfill, PlacingArgs, timeless=True, spares_crowds=True),
     Action("shuffle", shuffle),
 )

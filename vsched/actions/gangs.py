@@ -16,12 +16,13 @@ from vsched.actions.gang_search import (
     GangReclaimSearch,
     GangSearch,
 )
-from vsched.actions.ordering import QueueOrdering
+from vsched.actions.ordering import QueueOrdering, by_queue
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.standings import standings
+from vsched.actions.takers import starving
 from vsched.actions.taking import take_for
-from vsched.actions.victim_search import starving, unplaced
+from vsched.actions.victim_search import unplaced
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add
@@ -32,12 +33,17 @@ def gangpreempt(session: Session) -> None:
     """For each queue: its starving jobs evict tasks of jobs with a lower priority in the queue."""
     pools = Pools(session)
     ordering = QueueOrdering(session.plugins, session.args(GANG_PREEMPT, GangArgs))
-    for wave in ordering.waves(starving(session)):
-        for waiting in ordering.lanes(wave, session.snapshot.queues):
-            for job in sorted(waiting, key=session.taking_key):
-                with session.reservations.lifted(job):
-                    if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
-                        evict_for(session, GangPreemptSearch, job, pools, tasks)
+    takers = starving(session, GangPreemptSearch)
+
+    def take(job: JobView) -> None:
+        with session.reservations.lifted(job):
+            if session.plugins.job_starving(job) and (tasks := unplaced(session, job)):
+                evict_for(session, GangPreemptSearch, job, pools, tasks)
+
+    for wave in ordering.waves(takers):
+        for lane in ordering.lanes(wave, session.snapshot.queues):
+            takers.give_turns(lane, take)
+    takers.end()
     pools.release()
 
 
@@ -46,19 +52,22 @@ def gangreclaim(session: Session) -> None:
     plugins, queues = session.plugins, session.snapshot.queues
     pools = Pools(session)
     ordering = QueueOrdering(plugins, session.args(GANG_RECLAIM, GangArgs))
-    for wave in ordering.waves(starving(session)):
-        lanes: dict[str, list[JobView]] = {}
-        for job in wave:
-            lanes.setdefault(job.queue, []).append(job)
+    takers = starving(session, GangReclaimSearch)
+
+    def take(job: JobView) -> None:
+        with session.reservations.lifted(job):
+            reclaim_for(session, job, pools)
+
+    for wave in ordering.waves(takers):
+        lanes = by_queue(wave)
         order = standings(ordering, [queues[name] for name in lanes], alone=False)
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            for job in sorted(lanes[queue.name], key=session.taking_key):
-                with session.reservations.lifted(job):
-                    reclaim_for(session, job, pools)
+            takers.give_turns(lanes[queue.name], take)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
+    takers.end()
     pools.release()
 
 

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 import msgspec
 
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
-from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import SortKey
 from vsched.model.queues.queue import Queue
 
-AnyJob = TypeVar("AnyJob", bound=JobView | Crowd)
 Weight = Annotated[float, msgspec.Meta(ge=0)]
+
+
+class Waiting(Protocol):
+    """A job, or several of one priority in one queue."""
+
+    @property
+    def queue(self) -> str: ...
+
+    @property
+    def priority(self) -> int: ...
+
+
+AnyJob = TypeVar("AnyJob", bound=Waiting)
 
 
 class OrderingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +85,7 @@ class QueueOrdering:
         return self.plugins.namespace_key(queue, namespace, admitting=self._admitting)
 
     def waves(self, jobs: Iterable[AnyJob]) -> list[list[AnyJob]]:
-        """Lists of jobs, or of crowds; within each list, queue, namespace and job order decide.
+        """Lists of jobs, or of several together; within each list, queue, namespace and job order decide.
 
         There is one list of all jobs. With ``across_queues`` there is one for each priority, the highest first.
         """
@@ -86,11 +97,9 @@ class QueueOrdering:
             waves.setdefault(-job.priority, []).append(job)
         return [wave for _, wave in sorted(waves.items())]
 
-    def lanes(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[list[JobView]]:
+    def lanes(self, jobs: Iterable[AnyJob], queues: Mapping[str, Queue]) -> list[list[AnyJob]]:
         """The jobs grouped by queue, with the queues in their present order."""
-        lanes: dict[str, list[JobView]] = {}
-        for job in jobs:
-            lanes.setdefault(job.queue, []).append(job)
+        lanes = by_queue(jobs)
         return [lanes[name] for name in sorted(lanes, key=lambda name: self.queue_key(queues[name]))]
 
     def drained(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[JobView]:
@@ -100,3 +109,11 @@ class QueueOrdering:
             keys = {name: self.queue_key(queues[name]) for name in {job.queue for job in wave}}
             order += sorted(wave, key=lambda job: (keys[job.queue], self.plugins.job_key(job)))
         return order
+
+
+def by_queue(jobs: Iterable[AnyJob]) -> dict[str, list[AnyJob]]:
+    """The jobs grouped by queue."""
+    lanes: dict[str, list[AnyJob]] = {}
+    for job in jobs:
+        lanes.setdefault(job.queue, []).append(job)
+    return lanes

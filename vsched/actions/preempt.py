@@ -6,6 +6,7 @@ First, jobs evict tasks of other jobs in the queue. Then, within a job, tasks ev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -14,8 +15,9 @@ from vsched.actions.freeing import cost_of
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
+from vsched.actions.takers import starving
 from vsched.actions.taking import beside_its_own, take_missing
-from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, starving, unplaced
+from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, unplaced
 from vsched.actions.victims import Attempt, FreedRoom, Pick
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
@@ -47,15 +49,20 @@ def preempt(session: Session) -> None:
     pick = _cheapest(args) if args.topology_aware else first_that_does
     pools = Pools(session)
     ordering = QueueOrdering(session.plugins, args)
-    for wave in ordering.waves(starving(session)):
-        for waiting in ordering.lanes(wave, session.snapshot.queues):
-            jobs = sorted(waiting, key=session.taking_key)
-            for job in jobs:
-                with session.reservations.lifted(job):
-                    between_jobs(session, job, pools, pick)
-            for job in jobs:
-                with session.reservations.lifted(job):
-                    within_job(session, job, pools, pick)
+    takers = starving(session, PreemptSearch)
+
+    def between(job: JobView) -> None:
+        with session.reservations.lifted(job):
+            between_jobs(session, job, pools, pick)
+
+    def within(job: JobView) -> None:
+        with session.reservations.lifted(job):
+            within_job(session, job, pools, pick)
+
+    for wave in ordering.waves(takers):
+        for lane in ordering.lanes(wave, session.snapshot.queues):
+            takers.give_turns(chain(*takers.give_turns(lane, between)), within)
+    takers.end()
     pools.release()
 
 

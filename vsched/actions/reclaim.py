@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Sequence
 
-from vsched.actions.ordering import QueueOrdering
+from vsched.actions.ordering import QueueOrdering, by_queue
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.sparing import spare_of_tries
 from vsched.actions.standings import standings
+from vsched.actions.takers import Taker, Takers, claiming
 from vsched.actions.taking import take_for, take_missing
-from vsched.actions.victim_search import ReclaimSearch, VictimArgs, claiming, unplaced
+from vsched.actions.victim_search import ReclaimSearch, VictimArgs, unplaced
 from vsched.actions.victims import likeness
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -27,28 +28,30 @@ def reclaim(session: Session) -> None:
     plugins, queues = session.plugins, session.snapshot.queues
     ordering = QueueOrdering(plugins, session.args("reclaim", VictimArgs))
     pools = Pools(session)
-    for wave in ordering.waves(claiming(session)):
-        lanes: dict[str, list[JobView]] = {}
-        for job in wave:
-            lanes.setdefault(job.queue, []).append(job)
+    takers = claiming(session, ReclaimSearch)
+    for wave in ordering.waves(takers):
+        lanes = by_queue(wave)
         order = standings(ordering, [queues[name] for name in lanes], alone=False)
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            jobs = sorted(lanes[queue.name], key=session.taking_key)
-            take_turn(session, jobs, pools)
+            take_turn(session, takers, lanes[queue.name], pools)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
+    takers.end()
     pools.release()
 
 
-def take_turn(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
+def take_turn(session: Session, takers: Takers, lane: Sequence[Taker], pools: Pools) -> None:
     """Reclaim room for the jobs of one queue, and undo the evictions that are not needed after later ones."""
+
+    def take(job: JobView) -> None:
+        with session.reservations.lifted(job):
+            reclaim_for(session, job, pools)
+
     with session.statement() as turn:
         before = len(session.committed)
-        for job in jobs:
-            with session.reservations.lifted(job):
-                reclaim_for(session, job, pools)
+        jobs, _ = takers.give_turns(lane, take)  # those that were passed over lack their minimum, and do not grow
         grow(session, jobs, pools)
         if spare_of_tries(session, ReclaimSearch(session, jobs[0]), turn):
             del session.committed[before:]

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import msgspec
 
-from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.allocate import PlacingArgs
 from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -254,31 +254,6 @@ class ReclaimSearch(VictimSearch):
             and self.plugins.preemptive(queue, victim.shape.request)
             and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
-
-
-def starving(session: Session) -> list[JobView]:
-    """The starving jobs that may be worked on, and for which tasks may be evicted by now."""
-    may_evict = session.plugins.victim_rules.may_evict
-    jobs = (job for job in _admitted(session) if session.plugins.job_starving(job) and workable(session, job))
-    return [job for job in jobs if may_evict(job)]
-
-
-def claiming(session: Session) -> list[JobView]:
-    """The jobs with pending tasks for which tasks may be evicted by now, whether or not they have their minimum."""
-    if not session.plugins.knows_starving:
-        return []
-    may_evict = session.plugins.victim_rules.may_evict
-    jobs = (job for job in _admitted(session) if job.pending_count and workable(session, job))
-    return [job for job in jobs if may_evict(job)]
-
-
-def _admitted(session: Session) -> Iterable[JobView]:
-    """The jobs of a session but for those of crowds that wait to be admitted, in order."""
-    crowds = [crowd for crowd in session.crowds if not crowd.enters]
-    if len(crowds) == len(session.crowds):
-        return session.jobs.values()
-    keys = {view.key for view in session.apart}.union(*(crowd.keys for crowd in crowds))
-    return map(session.jobs.__getitem__, sorted(keys))
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:

@@ -83,11 +83,22 @@ class Batch(NamedTuple):
     """By position among the tasks of each job (``likeness.tasks_of``)."""
     tried: tuple[int, ...]
     """The positions of the tasks that found a node."""
+    protected: Refusal | None = None
+    """What protects the only victims that would have made room for each of the jobs."""
 
     @property
     def keys(self) -> Sequence[str]:
         """The keys of the jobs."""
         return self.crowd.keys[self.start : self.end]
+
+
+def outside(crowd: Crowd, batches: Iterable[Batch]) -> Iterator[str]:
+    """The keys of the jobs of a crowd that are in none of its batches, in order."""
+    at = 0
+    for batch in sorted(batches, key=lambda batch: batch.start):
+        yield from crowd.keys[at : batch.start]
+        at = batch.end
+    yield from crowd.keys[at:]
 
 
 class Look(NamedTuple):

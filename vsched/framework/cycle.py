@@ -80,5 +80,5 @@ def _opened(
 
 def _act(action: Action, session: Session) -> None:
     if not action.spares_crowds:
-        session.part_crowds(but_entering=action.spares_entering)
+        session.part_crowds()
     action.run(session)

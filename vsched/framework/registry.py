@@ -34,8 +34,6 @@ class Action(NamedTuple):
     """Whether it does the same for the same cluster at any time, by itself; plugins may look at the clock."""
     spares_crowds: bool = False
     """Whether it leaves jobs of crowds alone, or deals with crowds as such (see ``Session.batches``)."""
-    spares_entering: bool = False
-    """Whether it leaves jobs of crowds alone at least as long as they wait to be admitted."""
 
 
 class Registry(NamedTuple):

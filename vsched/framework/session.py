@@ -224,6 +224,8 @@ class Session:
         """Tell some jobs of a batch one by one what they are told together."""
         if batch.of_job is not None:
             self.job_refusals.update(dict.fromkeys(keys, batch.of_job))
+        if batch.protected is not None:
+            self.protected.update(dict.fromkeys(keys, batch.protected))
         if batch.of_tasks or batch.tried:
             tasks = [tasks_of(self.jobs[key].job) for key in keys]
             for at, why in batch.of_tasks:

@@ -52,6 +52,11 @@ class Agreement:
         self._particular = [one.victim_votes for tier in tiers for one in tier if not one.votes_by_kind]
         self._protectors = [one.victim_votes for tier in tiers for one in tier if one.protects_absolutely]
 
+    @property
+    def votes_by_kind(self) -> bool:
+        """Whether evictors of jobs that are alike get equal votes from all plugins."""
+        return not self._particular
+
     def votes(self, evictor: Task) -> Iterator[tuple[str, Votes]]:
         """The name and votes of each plugin that does not abstain, in tier order."""
         for name, ask in zip(self._names, self._voters, strict=True):

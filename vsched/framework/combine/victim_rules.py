@@ -77,6 +77,11 @@ class VictimRules:
 
     # -- delays -----------------------------------------------------------------------------------------------------
 
+    @property
+    def delays(self) -> bool:
+        """Whether tasks may have to wait before others are evicted for them."""
+        return bool(self._delays)
+
     def may_evict(self, job: JobView) -> bool:
         """Whether tasks may be evicted for a job by now."""
         if not self._delays:

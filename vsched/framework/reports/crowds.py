@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Set
 from itertools import chain
 from typing import NamedTuple
 
-from vsched.framework.crowds import Batch, Crowd
+from vsched.framework.crowds import Batch, Crowd, outside
 from vsched.framework.jobs import JobView
 from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict, Words
 from vsched.framework.reports.scaling import Asking, AskingRow, ScaleUp, ScaleUps, sizes
@@ -84,7 +84,7 @@ class ToldCrowds:
             session.tell(batch, found)
             anew += found
         for crowd in session.crowds:
-            anew += _outside(crowd, self._again.get(crowd, ()))
+            anew += outside(crowd, self._again.get(crowd, ()))
         return dict.fromkeys(anew)
 
     def _stands(self, session: Session, plain: PlainJobs, batch: Batch, known: Stance, first: str) -> bool:
@@ -216,15 +216,6 @@ def _within(session: Session, batch: Batch, keys: Iterable[str]) -> Iterable[str
         at = session.crowds.at(batch.crowd, key)
         if at is not None and batch.start <= at < batch.end:
             yield key
-
-
-def _outside(crowd: Crowd, batches: Iterable[Batch]) -> Iterable[str]:
-    """The jobs of a crowd that are in none of some batches."""
-    at = 0
-    for batch in sorted(batches, key=lambda batch: batch.start):
-        yield from crowd.keys[at : batch.start]
-        at = batch.end
-    yield from crowd.keys[at:]
 
 
 def _conforms(

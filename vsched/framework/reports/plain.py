@@ -31,6 +31,8 @@ class Words(NamedTuple):
     of_job: Refusal | None
     of_tasks: NodeReasons | Refusal | None
     """Of those tasks that were refused themselves."""
+    protected: Refusal | None
+    """What protects the only victims that would have made room."""
     told: tuple[UnschedulableReason | None, UnschedulableReason | None]
     """The refusals of the job and of its tasks, with the amounts of this session."""
 
@@ -119,13 +121,12 @@ class PlainJobs:
         session, spec = self._session, view.spec
         if view.moved or view.roles is not None or view.sub_groups is not None or spec.topology is not None:
             return None
-        if view.key in session.protected:
-            return None
         kind = session.alike.uniform_kind(view)
         apart = None if kind is None else set_apart(session, view)
         if apart is None:
             return None
         of_job, of_tasks, refused = session.job_refusals.get(view.key), None, 0
+        protected = session.protected.get(view.key)
         if of_job is None and not view.job.pending:
             return None  # where its pods are is said of it alone
         for uid in apart:  # mostly none
@@ -135,19 +136,21 @@ class PlainJobs:
                     return None
                 of_tasks, refused = why, refused + 1
         tried = len(apart) if not refused else len(apart & session.tried)
-        case = kind, view.phase, id(of_job), id(of_tasks), refused, tried
+        case = kind, view.phase, id(of_job), id(of_tasks), id(protected), refused, tried
         words = self._words.get(case)
         if words is None:
-            words = self._words[case] = self._say(view, of_job, of_tasks)
+            words = self._words[case] = self._say(view, of_job, of_tasks, protected)
         return Plain(words, apart)
 
-    def _say(self, view: JobView, of_job: Refusal | None, of_tasks: NodeReasons | Refusal | None) -> Words:
+    def _say(
+        self, view: JobView, of_job: Refusal | None, of_tasks: NodeReasons | Refusal | None, protected: Refusal | None
+    ) -> Words:
         refused = self._reasons.refused
         told = (
             None if of_job is None else refused(view, of_job),
             refused(view, of_tasks) if isinstance(of_tasks, Refusal) else None,
         )
-        return Words(self._reasons.of(view), of_job, of_tasks, told)
+        return Words(self._reasons.of(view), of_job, of_tasks, protected, told)
 
 
 def _holds_room(reasons: UnschedulableReasons) -> bool:
