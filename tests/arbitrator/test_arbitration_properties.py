@@ -15,6 +15,8 @@ from tests.support.examples import examples
 from tests.support.parties import bucket, party
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.arbitrator.taking.kept import Kept
+from vsched.arbitrator.wants import PodDemands
 from vsched.model.arbitration.records import Award, Bucket
 from vsched.model.plan import Evict
 from vsched.model.snapshot import Snapshot
@@ -135,11 +137,17 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
     assert reconcile(_reversed(snapshot), division, cluster.rules, PLACING).evictions == verdict.evictions
     tasks = {task.key: task for one in arbitration.parties.values() for task in one.tasks.values()}
     uids = {task.uid: task for task in tasks.values()}
-    nodes = snapshot.nodes
+    nodes, kept, asking = snapshot.nodes, Kept(arbitration, division), PodDemands(snapshot)
+
+    def is_limited(key: str) -> bool:
+        """Whether a bucket may have too little left for a pod: then pods leave other nodes, too."""
+        above = kept.buckets_of(tasks[key].namespace)
+        return any(asking.amounts(tasks[key].shape).keys() & division.buckets[name].hard for name in above)
+
     for node in {eviction.node for eviction in verdict.evictions}:
         row = nodes.statics.row[node]
         here = [eviction for eviction in verdict.evictions if eviction.node == node]
-        wanted = {eviction.beneficiary for eviction in here}
+        wanted = {eviction.beneficiary for eviction in here if not is_limited(eviction.beneficiary)}
         for column in range(nodes.width):
             free = int(nodes.idle[column, row] + nodes.releasing[column, row])
             back = sum(dict(uids[eviction.uid].shape.request).get(column, 0) for eviction in here)
