@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.backlogged import FACTS, TAKING, Backlogged, backlog, change
 from tests.support.examples import examples
 from tests.support.taking import taking
-from vsched.framework.policy import Policy
+from vsched.actions.takers import CHANGES_MAX
 
 VICTIMS = (
     "class low 1",
@@ -70,13 +69,28 @@ POLICIES = {
 }
 
 
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-@settings(max_examples=examples(24), deadline=None)
-@given(random=st.randoms(use_true_random=False), steps=st.integers(1, 7))
-def test_jobs_take_and_are_told_as_if_each_had_a_turn_of_its_own(policy: Policy, random: Random, steps: int) -> None:
+@settings(max_examples=examples(120), deadline=None)
+@given(policy=st.sampled_from([*POLICIES]), random=st.randoms(use_true_random=False), steps=st.integers(1, 5))
+def test_jobs_take_and_are_told_as_if_each_had_a_turn_of_its_own(policy: str, random: Random, steps: int) -> None:
     cluster = Backlogged(*VICTIMS, *backlog(random, TAKING), *backlog(random, random.choice((TAKING, IN_A_QUEUE))))
     assume = random.random() < 0.5
     for _ in range(steps):
         for _ in range(random.randint(0, 2)):
             change(random, cluster, TAKING, CHANGES)
-        cluster.run(policy, assume=assume)
+        cluster.run(POLICIES[policy], assume=assume)
+
+
+def test_after_many_decisions_jobs_have_turns_one_by_one() -> None:
+    wanted = CHANGES_MAX + 4
+    cluster = Backlogged("class low 1", "node n7 cpu=30", "job y/many queue=s min=1 phase=Running class=low")
+    cluster.put("pods y/many 30 cpu=1 on=n7")
+    kinds = {"keen": "cpu=1", "hopeless": "cpu=48"}
+    cluster.put(
+        *(
+            f"job x/{kind}{number:02} queue=s min=1 pods=1 class=high phase=Inqueue age={wanted - number} {size}"
+            for number in range(wanted)
+            for kind, size in kinds.items()
+        )
+    )
+    cluster.put("node n1 cpu=2 zone=a", "node n2 cpu=0 zone=b")
+    assert len(cluster.run(POLICIES["preempt first"], assume=False).evictions) == wanted

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from math import inf
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -27,6 +27,19 @@ V = TypeVar("V")
 
 AT_ONCE = 500
 """So many entries that do not count, or not yet, are passed over between two turns of the event loop."""
+
+
+Entry = tuple[float, int, K]
+"""When a key is due, a number, and the key."""
+
+
+class Waiting(NamedTuple, Generic[K, V]):
+    """A value that waits to be written."""
+
+    value: V
+    entry: Entry[K]
+    """The one that counts for its key; all others of the key are stale."""
+    yields: bool
 
 
 class WorkqueueSettings(msgspec.Struct, frozen=True):
@@ -57,13 +70,10 @@ class Workqueue(Generic[K, V]):
         self._clock = clock
         limited = settings.per_second < inf
         self._bucket = TokenBucket(settings.per_second, settings.burst, clock) if limited else None
-        self._values: dict[K, V] = {}
-        self._due: list[tuple[float, int, K]] = []
-        self._tickets: dict[K, tuple[float, int]] = {}
-        """The valid heap entry of each key (due, number); all other entries of the key are stale."""
-        self._yielding: set[K] = set()
-        """The keys whose values yield."""
-        self._held_up: deque[tuple[float, tuple[float, int, K]]] = deque()
+        self._waiting: dict[K, Waiting[K, V]] = {}
+        self._due: list[Entry[K]] = []
+        """A heap."""
+        self._held_up: deque[tuple[float, Entry[K]]] = deque()
         """Entries that are due and wait for what has precedence, in this order; until when at most."""
         self._precedence = precedence
         if precedence is not None:
@@ -72,7 +82,7 @@ class Workqueue(Generic[K, V]):
         self._writing: set[K] = set()
         self._after: dict[K, tuple[V, float, bool]] = {}
         """Values put while their key was being written, with the time they are due, and whether they yield."""
-        self._idle: list[asyncio.Future[tuple[float, int, K]]] = []
+        self._idle: list[asyncio.Future[Entry[K]]] = []
         """Workers that wait for something to be due, each for an entry of the heap."""
         self._timer: asyncio.TimerHandle | None = None
         """Looks at the first entry that is not due yet."""
@@ -86,12 +96,12 @@ class Workqueue(Generic[K, V]):
         """How many keys were refused because the queue was full."""
 
     def __len__(self) -> int:
-        return len(self._values) + len(self._after)
+        return len(self._waiting) + len(self._after)
 
     @property
     def busy(self) -> bool:
         """Whether a value waits or is being written."""
-        return bool(self._values or self._writing)
+        return bool(self._waiting or self._writing)
 
     @property
     def in_flight(self) -> int:
@@ -101,7 +111,10 @@ class Workqueue(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """The value that waits for ``key``, or None."""
         later = self._after.get(key)
-        return later[0] if later is not None else self._values.get(key)
+        if later is not None:
+            return later[0]
+        waiting = self._waiting.get(key)
+        return None if waiting is None else waiting.value
 
     def put(self, key: K, value: V, wait_seconds: float = 0.0, *, yields: bool = False) -> bool:
         """Write ``value`` for ``key`` after ``wait_seconds``, or earlier if the key already waits for an earlier time.
@@ -115,13 +128,15 @@ class Workqueue(Generic[K, V]):
                 due, yields = min(due, later[1]), yields and later[2]
             self._after[key] = (value, due, yields)
             return True
-        if key in self._values:
-            before, yielded = self._tickets[key][0], key in self._yielding
-            if due < before or (yielded and not yields):
-                self._enter(key, value, min(due, before), yields=yields and yielded)
-            self._values[key] = value
+        waiting = self._waiting.get(key)
+        if waiting is not None:
+            before = waiting.entry[0]
+            if due < before or (waiting.yields and not yields):
+                self._enter(key, value, min(due, before), yields=yields and waiting.yields)
+            else:
+                self._waiting[key] = Waiting(value, waiting.entry, waiting.yields)
             return True
-        if len(self._values) >= self._settings.limit:
+        if len(self._waiting) >= self._settings.limit:
             self.refused += 1
             return False
         self._enter(key, value, due, yields=yields)
@@ -133,36 +148,28 @@ class Workqueue(Generic[K, V]):
             self.put(key, value, wait_seconds)
 
     def _enter(self, key: K, value: V, due: float, *, yields: bool) -> None:
-        self._values[key] = value
-        if yields:
-            self._yielding.add(key)
-        else:
-            self._yielding.discard(key)
         self._number += 1
-        self._tickets[key] = (due, self._number)
-        heapq.heappush(self._due, (due, self._number, key))
+        entry = due, self._number, key
+        self._waiting[key] = Waiting(value, entry, yields)
+        heapq.heappush(self._due, entry)
         self._hand_out()
 
     def discard(self, key: K) -> None:
         """Forget the value that waits for ``key``. A write that has begun goes on."""
-        self._values.pop(key, None)
-        self._tickets.pop(key, None)
-        self._yielding.discard(key)
+        self._waiting.pop(key, None)
         self._after.pop(key, None)
 
     def take_all(self) -> list[V]:
         """Everything that waits, which is then forgotten."""
-        taken = [*self._values.values(), *(value for value, *_ in self._after.values())]
-        self._values.clear()
-        self._tickets.clear()
-        self._yielding.clear()
+        taken = [*(waiting.value for waiting in self._waiting.values()), *(value for value, *_ in self._after.values())]
+        self._waiting.clear()
         self._after.clear()
         return taken
 
     async def run(self) -> None:
         """Write what is due, until cancelled."""
         # What a worker had taken and not begun when it was cancelled waits again.
-        self._due = [(due, number, key) for key, (due, number) in self._tickets.items()]
+        self._due = [waiting.entry for waiting in self._waiting.values()]
         heapq.heapify(self._due)
         self._held_up.clear()
         try:
@@ -180,21 +187,20 @@ class Workqueue(Generic[K, V]):
         while True:
             entry = self._take()
             if entry is None:
-                waiter: asyncio.Future[tuple[float, int, K]] = loop.create_future()
+                waiter: asyncio.Future[Entry[K]] = loop.create_future()
                 self._idle.append(waiter)
                 self._look_later()
                 entry = await waiter
-            due, number, key = entry
             if self._bucket is not None and not self._hurried:
                 wait_seconds = self._bucket.claim()
                 if wait_seconds:
                     await asyncio.sleep(wait_seconds)
-            if self._tickets.get(key) == (due, number):
-                await self._carry_out(key)
+            if not self._is_stale(entry):
+                await self._carry_out(entry[2])
 
     # -- one worker is woken for each entry: to wake them all would cost more than the writes
 
-    def _take(self) -> tuple[float, int, K] | None:
+    def _take(self) -> Entry[K] | None:
         """The first entry whose turn it is; None where there is none, or too many are before it."""
         now, held_up = self._clock(), self._held_up
         for _ in range(AT_ONCE):
@@ -206,16 +212,17 @@ class Workqueue(Generic[K, V]):
                 entry = heapq.heappop(self._due)
                 if self._is_stale(entry):
                     continue
-                if self._precedence is None or entry[2] not in self._yielding or not self._must_yield():
+                if self._precedence is None or not self._waiting[entry[2]].yields or not self._must_yield():
                     return entry
                 held_up.append((now + self._precedence.most_seconds, entry))
             else:
                 break
         return None
 
-    def _is_stale(self, entry: tuple[float, int, K]) -> bool:
+    def _is_stale(self, entry: Entry[K]) -> bool:
         """Whether another entry counts for the key, or none."""
-        return self._tickets.get(entry[2]) != entry[:2]
+        waiting = self._waiting.get(entry[2])
+        return waiting is None or waiting.entry is not entry
 
     def _must_yield(self) -> bool:
         """Whether something has precedence over values that yield."""
@@ -255,9 +262,7 @@ class Workqueue(Generic[K, V]):
         self._hand_out()
 
     async def _carry_out(self, key: K) -> None:
-        value = self._values.pop(key)
-        del self._tickets[key]
-        self._yielding.discard(key)
+        value = self._waiting.pop(key).value
         self._writing.add(key)
         try:
             await self._write(key, value)
