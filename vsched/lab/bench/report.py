@@ -23,10 +23,10 @@ def print_result(result: Mapping[str, Any], as_json: bool, as_tables: Callable[[
 
 
 def figures_table(rows: Iterable[tuple[str, str]]) -> Table:
-    """A line for each figure: its name and its value."""
+    """A line for each figure: its name and its value. On a narrow screen names are wrapped, never values."""
     table = Table(show_header=False, show_edge=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right")
+    table.add_column()
+    table.add_column(justify="right", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     return table

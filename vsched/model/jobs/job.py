@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vsched.model.jobs.likeness import WaitingJob
 
 
-class Condition(msgspec.Struct, frozen=True):
+class Condition(msgspec.Struct, frozen=True, gc=False):
     """A condition of a PodGroup, without the fields that change with each write."""
 
     kind: str
@@ -60,7 +60,7 @@ STATED = frozenset({"Scheduled", "Unschedulable"})
 """Condition types of which at most one is true at a time."""
 
 
-class JobSpec(msgspec.Struct, frozen=True):
+class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """The content of a PodGroup object."""
 
     namespace: str
@@ -349,7 +349,7 @@ def _counts(task: Task) -> bool:
     return task.status in READY or (task.status is Status.PENDING and not task.unsupported)
 
 
-class JobUsage(msgspec.Struct, frozen=True):
+class JobUsage(msgspec.Struct, frozen=True, gc=False):
     """What one job adds to the usage of its queue; its sums are maintained, never recomputed."""
 
     queue: str

@@ -1,7 +1,7 @@
 """Sets by key, of which copies are cheap: they share the sets, and each copies a set before it changes it.
 
 A set with many members is in parts, and so are the keys. So no change copies all of it, and no more than a part grows
-at a time.
+at a time. Parts are small: a collection of garbage looks through all that was copied since the last one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ M = TypeVar("M", bound=Hashable)
 
 MANY = 2048
 """A set with more members is in parts."""
-PARTS = 64
-"""Of such a set, and of the keys."""
+PARTS = 512
+"""Of such a set."""
+KEY_PARTS = 64
+"""Of the keys."""
 
 
 class Groups(Generic[K, M]):
@@ -28,7 +30,7 @@ class Groups(Generic[K, M]):
 
     def __init__(self, many: int = MANY) -> None:
         self._many = many
-        self._found: list[dict[K, dict[M, None]]] = [{} for _ in range(PARTS)]
+        self._found: list[dict[K, dict[M, None]]] = [{} for _ in range(KEY_PARTS)]
         self._parted: dict[K, _Parts[M]] = {}
         """Keys with many members, which are not in ``_found``."""
         self._own: set[K] | None = None
@@ -87,7 +89,7 @@ class Groups(Generic[K, M]):
         return other
 
     def _part(self, key: object) -> dict[K, dict[M, None]]:
-        return self._found[hash(key) % PARTS]
+        return self._found[hash(key) % KEY_PARTS]
 
     def _to_change(self, key: K) -> dict[M, None]:
         part, own = self._part(key), self._own

@@ -174,8 +174,11 @@ class ZoneRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What all of it asks for at once."""
 
 
-class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
-    """Namespace and labels of a pod, interned; selectors of other pods match them."""
+class PodLabels(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """Namespace and labels of a pod, interned; selectors of other pods match them.
+
+    The collector of garbage does not know them, so it does not look through dicts of nothing else either.
+    """
 
     namespace: str
     pairs: tuple[tuple[str, str], ...]
