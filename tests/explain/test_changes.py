@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from tests.support.clusters import contended
 from tests.support.examples import examples
@@ -464,8 +464,52 @@ def test_every_change_that_is_named_works_and_none_is_larger_than_it_has_to_be(t
             assert not works(situation, less), (change.message, less)
 
 
+ONE_AMONG_ALL = """
+class high 5
+class higher 9
+node n0 cpu=2 gpu=0 memory=8Gi
+node n1 cpu=5 gpu=0 memory=8Gi
+node n2 cpu=7 gpu=3 memory=8Gi
+queue dept parent=root weight=3 guarantee=cpu:2
+queue a parent=dept weight=2 capability=cpu:8 hierarchy=root/dept/a weights=1/1/2
+queue b parent=dept weight=1 deserved=cpu:6,gpu:0 guarantee=cpu:2 hierarchy=root/dept/b weights=1/1/1
+queue c parent=root weight=3 deserved=cpu:1,gpu:3,memory:7Gi hierarchy=root/c weights=1/3
+weight x 2
+job y/j0 min=6 queue=c phase=Running age=0 class=high
+pods y/j0 1 cpu=3 gpu=0 memory=0Gi on=n1
+pods y/j0 1 cpu=3 gpu=0 memory=0Gi on=n2
+pods y/j0 1 cpu=3 gpu=0 memory=0Gi on=n2
+pods y/j0 1 cpu=3 gpu=0 memory=0Gi priority=0
+pods y/j0 1 cpu=3 gpu=0 memory=0Gi priority=2
+pods y/j0 1 cpu=3 gpu=0 memory=0Gi
+job y/j1 min=3 queue=c phase=Running age=1 class=high
+pdb y/j1 selector=job:j1 allowed=2
+pods y/j1 1 cpu=1 gpu=0 memory=1Gi volcano.sh/preemptable=false apart=j1 priority=3 on=n1
+pods y/j1 1 cpu=1 gpu=0 memory=1Gi volcano.sh/preemptable=false apart=j1 on=n0
+pods y/j1 1 cpu=1 gpu=0 memory=1Gi volcano.sh/preemptable=false apart=j1 on=n1
+job x/j2 min=3 queue=b phase=Running age=2 class=high
+pods x/j2 1 cpu=1 gpu=0 memory=1Gi never port=80 priority=2 on=n2
+pods x/j2 1 cpu=1 gpu=0 memory=1Gi never port=80 priority=1 on=n0
+pods x/j2 1 cpu=1 gpu=0 memory=1Gi never port=80 priority=0
+pods x/j2 1 cpu=1 gpu=0 memory=1Gi never port=80
+pods x/j2 1 cpu=1 gpu=0 memory=1Gi never port=80
+pods x/j2 1 cpu=1 gpu=0 memory=1Gi never port=80
+job x/j3 min=5 queue=b phase=Running age=0 class=higher
+pods x/j3 1 cpu=1 gpu=0 memory=0Gi apart=j3 priority=1
+pods x/j3 1 cpu=1 gpu=0 memory=0Gi apart=j3
+pods x/j3 1 cpu=1 gpu=0 memory=0Gi apart=j3
+pods x/j3 1 cpu=1 gpu=0 memory=0Gi apart=j3
+pods x/j3 1 cpu=1 gpu=0 memory=0Gi apart=j3
+job y/j4 min=2 queue=a phase=Running age=0
+pods y/j4 1 cpu=2 gpu=0 memory=4Gi volcano.sh/preemptable=false never priority=0
+pods y/j4 1 cpu=2 gpu=0 memory=4Gi volcano.sh/preemptable=false never
+"""
+"""The first job needs five nodes more by itself, and four where the others take their turns as well."""
+
+
 @settings(max_examples=examples(15), deadline=None)
 @given(contended())
+@example(ONE_AMONG_ALL)
 def test_what_is_named_in_any_cluster_works_and_less_does_not(text: str) -> None:
     snapshot = snapshot_of(text)
     situation = Situation(snapshot, POLICY_OF_ANY)

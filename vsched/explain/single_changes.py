@@ -58,13 +58,22 @@ def least(lever: Lever, situation: Situation, test: Test, first: int = 0) -> int
 
 
 def _proved(search: Search, lever: Lever, step: int, test: Test) -> int:
-    """The smallest step from ``step`` on that helps among all active jobs; 0 if none does."""
+    """The smallest step that helps among all active jobs; 0 if none from ``step`` on does.
+
+    Others may also make way, by what they lose or by where they go: then less is enough than by the test.
+    """
     among_all = search.simulations.among_all
-    if test == among_all or among_all(apply_all(search.situation, lever.edits(step))).admitted:
+
+    def helps(tried: int) -> bool:
+        return among_all(apply_all(search.situation, lever.edits(tried))).admitted
+
+    if test == among_all:
         return step
-    if step == lever.most or not among_all(apply_all(search.situation, lever.edits(lever.most))).admitted:
+    if helps(step):
+        return first_of(lever, step - 1, 0, helps) if step > 1 and helps(step - 1) else step
+    if step == lever.most or not helps(lever.most):
         return 0
-    return least(lever, search.situation, among_all, step)
+    return first_of(lever, lever.most, step, helps)
 
 
 def helping_of(turned: Sequence[tuple[Lever, int]]) -> Helping:
