@@ -48,6 +48,7 @@ def view(snapshot: Snapshot) -> dict[str, Any]:
             for name, queue in snapshot.queues.items()
         },
         "books": {name: books_view(axis, books) for name, books in snapshot.books.items()},
+        "phases": dict(snapshot.phases),
         "shares": {share: named(axis, held.items()) for share, held in snapshot.shares.items()},
         "namespaces": dict(snapshot.namespaces),
         "selections": {name: set(found.selectors) for name, found in snapshot.selections.items()},

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.small import SmallCluster
+from vsched.framework.codes import Code
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.plan import Bind, CycleReport, JobOutcome, Unschedulable
 from vsched.model.pods.status import Phase
@@ -62,11 +63,22 @@ class Plain:
         return placed
 
     def shown(self) -> Shown:
-        return {"jobs": dict(self.jobs), "placed": dict(self.placed_at), "retries": +self.retries}
+        particular = {key: one for key, one in self.jobs.items() if one.code or one.tier}
+        return {
+            "jobs": dict(self.jobs),
+            "particular": particular,
+            "placed": dict(self.placed_at),
+            "retries": +self.retries,
+        }
 
 
 def shown(findings: Findings) -> Shown:
-    return {"jobs": dict(findings.jobs), "placed": dict(findings.placed_at), "retries": +findings.retries}
+    return {
+        "jobs": dict(findings.jobs),
+        "particular": dict(findings.particular),
+        "placed": dict(findings.placed_at),
+        "retries": +findings.retries,
+    }
 
 
 def session_of(drawn: dict[str, Any], number: int, last: dict[str, JobOutcome]) -> tuple[Snapshot, CycleReport]:
@@ -75,7 +87,17 @@ def session_of(drawn: dict[str, Any], number: int, last: dict[str, JobOutcome]) 
     if not drawn["again"]:
         outcomes = {
             key: JobOutcome(
-                key, "q", phase, min_member=1, ready=ready, pending=pending, running=0, succeeded=0, failed=0
+                key,
+                "q",
+                phase,
+                min_member=1,
+                ready=ready,
+                pending=pending,
+                running=0,
+                succeeded=0,
+                failed=0,
+                code=Code.TOPOLOGY if ready < pending else "",
+                tier=1 if ready == 2 else None,
             )
             for key, (phase, ready, pending) in drawn["outcomes"].items()
         }

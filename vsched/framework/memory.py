@@ -19,7 +19,7 @@ from vsched.model.snapshot import Snapshot
 
 _APART = frozenset({"now", "previous", "changed", "since", "history", "learnt"})
 """Fields of a snapshot that timeless policies do not read, and ``changed``, which is asked for itself."""
-_IN_STATE = frozenset({"nominated", "admitted", "reserving", "asked", "total", "used", "axis"})
+_IN_STATE = frozenset({"nominated", "admitted", "reserving", "asked", "phases", "total", "used", "axis"})
 """Fields that follow from jobs and nodes, so that ``Snapshot.state`` stands for them."""
 _EQUAL = ("priority_range", "ignored")
 """Fields with small values that are made anew for each snapshot."""

@@ -307,6 +307,7 @@ class Cache(ObjectIntake):
             zones=self._zones.publish(),
             device_shares=self._device_shares.publish(),
             masks=self._masks,
+            phases=self._jobs.phases,
             state=self._state,
             since=since,
         )

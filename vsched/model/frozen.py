@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -36,6 +37,7 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         runs={kind: tuple(found) for kind, found in snapshot.runs.items()},
         books=dict(snapshot.books),
         shares=dict(snapshot.shares),
+        phases=Counter(snapshot.phases),
         placed=snapshot.placed.copy(),
         held={namespace: dict(amounts) for namespace, amounts in snapshot.held.items()},
         held_limits=dict(snapshot.held_limits),

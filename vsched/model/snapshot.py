@@ -153,6 +153,8 @@ class Snapshot:
     """Keys of jobs that changed since the last snapshot and belong to other shards: these are not decided on here."""
     masks: Sequence[NodeMask] = ()
     """Which nodes are ours, where several schedulers share the cluster; every mask counts."""
+    phases: Mapping[str, int] = field(default_factory=dict)
+    """How many jobs are in each phase; decides nothing."""
     state: object | None = None
     """The same object in snapshots of a mirror between which no job, no node and no pod on a node has changed; other
     fields are the same object while they are the same. None where nobody says so."""

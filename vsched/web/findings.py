@@ -16,6 +16,7 @@ from msgspec import structs
 
 from vsched.arbitrator.ceilings import unlent
 from vsched.arbitrator.effects import RoundResult
+from vsched.framework.codes import Code
 from vsched.model.arbitration.records import Arbitration, Award, Division
 from vsched.model.maps import gone, news
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable, by_job
@@ -62,6 +63,10 @@ class Noted:
     """What is other than in the last cycle."""
 
     outcomes: dict[str, JobOutcome] = field(default_factory=dict)
+    plain: list[str] = field(default_factory=list)
+    """Jobs that were particular."""
+    particular: dict[str, JobOutcome] = field(default_factory=dict)
+    """Those of ``outcomes`` that are, of jobs that are."""
     pods: dict[str, Unschedulable] = field(default_factory=dict)
     placed: list[str] = field(default_factory=list)
     """Jobs that run for the first time."""
@@ -81,6 +86,8 @@ class Findings:
         """None before the first cycle."""
         self.cycles = 0
         self.jobs: dict[str, JobOutcome] = {}
+        self.particular: dict[str, JobOutcome] = {}
+        """Those of ``jobs`` that say more than most: about domains, planned starts, or room that is kept."""
         self._waiting: Mapping[str, Mapping[str, Unschedulable]] = {}
         """By job: of the last cycle."""
         self.pods: dict[str, Unschedulable] = {}
@@ -132,6 +139,7 @@ class Findings:
         for some in _some_of(gone):
             for key in some:
                 self.jobs.pop(key, None)
+                self.particular.pop(key, None)
                 self.placed_at.pop(key, None)
                 self._retries.pop(key, None)
                 self._lacking.pop(key, None)
@@ -139,6 +147,7 @@ class Findings:
         for some in _some_of(snapshot.elsewhere):
             for key in some:
                 self.jobs.pop(key, None)
+                self.particular.pop(key, None)
             yield
         for binds in _some_of(report.binds):
             for bind in binds:
@@ -165,6 +174,10 @@ class Findings:
         for key, outcome in outcomes.items():
             before = jobs.get(key)
             found.replaced.append(before)
+            if _is_particular(outcome):
+                found.particular[key] = outcome
+            elif key in self.particular:
+                found.plain.append(key)
             lacks = outcome.pending and outcome.ready < outcome.min_member
             if lacks and key not in lacking:
                 found.lacking.append(key)
@@ -185,6 +198,9 @@ class Findings:
         self._outcomes = report.jobs
         self.placed_at.update(dict.fromkeys(found.placed, snapshot.now))
         self.jobs.update(found.outcomes)
+        for key in found.plain:
+            del self.particular[key]
+        self.particular.update(found.particular)
         self.pods.update(found.pods)
 
     @property
@@ -198,6 +214,15 @@ class Findings:
     def _waits(self, verdict: Unschedulable) -> bool:
         job = self.snapshot.jobs.get(verdict.job) if self.snapshot is not None else None
         return job is not None and verdict.uid in job.pending
+
+
+def _is_particular(outcome: JobOutcome) -> bool:
+    return (
+        outcome.tier is not None
+        or outcome.planned is not None
+        or bool(outcome.sub_groups)
+        or outcome.code in (Code.TOPOLOGY, Code.RESERVED)
+    )
 
 
 def _some_of(found: Iterable[T]) -> Iterator[list[T]]:

@@ -142,7 +142,7 @@ def test_what_is_not_supported_waits_again() -> None:
     assert report_bytes(report) == report_bytes(recording.report)
 
 
-FOLLOWING = {"runs", "state", "since"}
+FOLLOWING = {"runs", "phases", "state", "since"}
 """Fields that follow from others, or hold for one mirror alone."""
 
 
@@ -188,6 +188,7 @@ def test_everything_of_a_snapshot_comes_back() -> None:
     assert encode(replace(recording, snapshot=read)) == encode(recording)
     assert read.history.record() == rich().history.record()
     assert read.history.held == rich().history.held
+    assert read.phases == rich().phases != {}
     for field in ("queues", "books", "shares", "namespaces", "ceilings", "pools", "held", "held_limits", "advice"):
         assert getattr(read, field) == getattr(rich(), field)
     assert read.nodes.usage is not None

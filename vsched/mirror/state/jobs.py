@@ -6,6 +6,7 @@ one. Jobs of a snapshot are frozen: the first change after it works on a clone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 
 import msgspec
@@ -16,7 +17,7 @@ from vsched.mirror.state.job_changes import JobChanges
 from vsched.mirror.state.queue_usage import QueueSums
 from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.history.holding import held_by
-from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of
+from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of, phases_of
 from vsched.model.jobs.runs import RunBook
 from vsched.model.parted import PartedDict
 from vsched.model.pods.task import Task
@@ -84,6 +85,8 @@ class JobStore:
         self.runs = RunBook()
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
+        self.phases: Counter[str] = Counter()
+        """How many published jobs are in each phase."""
         self.version = 0
         """Grows whenever what snapshots show of jobs changes."""
         self.on_shown: Callable[[str, Job | None], None] = lambda key, job: None
@@ -112,6 +115,7 @@ class JobStore:
             job.frozen = True
         self.strays = {key: _unseen(job) for key, job in snapshot.strays.items()}
         self.published, self._jobs = dict(jobs), {**jobs, **self.strays}
+        self.phases = phases_of(jobs.values())
         self.active = snapshot.active
         self.nominated, self.admitted, self.reserving, self.asked = map(
             dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving, snapshot.asked)
@@ -295,8 +299,10 @@ class JobStore:
                 job.frozen = True
                 self.strays[key] = job
             _note(self.asked, key, 0 if job is None else job.asked)
-            known = self.published.pop(key, None) is not None
-            if known:
+            before = self.published.pop(key, None)
+            known = before is not None
+            if before is not None:
+                self._leave(before.spec.phase)
                 self.sums.put(key, None)
                 self.holders.put(key, None)
                 self.runs.put(key, None)
@@ -308,6 +314,11 @@ class JobStore:
                 self.on_shown(key, job)
             return
         job.frozen = True
+        before = self.published.get(key)
+        if before is None or before.spec.phase != job.spec.phase:
+            self.phases[job.spec.phase] += 1
+            if before is not None:
+                self._leave(before.spec.phase)
         self.published[key] = job
         self.holders.put(key, job)
         self.runs.put(key, job)
@@ -319,6 +330,11 @@ class JobStore:
         self.sums.put(key, claim)
         self._changes.put(key, waits=job.waits)
         self.on_shown(key, job)
+
+    def _leave(self, phase: str) -> None:
+        self.phases[phase] -= 1
+        if not self.phases[phase]:
+            del self.phases[phase]
 
     def _respecify(self, key: str) -> None:
         """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""

@@ -25,7 +25,7 @@ from vsched.model.dump.placed import PlacedParts, placed_parts, placed_pods
 from vsched.model.dump.tables import Numbered, Parts, Piece, pieces, records
 from vsched.model.history.holding import held_by
 from vsched.model.history.records import NO_HISTORY, HistoryRecord, UsageHistory, history_of
-from vsched.model.jobs.job import Job, JobSpec, Judgement
+from vsched.model.jobs.job import Job, JobSpec, Judgement, phases_of
 from vsched.model.jobs.runs import runs_of
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.selections import Selections
@@ -47,6 +47,7 @@ PARTED = frozenset(
         "placed",
         "arbitration",
         "strays",
+        "phases",
         "claims",
         "state",
         "since",
@@ -214,6 +215,7 @@ def snapshot_of(parts: SnapshotParts) -> tuple[Snapshot, list[Task]]:
         strays=strays,
         holders={queue: {by_position[at].key: by_position[at] for at in held} for queue, held in parts.holders.items()},
         runs=runs_of(by_key.values()),
+        phases=phases_of(by_key.values()),
         shares={(queue, namespace): held for queue, namespace, held in parts.shares},
         selections={namespace: Selections(found) for namespace, found in parts.selections.items()},
         placed=placed_pods(parts.placed, labels, table.statics.names),

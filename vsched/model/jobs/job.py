@@ -7,6 +7,7 @@ change (copy on write), so a cycle in another thread never sees a partial change
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -363,6 +364,11 @@ class JobUsage(msgspec.Struct, frozen=True, gc=False):
     """Admitted but not allocated yet, as the plugin proportion counts it."""
     promised: Amounts = NOTHING
     """Admitted, as the plugin overcommit counts it: all of ``minResources`` while the phase is Inqueue."""
+
+
+def phases_of(jobs: Iterable[Job]) -> Counter[str]:
+    """How many jobs are in each phase."""
+    return Counter(job.spec.phase for job in jobs)
 
 
 def claim_of(job: Job) -> JobUsage:

@@ -49,8 +49,9 @@ def of_jobs(snapshot: Snapshot, findings: Findings, namespaces: Listing) -> Iter
     yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
     yield _phases(snapshot)
     yield _pending(waiting, dict(findings.pods))
-    yield from _places(dict(findings.jobs))
-    yield from _planned(dict(findings.jobs))
+    particular = dict(findings.particular)
+    yield from _places(particular)
+    yield from _planned(particular)
     yield _retries(dict(findings.retries))
     yield _shares(snapshot)
     yield from _namespaces(snapshot, namespaces)
@@ -59,10 +60,7 @@ def of_jobs(snapshot: Snapshot, findings: Findings, namespaces: Listing) -> Iter
 
 def _phases(snapshot: Snapshot) -> Metric:
     phases = GaugeMetricFamily("vsched_jobs", "PodGroups by phase.", labels=("phase",))
-    counts: dict[str, int] = dict.fromkeys(_PHASES, 0)
-    for job in list(snapshot.jobs.values()):
-        counts[job.spec.phase] = counts.get(job.spec.phase, 0) + 1
-    for phase, count in counts.items():
+    for phase, count in {**dict.fromkeys(_PHASES, 0), **dict(snapshot.phases)}.items():
         phases.add_metric((phase,), count)
     return phases
 
