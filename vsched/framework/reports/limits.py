@@ -48,7 +48,9 @@ class LimitsTold:
 
     def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
         """Why a job waits that a rule refused."""
-        if not refusal.shortages or refusal.code not in TOLD_IN_AMOUNTS:
+        if not refusal.shortages:
+            return UnschedulableReason(refusal.code, refusal.message, limit=refusal)
+        if refusal.code not in TOLD_IN_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
             return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
         same = (id(refusal), view.queue, view.waiting_to_enter)
