@@ -6,16 +6,19 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vsched.kernels.domains import topology
 from vsched.kernels.images import full_name, image_locality
-from vsched.kernels.podaffinity import attracted, scaled_between, scaled_to_most
+from vsched.kernels.podaffinity import attracted, preferred, scaled_between, scaled_to_most
 from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import crowding, emptier_is_better, size_weight
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.shape import HostPort
 
 MIB = 1 << 20
+VALUES = st.sampled_from(("", "a", "b", "c"))
 
 
 def mask(*bits: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -33,8 +36,28 @@ def mask(*bits: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     ],
 )
 def test_scaled_between_least_and_most(raw: list[int], candidates: list[int], expected: list[int] | None) -> None:
-    scores = scaled_between(np.array(raw, dtype=np.float64), mask(*candidates))
+    scores = scaled_between(np.array(raw, dtype=np.int64), mask(*candidates))
     assert (None if scores is None else scores.tolist()) == expected
+
+
+@given(st.data())
+def test_what_is_preferred_is_the_same_by_domain_and_by_node(data: st.DataObject) -> None:
+    hosts = [
+        NodeAttributes(f"n{number}", {key: value for key in ("zone", "rack") if (value := data.draw(VALUES))})
+        for number in range(data.draw(st.integers(1, 6)))
+    ]
+    statics = NodeStatics(hosts)
+    sums = []
+    for key in data.draw(st.lists(st.sampled_from(("zone", "rack")), min_size=1, max_size=3)):
+        domains = topology(statics, key)
+        weights = data.draw(st.lists(st.integers(-9, 9), min_size=domains.size, max_size=domains.size))
+        sums.append((domains, np.array([*weights, 0], dtype=np.int64)))
+    candidates = mask(*data.draw(st.lists(st.integers(0, 1), min_size=len(hosts), max_size=len(hosts))))
+    raw = sum(by_domain[domains.ids] for domains, by_domain in sums)
+    expected, found = scaled_between(raw, candidates), preferred(sums, candidates)
+    assert (found is None) == (expected is None)
+    if found is not None and expected is not None:
+        assert found[candidates].tolist() == expected[candidates].tolist()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
 from vsched.model.queues.queue import Namespace
 
 MAX_SCORE = 100.0
+_LEAST, _MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 
 def namespaces_of(term: PodTerm, namespaces: Mapping[str, Namespace]) -> frozenset[str] | None:
@@ -67,28 +68,42 @@ def attracted(terms: Sequence[tuple[Topology, Mask]], found: bool, matches_itsel
     return mask
 
 
-def preference_sum(sums: Sequence[tuple[Topology, Ints]], nodes: int) -> Floats:
-    """float64[nodes]: the weights of the pods in the node's domains, summed over the topologies."""
-    total = np.zeros(nodes)
+def preferred(sums: Sequence[tuple[Topology, Ints]], candidates: Mask) -> Floats | None:
+    """float64[nodes]: the weights of the pods in the node's domains, ``scaled_between`` the candidates.
+
+    ``sums`` has for each topology the weights by domain. None where the candidates do not differ. The values of other
+    nodes have no meaning. Where all is about one topology, domains are scaled: they are fewer than nodes.
+    """
+    (domains, by_domain), *others = sums
+    if all(other is domains for other, _ in others):
+        for _, more in others:
+            by_domain = by_domain + more
+        scores = _scaled(by_domain, by_domain.take(domains.ids), candidates)
+        return None if scores is None else scores.take(domains.ids)
+    total = np.zeros(len(candidates), dtype=np.int64)
     for domains, by_domain in sums:
         total += by_domain.take(domains.ids)
-    return total
+    return scaled_between(total, candidates)
 
 
-def scaled_between(raw: Floats, candidates: Mask) -> Floats | None:
+def scaled_between(raw: Ints, candidates: Mask) -> Floats | None:
     """float64[nodes]: ``raw`` scaled so that the lowest candidate gets 0 and the highest 100, truncated.
 
     None where the candidates do not differ. The values of other nodes have no meaning.
     """
-    most = raw.max(where=candidates, initial=-np.inf)
-    least = raw.min(where=candidates, initial=np.inf)
+    return _scaled(raw, raw, candidates)
+
+
+def _scaled(values: Ints, raw: Ints, candidates: Mask) -> Floats | None:
+    """float64, one for each of ``values``: the same between the candidates of ``raw``, int64[nodes]."""
+    most = int(raw.max(where=candidates, initial=_LEAST))
+    least = int(raw.min(where=candidates, initial=_MOST))
     if not most > least:
         return None
-    scores: Floats = np.subtract(raw, least)
+    scores: Floats = np.subtract(values, least, dtype=np.float64)
     scores /= most - least
     scores *= MAX_SCORE
-    np.trunc(scores, out=scores)
-    return scores
+    return np.trunc(scores, out=scores)
 
 
 def scaled_to_most(raw: Floats, candidates: Mask, reverse: bool = False) -> Floats | None:

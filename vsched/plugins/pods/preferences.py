@@ -13,9 +13,8 @@ import numpy as np
 from vsched.kernels.domains import Topology, topology
 from vsched.kernels.podaffinity import (
     namespaces_of,
-    preference_sum,
     preferences,
-    scaled_between,
+    preferred,
     scaled_to_most,
     term_matches,
 )
@@ -99,7 +98,7 @@ class Preferences:
         if signature:
             counters += self._pods.counters(("carried", signature), lambda: self._carried_counters(signature))
         sums = [(counter.domains, counter.sums) for counter in counters if counter.occupied]
-        return scaled_between(preference_sum(sums, len(self._statics)), candidates) if sums else None
+        return preferred(sums, candidates) if sums else None
 
     def _own_counters(self, own: Sequence[tuple[int, PodTerm]]) -> list[DomainCounter]:
         """By topology key: a counter of the pods that the pod's own terms match, by the terms' weights."""
