@@ -64,9 +64,10 @@ class ToldCrowds:
         """
         self._again, self._said, self._asking = {}, {}, []
         advised = self._advised(session.snapshot.advice)
-        others = {*session.snapshot.changed, *session.fresh, *advised}
         if not plain.answers_by_job:
             self._stances = {}
+        # A set of a hundred thousand keys keeps other threads from running while it is made: a first cycle needs none.
+        others = {*session.snapshot.changed, *session.fresh, *advised} if self._stances else set[str]()
         anew: list[str] = []
         for batch in session.batches:
             known = self._stances.get(batch.crowd)
