@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 from hypothesis import given
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.asking import ask, hello, raw
 from tests.support.waiting import until
 from vsched.web.serve.limits import Limits, Port
-from vsched.web.serve.parts import MANY, joined, json_answer, json_pieces
+from vsched.web.serve.parts import MANY, PART_BYTES, Parts, joined, json_answer, json_pieces
 from vsched.web.serve.routing import Route, as_json
 
 plain = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text()
@@ -53,7 +54,27 @@ async def large(_: web.Request) -> web.StreamResponse:
     return json_answer(members())
 
 
-ROUTES = [Route("/", large, "many megabytes")]
+WHOLE = bytes(range(256)) * 40_000
+
+
+async def whole(_: web.Request) -> web.StreamResponse:
+    return web.Response(body=Parts.of(WHOLE))
+
+
+ROUTES = [Route("/", large, "many megabytes"), Route("/whole", whole, "many megabytes that are there already")]
+
+
+@pytest.mark.parametrize("length", [0, 1, PART_BYTES, PART_BYTES + 1, len(WHOLE)])
+def test_what_is_there_already_is_cut_and_not_changed(length: int) -> None:
+    parts = Parts.of(WHOLE[:length])
+    assert parts.size == length
+    assert parts.decode("latin-1") == WHOLE[:length].decode("latin-1")
+
+
+async def test_who_asks_gets_what_was_there_already() -> None:
+    async with hello(routes=ROUTES) as url, aiohttp.ClientSession() as session, session.get(f"{url}/whole") as answer:
+        assert int(answer.headers["Content-Length"]) == len(WHOLE)
+        assert await answer.read() == WHOLE
 
 
 async def test_who_asks_gets_all_of_it() -> None:

@@ -11,7 +11,7 @@ from vsched.model.anonymous.rules import Renaming, counted, name, node, pairs, p
 from vsched.model.anonymous.topology import renamed_topology
 from vsched.model.anonymous.zones import renamed_zones
 from vsched.model.history.records import Holder, UsageHistory
-from vsched.model.jobs.job import Job, Judgement
+from vsched.model.jobs.job import Job, Judgement, phases_of
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.jobs.runs import runs_of
 from vsched.model.nodes.table import NodeStatics, NodeTable
@@ -52,6 +52,7 @@ OWN = (
     "zones",
     "device_shares",
     "masks",
+    "phases",
     "state",
     "since",
 )
@@ -81,6 +82,7 @@ def renamed_snapshot(renaming: Renaming, snapshot: Snapshot, selects: Selects) -
             for queue, held in snapshot.holders.items()
         },
         "runs": runs_of(jobs.values()),
+        "phases": phases_of(jobs.values()),
         "shares": {
             (name(renaming, queue), name(renaming, space)): held for (queue, space), held in snapshot.shares.items()
         },

@@ -63,10 +63,16 @@ def joined(pieces: Iterable[bytes], most_bytes: int = PART_BYTES) -> Iterator[by
 class Parts(Payload):
     """A body in parts. Each is written once the client has taken most of those before."""
 
-    def __init__(self, parts: Sequence[bytes]) -> None:
+    def __init__(self, parts: Sequence[bytes | memoryview]) -> None:
         super().__init__(parts)
         self._parts = parts
         self._size = sum(map(len, parts))
+
+    @classmethod
+    def of(cls, data: bytes) -> Parts:
+        """The same bytes in parts, none of which is copied."""
+        view = memoryview(data)
+        return cls([view[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)])
 
     def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
         return b"".join(self._parts).decode(encoding, errors)
