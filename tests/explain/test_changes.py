@@ -504,7 +504,7 @@ job y/j4 min=2 queue=a phase=Running age=0
 pods y/j4 1 cpu=2 gpu=0 memory=4Gi volcano.sh/preemptable=false never priority=0
 pods y/j4 1 cpu=2 gpu=0 memory=4Gi volcano.sh/preemptable=false never
 """
-"""The first job needs five nodes more by itself, and four where the others take their turns as well."""
+"""Job x/j3 needs five nodes more by itself, and four where the others take their turns as well."""
 
 
 @settings(max_examples=examples(15), deadline=None)
