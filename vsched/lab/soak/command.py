@@ -75,7 +75,11 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     help="Divide the work into shards: several daemons act at a time, and are killed in turn.",
 )
 @click.option("--claims", is_flag=True, help="Every pod has a volume and a device, which are reserved with its gang.")
-@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Keep logs in this folder.")
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the logs of the cluster, and of daemons that died, in this folder.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     minutes: float,
