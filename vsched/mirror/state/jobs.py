@@ -300,25 +300,20 @@ class JobStore:
                 self.strays[key] = job
             _note(self.asked, key, 0 if job is None else job.asked)
             before = self.published.pop(key, None)
-            known = before is not None
             if before is not None:
-                self._leave(before.spec.phase)
+                self._count(before, None)
                 self.sums.put(key, None)
                 self.holders.put(key, None)
                 self.runs.put(key, None)
                 self.nominated.pop(key, None)
                 self.admitted.pop(key, None)
                 self.reserving.pop(key, None)
-            if known or was_orphan:
+            if before is not None or was_orphan:
                 self._changes.put(key, waits=False)
                 self.on_shown(key, job)
             return
         job.frozen = True
-        before = self.published.get(key)
-        if before is None or before.spec.phase != job.spec.phase:
-            self.phases[job.spec.phase] += 1
-            if before is not None:
-                self._leave(before.spec.phase)
+        self._count(self.published.get(key), job)
         self.published[key] = job
         self.holders.put(key, job)
         self.runs.put(key, job)
@@ -331,10 +326,14 @@ class JobStore:
         self._changes.put(key, waits=job.waits)
         self.on_shown(key, job)
 
-    def _leave(self, phase: str) -> None:
-        self.phases[phase] -= 1
-        if not self.phases[phase]:
-            del self.phases[phase]
+    def _count(self, before: Job | None, after: Job | None) -> None:
+        """Count a job in its phase; phases of no job are forgotten, because a tenant may write any text as one."""
+        if after is not None:
+            self.phases[after.spec.phase] += 1
+        if before is not None:
+            self.phases[before.spec.phase] -= 1
+            if not self.phases[before.spec.phase]:
+                del self.phases[before.spec.phase]
 
     def _respecify(self, key: str) -> None:
         """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""

@@ -52,7 +52,7 @@ def of_jobs(snapshot: Snapshot, findings: Findings, namespaces: Listing) -> Iter
     particular = dict(findings.particular)
     yield from _places(particular)
     yield from _planned(particular)
-    yield _retries(dict(findings.retries))
+    yield _retries(findings.retries)
     yield _shares(snapshot)
     yield from _namespaces(snapshot, namespaces)
     yield from _placed(snapshot, dict(findings.placed_at))
