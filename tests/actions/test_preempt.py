@@ -314,6 +314,62 @@ def test_gangs_take_as_a_whole(text: str, victims: list[str], places: dict[str, 
     assert kept(report) == places
 
 
+@pytest.mark.parametrize(
+    "gang",
+    [
+        pytest.param("job x/gang min=3 pods=3 cpu=2", id="a gang of pods alike"),
+        pytest.param("job x/gang min=2\npods x/gang 1 cpu=1\npods x/gang 1 cpu=9", id="one that finds nodes for some"),
+        pytest.param(
+            "job x/gang min=2 roles=ps:1,worker:1\npods x/gang 1 cpu=1 role=worker\npods x/gang 1 cpu=9 role=ps",
+            id="one that lacks a role",
+        ),
+        pytest.param(
+            "job x/gang min=2 subGroups=rack:1:2\npods x/gang 1 cpu=1 labels=rack:a\npods x/gang 1 cpu=9 labels=rack:b",
+            id="one that lacks a sub-group",
+        ),
+        pytest.param(
+            "job x/gang min=3 phase=Running\npods x/gang 1 cpu=1 on=n1\npods x/gang 1 cpu=1\npods x/gang 1 cpu=9",
+            id="one of which a pod is left",
+        ),
+        pytest.param("job x/gang min=2\npods x/gang 1\npods x/gang 1 cpu=9", id="one with a pod that asks for nothing"),
+    ],
+)
+@pytest.mark.parametrize("actions", ["allocate, preempt, backfill", "allocate, backfill, preempt, reclaim"])
+def test_a_gang_that_cannot_start_takes_nothing_not_even_on_paper(gang: str, actions: str) -> None:
+    policy = taking(actions, "priority gang conformance proportion", "predicates")
+    report = Busy(f"node n1 cpu=4\nqueue default\n{gang}", policy).cycle()
+
+    running = 1000 if "on=n1" in gang else 0
+    assert (report.nominations, report.binds, report.evictions) == ((), (), ())
+    assert report.queues["default"].allocated.get("cpu", 0) == running
+    assert not any("Pipelined" in why.reasons for why in report.unschedulable.values())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param("job x/other min=2 queue=q pods=2 cpu=1", id="a gang"),
+        pytest.param("job x/other min=2 queue=q pods=1\npods x/other 1 cpu=99", id="a pod that asks for nothing"),
+    ],
+)
+def test_a_gang_that_cannot_start_costs_no_victim_a_slot(other: str) -> None:
+    text = f"""
+        class high 9
+        node n1 cpu=16 pods=4
+        queue default
+        queue q
+        job x/low phase=Running
+        pods x/low 3 cpu=1 on=n1
+        job x/want min=2 class=high pods=2 cpu=1
+        {other}
+    """
+    policy = taking("allocate, backfill, preempt", "priority gang conformance proportion", "predicates")
+    world = Busy(text, policy)
+
+    assert evicted(world.cycle()) == ["low.2"]
+    assert [bind.name for bind in world.cycle().binds] == ["want.0", "want.1"]
+
+
 def test_a_job_in_vain_does_not_hide_the_next_one() -> None:
     text = f"""{ONE_FULL_NODE}
         job x/low phase=Running

@@ -282,3 +282,20 @@ def test_a_place_is_not_kept_where_the_gang_could_not_stand_with_it() -> None:
 
     assert bound(report) == {"other.0": "n1"}
     assert kept(report) == {"gang.0": ""}
+
+
+def test_a_sub_group_that_has_lost_a_node_keeps_nothing() -> None:
+    text = """
+        queue default
+        node n1 cpu=2
+        node n2 cpu=1
+        job x/gang min=1 subGroups=rack:2:1 phase=Running
+        pods x/gang 2 cpu=1 labels=rack:a on=n1
+        pods x/gang 1 cpu=1 labels=rack:b nominated=n2
+        pods x/gang 1 cpu=1 labels=rack:b nominated=gone
+        job x/other phase=Inqueue pods=1 cpu=1
+    """
+    report = Busy(text, PREEMPT).cycle()
+
+    assert {one.name: one.node for one in report.nominations} == {"gang.2": "", "gang.3": ""}
+    assert bound(report) == {"other.0": "n2"}

@@ -24,7 +24,7 @@ def backfill(session: Session) -> None:
 
     A queue's share does not matter, because such a task uses nothing that is shared. Limits on the number of pods in
     the queue or the namespace do apply. Once a job has its minimum, its placements are committed, including those of
-    earlier tries.
+    earlier tries; a job that will not have it takes no slot.
     """
     plugins, kept = session.plugins, holding_nodes(session)
     candidates = [
@@ -32,12 +32,12 @@ def backfill(session: Session) -> None:
     ]
     if not candidates:
         return
-    standing, log = uncarried(session), session.ledger.log
+    standing = uncarried(session)
     ordering = QueueOrdering(session.plugins, session.args("backfill", PlacingArgs))
     for job in ordering.drained(candidates, session.snapshot.queues):
         if not may_start(session, job):
             continue
-        queue, mark = session.queue(job), len(log)
+        queue = session.queue(job)
         with session.statement() as statement:
             tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=True))
             if job.sub_groups is not None:  # those of a sub-group without its minimum wait for it
@@ -58,10 +58,13 @@ def backfill(session: Session) -> None:
                     statement.rollback(before)
                     continue
                 statement.allocate(job, task, choice.row)
-            statement.keep()
-        if session.plugins.job_ready(job):
-            session.committed += standing.get(job.key, ())
-            session.committed += [entry for entry in log[mark:] if entry.status is Status.ALLOCATED]
+            if plugins.job_ready(job):
+                session.committed += standing.get(job.key, ())
+                statement.commit()
+            elif plugins.job_pipelined(job):
+                statement.keep()
+            else:
+                session.tried.update(task.uid for task in statement.tasks)
 
 
 def _at_once(session: Session, task: Task) -> Choice | None:

@@ -222,13 +222,13 @@ class Pools:
         """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
         self._since: LedgerEntry | None = None
 
-    def know_in_vain(self, job: JobView, action: str, agreement: Agreement) -> bool:
-        """Whether an action could make no room for a job like this one, and nothing has changed since.
+    def know_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> bool:
+        """Whether a kind of search made no room for a job like this one, and nothing has changed since.
 
         Notes what protects the only victims.
         """
         self._follow()
-        kind = self._kind(job, action, agreement) if self._in_vain else None
+        kind = self._kind(job, search, agreement) if self._in_vain else None
         if kind is None or kind not in self._in_vain:
             return False
         refusal = self._in_vain[kind]
@@ -236,10 +236,10 @@ class Pools:
             self._session.protected[job.key] = refusal
         return True
 
-    def note_in_vain(self, job: JobView, action: str, agreement: Agreement) -> None:
-        """An action could make no room for a job."""
+    def note_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
+        """A kind of search made no room for a job."""
         self._follow()
-        kind = self._kind(job, action, agreement)
+        kind = self._kind(job, search, agreement)
         if kind is not None:
             self._in_vain[kind] = self._session.protected.get(job.key)
 
@@ -248,10 +248,10 @@ class Pools:
             self._since = self._session.ledger.latest
             self._in_vain.clear()
 
-    def _kind(self, job: JobView, action: str, agreement: Agreement) -> Hashable | None:
+    def _kind(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> Hashable | None:
         alike = self._session.alike
         kind = alike.kind(job)
-        return None if kind is None else (action, kind, agreement.class_among_alike(alike.tasks(job)[0]))
+        return None if kind is None else (search, kind, agreement.class_among_alike(alike.tasks(job)[0]))
 
     def release(self) -> None:
         """Undo the reservations in ``booked``; called when the action ends."""

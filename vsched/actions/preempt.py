@@ -16,15 +16,14 @@ from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.takers import starving
-from vsched.actions.taking import beside_its_own, take_missing
-from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs, unplaced
+from vsched.actions.taking import take_missing
+from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs
 from vsched.actions.victims import Attempt, FreedRoom, Pick
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task
 
-WITHIN = "within a job"
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -72,27 +71,9 @@ def between_jobs(session: Session, job: JobView, pools: Pools, pick: Pick) -> No
 
 
 def within_job(session: Session, job: JobView, pools: Pools, pick: Pick) -> None:
-    """Evict tasks of a starving job for other tasks of the same job, until one task finds no victims."""
-    agreement = session.plugins.agreement[PreemptWithinJob.purpose]
-    if pools.know_in_vain(job, WITHIN, agreement):
-        return
-    tasks = unplaced(session, job)
-    if len(tasks) == 1 and not job.job.holding:
-        return  # no task to evict, and room without victims was looked for before
-    search = PreemptWithinJob(session, job)
-    for task in tasks:
-        if not session.plugins.job_starving(job):
-            return
-        with beside_its_own(session, job, task), session.statement() as statement:
-            attempt = Attempt(session, search, pools, statement, pick)
-            placed = attempt.place(task) and attempt.is_worth_it and session.places.holds_together(job)
-            if not placed or (statement.evictions and not session.plugins.job_pipelined(job)):
-                attempt.give_up()
-                break
-            statement.commit()
-    else:
-        return
-    pools.note_in_vain(job, WITHIN, agreement)
+    """Evict tasks of a starving job for other tasks of the same job: enough for its minimum, or none."""
+    if job.job.holding:  # else there is nobody to evict, and room without victims was looked for before
+        take_missing(session, PreemptWithinJob, job, pools, pick)
 
 
 # -- topology-aware ---------------------------------------------------------------------------------------------------

@@ -6,10 +6,7 @@ try is rolled back, and only the cheapest one's victims are evicted. So nothing 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-
-import numpy as np
+from collections.abc import Hashable, Sequence
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
@@ -21,14 +18,9 @@ from vsched.actions.victims import Attempt, Pick, likeness
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.places.domains import Domain
-from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.subgroups import SubGroup
-from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NetworkTopology
-
-NO_ROWS: Ints = np.zeros(0, dtype=np.int64)
 
 
 def take_missing(session: Session, kind: type[VictimSearch], job: JobView, pools: Pools, pick: Pick) -> bool:
@@ -37,14 +29,14 @@ def take_missing(session: Session, kind: type[VictimSearch], job: JobView, pools
     True where that succeeds. A job that is like one for which it did not succeed is not tried.
     """
     agreement = session.plugins.agreement[kind.purpose]
-    if not may_start(session, job) or pools.know_in_vain(job, kind.action, agreement):
+    if not may_start(session, job) or pools.know_in_vain(job, kind, agreement):
         return False
     if not session.plugins.job_starving(job):
         return False
     tasks = unplaced(session, job)
     if not tasks or take_for(session, kind(session, job), pools, tasks, pick):
         return bool(tasks)
-    pools.note_in_vain(job, kind.action, agreement)
+    pools.note_in_vain(job, kind, agreement)
     return False
 
 
@@ -104,30 +96,6 @@ def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> boo
     if groups is None or not (groups.is_tree or any(group.topology is not None for group in groups.groups.values())):
         return make_room(session, attempt, tasks)
     return make_room_in_groups(session, attempt, groups, tasks)
-
-
-@contextmanager
-def beside_its_own(session: Session, job: JobView, task: Task) -> Iterator[None]:
-    """A restriction to the nodes where a pod of a job may join those of the job, and of its sub-group, with a node.
-
-    There is none where neither asks for closeness, and no such node where none of these pods has one.
-    """
-    group = None if job.sub_groups is None else job.sub_groups.of(task)
-    of_group = None if group is None else group.topology
-    with _beside(session, job, job.spec.topology), _beside(session, job, of_group, group):
-        yield
-
-
-def _beside(
-    session: Session, job: JobView, topology: NetworkTopology | None, group: SubGroup | None = None
-) -> AbstractContextManager[None]:
-    if topology is None or not topology.hard:
-        return nullcontext()
-    places = session.places
-    reach = places.reach(topology, places.footing(job, topology, group))
-    tier, domain = (None, None) if isinstance(reach, Refusal) else reach[-1]
-    rows = NO_ROWS if tier is None or domain is None else places.domain(tier, domain).rows
-    return session.node_selection.within(rows)
 
 
 def _closeness(session: Session, job: JobView) -> Hashable:

@@ -1,8 +1,8 @@
 """Reserves nominated nodes at the start of a cycle for the tasks that earlier cycles freed room for.
 
 The pod's nominated node is the only record of which room was freed for which task. A nomination is reserved only if its
-job can still be pipelined with it. Nominations that are not reserved are cleared at the end of the cycle
-(``framework.reports.effects``).
+job, and its sub-group, can still be pipelined with it. Nominations that are not reserved are cleared at the end of the
+cycle (``framework.reports.effects``).
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
         if refusal is None or (refusal.passing and session.node_selection.is_left(row)):
             statement.pipeline(job, task, row)
             held.append((task, row))
-    return held
+    groups = job.sub_groups
+    partial = [one for one in held if groups is not None and not groups.will_be_whole(one[:1])]
+    for task, row in partial:
+        statement.withdraw(job, task, row)
+    return [one for one in held if one not in partial] if partial else held
 
 
 def lift(session: Session, statement: Statement, job: JobView, task: Task) -> None:
