@@ -100,6 +100,48 @@ def test_a_queue_that_is_overused_by_what_is_kept_for_it_is_served_all_the_same(
     assert bound(world.cycle()) == {"b.0": "n1", "b.1": "n1"}
 
 
+@pytest.mark.parametrize("terminating", [0, 2])
+@pytest.mark.parametrize(
+    ("plugins", "queues"),
+    [
+        pytest.param("proportion", "queue a\nqueue b", id="by weight"),
+        pytest.param("capacity", "queue a deserved=cpu:4\nqueue b deserved=cpu:4", id="by deserved amounts"),
+        pytest.param(
+            "capacity-H",
+            "queue root deserved=cpu:8\nqueue a parent=root deserved=cpu:4\nqueue b parent=root deserved=cpu:4",
+            id="in a tree",
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "job",
+    [
+        pytest.param("job x/b queue=b phase=Inqueue pods=4 cpu=1", id="an elastic job"),
+        pytest.param("job x/b min=2 queue=b phase=Inqueue pods=4 cpu=1", id="a gang that grows"),
+        pytest.param(
+            "job x/b queue=b phase=Inqueue pods=2 cpu=1\njob x/b2 min=0 queue=b phase=Inqueue pods=2 cpu=1",
+            id="two jobs",
+        ),
+        pytest.param(
+            "job x/b min=1 subGroups=rack:1:1 queue=b phase=Inqueue\npods x/b 2 cpu=1 labels=rack:1\n"
+            "pods x/b 1 cpu=1 labels=rack:2\npods x/b 1 cpu=1 labels=rack:3",
+            id="one that grows by sub-groups",
+        ),
+    ],
+)
+def test_all_that_a_queue_got_room_for_is_bound_in_one_session(
+    job: str, plugins: str, queues: str, terminating: int
+) -> None:
+    policy = taking("enqueue, allocate, reclaim, backfill", f"priority gang conformance {plugins}", "predicates")
+    text = f"node n1 cpu=8\n{queues}\njob x/a queue=a phase=Running\npods x/a 8 cpu=1 on=n1\n{job}"
+    world = Busy(text, policy, terminating=terminating, returning=True)
+
+    assert len(evicted(world.cycle())) == 4
+    for _ in range(terminating):
+        assert bound(world.cycle()) == {}
+    assert list(bound(world.cycle()).values()) == ["n1"] * 4
+
+
 @pytest.mark.parametrize(
     ("victims", "taken_back"),
     [

@@ -104,12 +104,23 @@ def complete(session: Session, sheets: Worksheets) -> None:
 
 
 def place_held(session: Session, sheets: Worksheets) -> None:
-    """Give jobs with nominated nodes their first turn, because the room freed for them is theirs."""
+    """Give jobs with nominated nodes their first turns, until their pods have these: the room freed for them is theirs.
+
+    The queue may hold all that it deserves by these nominations, and then it gets no other turn.
+    """
     if not session.held:
         return
     keys = [key for key in session.snapshot.nominated if any(task.uid in session.held for task in sheets.get(key, ()))]
     for job in sorted((session.jobs[key] for key in keys), key=session.plugins.job_key):
-        if not take_turn(session, session.queue(job), job, sheets[job.key]):
+        queue, sheet = session.queue(job), sheets[job.key]
+        goes_on = take_turn(session, queue, job, sheet)
+        nominated = deque(task for task in sheet if task.uid in session.held)
+        others = deque(task for task in sheet if task.uid not in session.held)
+        while goes_on and nominated and take_turn(session, queue, job, nominated):
+            pass
+        if goes_on and others:
+            sheets.alone[job.key] = others
+        else:
             del sheets[job.key]
 
 
