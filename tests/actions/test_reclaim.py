@@ -272,6 +272,60 @@ def test_the_last_queue_then_the_last_job_then_the_last_pod_goes_first(count: in
     assert evicted(report) == ["b.1", "b.0", "a2.1", "a2.0", "a1.1", "a1.0"][:count]
 
 
+EIGHT_AND_SEVEN = """
+    node n1 cpu=15
+    queue a {a}
+    queue b {b}
+    queue c deserved=cpu:8
+    job x/a queue=a phase=Running
+    pods x/a 8 cpu=1 on=n1
+    job x/b queue=b phase=Running
+    pods x/b 7 cpu=1 on=n1
+    {asking}
+"""
+SIX_JOBS = "\n".join(f"job x/c{number} queue=c phase=Inqueue pods=1 cpu=1" for number in range(6))
+SIX_PODS = "job x/c queue=c min=6 phase=Inqueue pods=6 cpu=1"
+ONE_POD = "job x/c queue=c phase=Inqueue pods=1 cpu=6"
+IN_TURN = ["a.7", "b.6", "a.6", "b.5", "a.5", "b.4"]
+
+
+@pytest.mark.parametrize("asking", [SIX_JOBS, SIX_PODS, ONE_POD], ids=["six jobs", "a gang of six", "one pod"])
+@pytest.mark.parametrize(
+    ("policy", "a", "b", "victims"),
+    [
+        pytest.param(CAPACITY, "deserved=cpu:2", "deserved=cpu:2", IN_TURN, id="equal amounts"),
+        pytest.param(
+            CAPACITY,
+            "deserved=cpu:2",
+            "deserved=cpu:4",
+            ["a.7", "a.6", "a.5", "a.4", "a.3", "b.6"],
+            id="the larger ratio of held to deserved first",
+        ),
+        pytest.param(TREE, "deserved=cpu:2", "deserved=cpu:2", IN_TURN, id="siblings in a tree"),
+        pytest.param(
+            TREE,
+            "deserved=cpu:2 parent=p\nqueue p deserved=cpu:2",
+            "deserved=cpu:2 parent=r\nqueue r deserved=cpu:2",
+            IN_TURN,
+            id="queues below different parents",
+        ),
+        pytest.param(
+            taking("allocate, reclaim", "gang conformance capacity eviction-cost", "predicates"),
+            "deserved=cpu:2",
+            "deserved=cpu:2",
+            IN_TURN,
+            id="where evictions have a cost",
+        ),
+    ],
+)
+def test_victims_come_from_queues_in_turn_by_present_shares(
+    policy: Policy, a: str, b: str, victims: list[str], asking: str
+) -> None:
+    report = Busy(EIGHT_AND_SEVEN.format(a=a, b=b, asking=asking), policy).cycle()
+
+    assert evicted(report) == victims
+
+
 @pytest.mark.parametrize(
     ("text", "victims", "places"),
     [

@@ -6,16 +6,17 @@ either, unless the node has changed since. Evictions only ever remove candidates
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from vsched.actions.pricing import Prices, amount_of, cheapest_first
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.agreeing import Agreement
+from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask
@@ -32,6 +33,9 @@ PRICED_MAX = 1024
 """How many nodes are compared by what their victims would waste."""
 LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
+
+ON_PAPER = EvictionCause("", "")
+"""Why tasks are evicted that others would follow."""
 
 
 class Refusals:
@@ -55,7 +59,8 @@ class CandidatePool:
         self._rows: dict[int, list[Task]] = {}
         self._rows_of: dict[str, list[int]] = {}
         self._held_by: dict[str, list[int]] = {}
-        self._ordered: set[int] = set()
+        self._lanes: dict[int, dict[str, list[Task]]] = {}
+        """By row and queue: the candidates in the order in which their queue gives them up, once it was asked for."""
         self._refusals: dict[Shape, Refusals] = {}
         self._passing: dict[tuple[Hashable, PodLabels], Mask] = {}
         self._passing_at: LedgerEntry | None = None
@@ -103,10 +108,13 @@ class CandidatePool:
 
     def candidates(self, row: int) -> list[Task]:
         """The candidates of a node that this session has not evicted, in the order of eviction."""
-        if row not in self._ordered:
-            self._rows[row] = self._order.sorted(self._rows.get(row, []))
-            self._ordered.add(row)
-        return [victim for victim in self._rows[row] if not is_moved(self._session, victim)]
+        lanes = self._lanes.get(row)
+        if lanes is None:
+            lanes = self._lanes[row] = self._order.by_queue(self._rows.get(row, []))
+        left = {
+            queue: [victim for victim in lane if not is_moved(self._session, victim)] for queue, lane in lanes.items()
+        }
+        return self._order.in_turn({queue: lane for queue, lane in left.items() if lane}, row)
 
     def open_to(self, search: VictimSearch, task: Task) -> Mask:
         """bool[nodes]: nodes with a candidate whose job the plugins do not rule out for the task at present."""
@@ -280,46 +288,63 @@ def is_moved(session: Session, victim: Task) -> bool:
 class EvictionOrder:
     """The order in which the candidates of one node are evicted.
 
-    Queues come in the plugins' order of victim queues, then in reverse queue order. Jobs come in reverse job order, and
-    tasks in reverse task order. The keys of queues and jobs are looked up once.
+    Queues take turns: each victim comes from the queue that the plugins' order of victim queues names first, of equal
+    ones from the last in queue order, once the victims before it are gone. Of one queue, jobs come in reverse job order
+    and their tasks in reverse task order; the keys of jobs are looked up once.
     """
 
     def __init__(self, session: Session, evictor: Queue) -> None:
         self._session = session
         self._evictor = evictor
-        self._queues: dict[str, tuple[Any, Any]] = {}
-        self._jobs: dict[str, Any] = {}
+        self._jobs: dict[str, OrderKey] = {}
 
-    def sorted(self, tasks: list[Task]) -> list[Task]:
-        """The tasks in the order of eviction."""
-        if len(tasks) < 2:
-            return tasks
+    def by_queue(self, tasks: Sequence[Task]) -> dict[str, list[Task]]:
+        """The tasks of each queue in the order of eviction."""
         by_job: dict[str, list[Task]] = {}
         for task in tasks:
             by_job.setdefault(task.job, []).append(task)
-        jobs = sorted(by_job, key=self._last, reverse=True)
-        jobs.sort(key=self._first)
-        ordered = self._session.plugins.ordered_tasks
-        found = [task for key in jobs for task in reversed(ordered(by_job[key]))]
-        return cheapest_first(self._session, found) if self._session.plugins.victim_rules.weighs else found
+        plugins, lanes = self._session.plugins, dict[str, list[Task]]()
+        for key in sorted(by_job, key=self._job, reverse=True):
+            lane = lanes.setdefault(self._session.snapshot.jobs[key].spec.queue, [])
+            lane += reversed(plugins.ordered_tasks(by_job[key]))
+        if plugins.victim_rules.weighs:
+            return {queue: cheapest_first(self._session, lane) for queue, lane in lanes.items()}
+        return lanes
 
-    def _first(self, key: str) -> Any:
-        return self._queue(self._session.snapshot.jobs[key].spec.queue)[0]
+    def in_turn(self, lanes: Mapping[str, Sequence[Task]], row: int) -> list[Task]:
+        """The tasks of all queues, which are on one node, in the order of eviction."""
+        if len(lanes) < 2:
+            return [task for lane in lanes.values() for task in lane]
+        ledger, together = self._session.ledger, self._session.plugins.queues_move_together
+        left = {queue: deque(lane) for queue, lane in lanes.items()}
+        found: list[Task] = []
+        with ledger.on_paper():
+            keys = {queue: self._keys(queue) for queue in left}
+            while left:
+                first = min(key for key, _ in keys.values())
+                queue = max((last, queue) for queue, (key, last) in keys.items() if key == first)[1]
+                task = left[queue].popleft()
+                found.append(task)
+                view = self._session.view(task.job)
+                assert view is not None, "candidates are tasks of jobs of the snapshot"
+                ledger.evict(view, task, row, ON_PAPER)
+                if not left[queue]:
+                    del left[queue], keys[queue]
+                keys.update({one: self._keys(one) for one in left if together or one == queue})
+        return found
 
-    def _last(self, key: str) -> Any:
-        job = self._jobs.get(key)
-        if job is None:
+    def _job(self, key: str) -> OrderKey:
+        found = self._jobs.get(key)
+        if found is None:
             view = self._session.view(key)
             assert view is not None, "candidates are tasks of jobs of the snapshot"
-            job = self._jobs[key] = (self._queue(view.queue)[1], self._session.plugins.job_key(view))
-        return job
+            found = self._jobs[key] = self._session.plugins.job_key(view)
+        return found
 
-    def _queue(self, name: str) -> tuple[Any, Any]:
-        keys = self._queues.get(name)
-        if keys is None:
-            plugins, queue = self._session.plugins, self._session.snapshot.queues[name]
-            keys = self._queues[name] = plugins.victim_queue_key(queue, self._evictor), plugins.queue_key(queue)
-        return keys
+    def _keys(self, name: str) -> tuple[OrderKey, OrderKey]:
+        """The queue's keys as it stands: among the queues that victims come from, and in queue order."""
+        plugins, queue = self._session.plugins, self._session.snapshot.queues[name]
+        return plugins.victim_queue_key(queue, self._evictor), plugins.queue_key(queue)
 
 
 def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:

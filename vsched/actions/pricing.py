@@ -21,28 +21,21 @@ def amount_of(task: Task, column: int) -> int:
 
 
 def cheapest_first(session: Session, victims: Sequence[Task]) -> list[Task]:
-    """Victims of one node by priority of their jobs, then by what is wasted; queues keep their places.
+    """Victims of one queue on one node by priority of their jobs, then by what is wasted.
 
     Of one job, those of lower priority go first, then those that the plugins name first (pod deletion cost), then those
     that waste least. Victims that nothing tells apart keep their order.
     """
     jobs, rules = session.snapshot.jobs, session.plugins.victim_rules
     by_job: dict[str, list[Task]] = {}
-    places: dict[str, int] = {}
     for victim in victims:
         by_job.setdefault(victim.job, []).append(victim)
-        queue = jobs[victim.job].spec.queue
-        places.setdefault(queue, len(places))
-    found: list[tuple[int, int, float, Task]] = []
+    found: list[tuple[int, float, Task]] = []
     for key, own in by_job.items():
-        job = jobs[key]
         own.sort(key=lambda task: (task.priority, rules.among_its_job(task)))
         # The waste of a task includes that of those before it, so that it never goes before them.
-        found += [
-            (places[job.spec.queue], job.priority, rules.wasted(own[: number + 1]), task)
-            for number, task in enumerate(own)
-        ]
-    return [task for *_, task in sorted(found, key=lambda one: one[:3])]
+        found += [(jobs[key].priority, rules.wasted(own[: number + 1]), task) for number, task in enumerate(own)]
+    return [task for *_, task in sorted(found, key=lambda one: one[:2])]
 
 
 class Prices:

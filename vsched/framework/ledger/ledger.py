@@ -211,6 +211,16 @@ class Ledger:
             nodes.in_motion = was_in_motion
             self.journal.extend(rows)
 
+    @contextmanager
+    def on_paper(self) -> Iterator[None]:
+        """A context whose steps are undone at its end. Nothing may be asked about nodes in it."""
+        mark, seen = len(self.log), len(self.journal)
+        try:
+            yield
+        finally:
+            self.undo_to(mark)
+            del self.journal[seen:]
+
     def _undo_claims(self, task: Task, row: int, before: Status, status: Status) -> None:
         assert self._claims is not None, "the caller has looked"
         if before is PENDING:
