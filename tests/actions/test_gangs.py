@@ -10,6 +10,20 @@ from vsched.framework.policy import Policy
 PREEMPT = taking("allocate, gangpreempt", "priority gang conformance", "predicates nodeorder")
 SPARING = taking("allocate, gangpreempt", "priority gang", "predicates", gangs={"allowWholeBundle": False})
 RECLAIM = taking("allocate, gangreclaim", "gang conformance proportion", "predicates")
+CAPACITY = taking("allocate, gangreclaim", "priority gang conformance capacity", "predicates")
+ELSEWHERE = """
+    node n1 cpu=8 memory=24Gi
+    node n2 cpu=8 memory={memory}Gi
+    queue a deserved=cpu:2,memory:8Gi
+    queue b deserved=cpu:2,memory:8Gi
+    job x/g min=3 queue=a phase=Running
+    pods x/g 2 cpu=1 memory=4Gi on=n2
+    pods x/g 1 cpu=1 memory=4Gi on=n1
+    job x/e min=4 queue=a phase=Running age=9
+    pods x/e 4 cpu=1 memory={other} on=n1
+    job x/want min=1 queue=b pods=1 cpu=1 memory=4Gi selector=kubernetes.io/hostname:n2
+"""
+"""Of the gang g, one pod is on a node where the taker lacks nothing; there, only n2 lacks memory."""
 WANT = "job x/want class=high min=2 pods=2 cpu=1"
 
 
@@ -80,6 +94,39 @@ WANT = "job x/want class=high min=2 pods=2 cpu=1"
             "job x/b queue=b min=3 pods=3 cpu=1",
             [],
             id="no queue takes more than its share, not even a part of it",
+        ),
+        pytest.param(
+            CAPACITY,
+            ELSEWHERE.format(memory=8, other="512Mi"),
+            [],
+            id="no gang whose queue would hold less than it deserves without the pods on other nodes",
+        ),
+        pytest.param(
+            CAPACITY,
+            ELSEWHERE.format(memory=8, other="1536Mi"),
+            [],
+            id="not even with its last pod alone",
+        ),
+        pytest.param(
+            CAPACITY,
+            ELSEWHERE.format(memory=8, other="2Gi"),
+            ["g.0", "g.1", "g.2"],
+            id="a gang that its queue holds beyond what it deserves",
+        ),
+        pytest.param(
+            CAPACITY,
+            ELSEWHERE.format(memory=12, other="512Mi") + "job x/h queue=a age=5 phase=Running\n"
+            "pods x/h 1 cpu=1 memory=4Gi on=n2",
+            ["h.0"],
+            id="a smaller gang in place of one that has to stay",
+        ),
+        pytest.param(
+            RECLAIM,
+            "node n1 cpu=6\nnode n2 cpu=2\nqueue a weight=3\nqueue b\njob x/g queue=a min=3 phase=Running\n"
+            "pods x/g 1 cpu=1 on=n1\npods x/g 2 cpu=1 on=n2\njob x/e queue=a min=4 phase=Running\n"
+            "pods x/e 4 cpu=1 on=n1\njob x/b queue=b pods=1 cpu=1 selector=kubernetes.io/hostname:n2",
+            [],
+            id="by weights as well",
         ),
     ],
 )

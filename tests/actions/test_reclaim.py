@@ -272,6 +272,88 @@ def test_the_last_queue_then_the_last_job_then_the_last_pod_goes_first(count: in
     assert evicted(report) == ["b.1", "b.0", "a2.1", "a2.0", "a1.1", "a1.0"][:count]
 
 
+GROWING = """
+    node n1 cpu=16 memory=64Gi
+    job x/a min=1 queue=a phase=Running
+    pods x/a 2 cpu=6 memory=1Gi on=n1
+    job x/b min=1 queue=b phase=Running
+    pods x/b 4 cpu=1 memory=1Gi on=n1
+"""
+ONE_MORE = "pods x/b 1 cpu=1 memory=1Gi"
+DESERVES_FIVE = "queue b deserved=cpu:5"
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "victims"),
+    [
+        pytest.param(
+            CAPACITY,
+            f"queue a deserved=cpu:11\n{DESERVES_FIVE}\n{ONE_MORE}",
+            [],
+            id="one more pod takes no queue below what it deserves",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"queue a deserved=cpu:7\n{DESERVES_FIVE}\n{ONE_MORE}",
+            [],
+            id="not by one core",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"queue a deserved=cpu:6\n{DESERVES_FIVE}\n{ONE_MORE}",
+            ["a.1"],
+            id="it takes what the queue holds beyond that",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"queue a deserved=cpu:11\n{DESERVES_FIVE}\njob x/new queue=b pods=1 cpu=1 memory=1Gi",
+            ["a.1"],
+            id="but a job that lacks its minimum may take the last victim",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"queue a deserved=cpu:6,memory:9Gi\n{DESERVES_FIVE}\n{ONE_MORE}",
+            ["a.1"],
+            id="what its node does not lack does not count",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"queue a deserved=cpu:8\n{DESERVES_FIVE}\n{ONE_MORE}\nqueue c\njob x/c queue=c min=0 phase=Running\n"
+            "node n2 cpu=6 memory=8Gi\npods x/c 1 cpu=6 on=n2",
+            ["c.0"],
+            id="it takes from the next queue in place of that",
+        ),
+        pytest.param(
+            TREE,
+            f"queue p deserved=cpu:11\nqueue a parent=p deserved=cpu:6\n{DESERVES_FIVE}\n{ONE_MORE}",
+            [],
+            id="nor a queue above it",
+        ),
+        pytest.param(
+            TREE,
+            f"queue p deserved=cpu:6\nqueue a parent=p deserved=cpu:6\n{DESERVES_FIVE}\n{ONE_MORE}",
+            ["a.1"],
+            id="in a tree, too, what all hold beyond that",
+        ),
+        pytest.param(
+            PROPORTION, f"queue a weight=11\nqueue b weight=5\n{ONE_MORE}", [], id="nor below what its weight gives it"
+        ),
+        pytest.param(
+            taking("allocate, reclaim", "gang proportion", "predicates", victims="reference"),
+            f"queue a weight=11\nqueue b weight=5\n{ONE_MORE}",
+            [],
+            id="nor where tiers agree as in Volcano",
+        ),
+    ],
+)
+def test_growth_beyond_the_minimum_leaves_other_queues_what_they_deserve(
+    policy: Policy, text: str, victims: list[str]
+) -> None:
+    asking = text.replace(" pods=", " phase=Inqueue pods=")
+
+    assert evicted(Busy(f"{GROWING}\n{asking}", policy).cycle()) == victims
+
+
 EIGHT_AND_SEVEN = """
     node n1 cpu=15
     queue a {a}

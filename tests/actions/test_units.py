@@ -24,6 +24,8 @@ CHEAPEST = taking(
 )
 GANG_PREEMPT = taking("allocate, gangpreempt", "priority gang", "predicates")
 RECLAIM = taking("allocate, reclaim", "gang proportion", "predicates")
+CAPACITY = taking("allocate, reclaim", "gang capacity", "predicates")
+OF_QUEUE_Q = f"{spread('x/g', 1).replace('min=', 'queue=q min=')}job ns/want queue=r phase=Inqueue min=1 pods=1 cpu=1"
 WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
 
 
@@ -99,6 +101,19 @@ WANT = "job ns/want class=high phase=Inqueue min=1 pods=1 cpu=1"
             + "job ns/want queue=r phase=Inqueue min=1 pods=1 cpu=1",
             [],
             id="reclaim takes none of it where its queue would fall below its share",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"{TWO_NODES}queue q deserved=cpu:1\nqueue r deserved=cpu:1\n{OF_QUEUE_Q}",
+            [],
+            id="nor below what it deserves",
+        ),
+        pytest.param(
+            CAPACITY,
+            f"{TWO_NODES}node n3 cpu=1\nqueue q deserved=cpu:1\nqueue r deserved=cpu:1\n{OF_QUEUE_Q}\n"
+            "job x/other queue=q phase=Running\npods x/other 1 cpu=1 on=n3",
+            ["g.0", "g.1", "g.2", "g.3"],
+            id="all of it where its queue holds that besides",
         ),
     ],
 )

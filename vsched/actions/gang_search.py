@@ -62,8 +62,7 @@ class GangSearch(VictimSearch):
             whole.setdefault(victim.job, []).append(victim)
         if not whole:
             return spare
-        intact = {victim.job for victim in self.with_units(task, candidates, whole)}
-        return [*spare, *(victim for key, victims in whole.items() if key in intact for victim in victims)]
+        return self.with_units(task, [*spare, *(victim for victims in whole.values() for victim in victims)], whole)
 
     def leaves_whole(self, victim: Task) -> bool:
         """Whether the job would lose what it needs with this task."""

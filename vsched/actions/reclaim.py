@@ -1,7 +1,8 @@
 """The action reclaim: jobs of queues below their share evict tasks of other, reclaimable queues.
 
 First, a job gets room for its whole minimum, or none. Then, unlike in Volcano, it gets room for further tasks,
-one by one, up to what its queue deserves. A queue is entitled to what it deserves, also beyond the minimum of its jobs.
+one by one, up to what its queue deserves. A queue is entitled to what it deserves, also beyond the minimum of its jobs;
+but for these tasks, no other queue falls below what it deserves.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import msgspec
@@ -14,7 +14,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.units import unit_of
 from vsched.framework.points.extension import JobState
-from vsched.framework.points.victims import Purpose
+from vsched.framework.points.victims import Keeping, Purpose
 from vsched.framework.session import Session
 from vsched.framework.surplus import kept_by
 from vsched.model.jobs.job import Job
@@ -45,6 +45,8 @@ class VictimSearch(ABC):
     """The purpose that plugins get when they vote."""
     waits_alone: ClassVar[bool]
     """Whether the action also pipelines a job that needs no victims, onto room that is already being released."""
+    keeping: Keeping | None = None
+    """The victims whose queues have to keep what they deserve, besides those that leave as a whole; None for none."""
 
     def __init__(self, session: Session, job: JobView) -> None:
         self.session = session
@@ -83,8 +85,9 @@ class VictimSearch(ABC):
             return self._voted(task, candidates)
         return self.with_units(task, candidates, whole)
 
-    def _voted(self, task: Task, candidates: Sequence[Task]) -> list[Task]:
-        return self.let_go(self.agreement.victims(task, candidates, by_tiers=self.by_tiers))
+    def _voted(self, task: Task, candidates: Sequence[Task], keeping: Keeping | None = None) -> list[Task]:
+        keeping = self.keeping or keeping
+        return self.let_go(self.agreement.victims(task, candidates, by_tiers=self.by_tiers, keeping=keeping))
 
     def let_go(self, victims: Sequence[Task]) -> list[Task]:
         """The victims that their jobs may lose together by their preemptibility; earlier ones take precedence."""
@@ -108,22 +111,19 @@ class VictimSearch(ABC):
         return kept is None or not kept(evictor)
 
     def with_units(self, task: Task, candidates: Sequence[Task], whole: Iterable[str]) -> list[Task]:
-        """The same, where the jobs ``whole`` leave as units."""
+        """The same, where the jobs ``whole`` leave as units, and only where their queues keep what they deserve."""
         local = {victim.uid for victim in candidates}
-        refused: set[str] = set()
-        asked = list(candidates)
-        units: dict[str, list[Task]] = {}
-        for key in whole:
-            unit = self._unit(key)
-            if unit is None:
-                refused.add(key)
-                continue
-            units[key] = [member for member, _ in unit]
-            asked += [member for member in units[key] if member.uid not in local]
-        allowed = self._voted(task, [victim for victim in asked if victim.job not in refused])
-        uids = {victim.uid for victim in allowed}
-        refused |= {key for key, unit in units.items() if any(member.uid not in uids for member in unit)}
-        return [victim for victim in allowed if victim.uid in local and victim.job not in refused]
+        found = {key: self._unit(key) for key in whole}
+        units = {key: [member for member, _ in unit] for key, unit in found.items() if unit is not None}
+        asked = list(_unit_by_unit([victim for victim in candidates if found.get(victim.job, ()) is not None], units))
+        while True:
+            allowed = self._voted(task, asked, lambda victim: victim.job in units)
+            uids = {victim.uid for victim in allowed}
+            refused = next((key for key, unit in units.items() if any(one.uid not in uids for one in unit)), None)
+            if refused is None:
+                return [victim for victim in allowed if victim.uid in local]
+            del units[refused]  # those after it may leave as it stays
+            asked = [victim for victim in asked if victim.job != refused]
 
     def leaves_whole(self, victim: Task) -> bool:
         """Whether the rest of a victim's job leaves with it, as things are."""
@@ -223,6 +223,7 @@ class ReclaimSearch(VictimSearch):
         super().__init__(session, job)
         self._growing = growing
         """Whether the job has its minimum and now gets, task by task, what its queue deserves beyond it."""
+        self.keeping = _all_victims if growing else None
 
     @property
     def has_claim(self) -> bool:
@@ -238,7 +239,7 @@ class ReclaimSearch(VictimSearch):
         return victim.status is Status.RUNNING
 
     def evictor_class(self, task: Task) -> Hashable:
-        return RECLAIM, self.queue.name, self.agreement.class_of(task)
+        return RECLAIM, self.queue.name, self._growing, self.agreement.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts and self.plugins.preemptive(self.queue, task.shape.request)
@@ -254,6 +255,21 @@ class ReclaimSearch(VictimSearch):
             and self.plugins.preemptive(queue, victim.shape.request)
             and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
+
+
+def _all_victims(victim: Task) -> bool:
+    return True
+
+
+def _unit_by_unit(candidates: Sequence[Task], units: Mapping[str, Sequence[Task]]) -> Iterator[Task]:
+    """The candidates in their order, each of a unit followed by all others of the unit, wherever these are."""
+    begun: set[str] = set()
+    for victim in candidates:
+        if victim.job not in begun:
+            yield victim
+        if victim.job in units and victim.job not in begun:
+            begun.add(victim.job)
+            yield from (member for member in units[victim.job] if member is not victim)
 
 
 def unplaced(session: Session, job: JobView) -> list[Task]:

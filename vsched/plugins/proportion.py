@@ -7,6 +7,7 @@ A queue gets no request that would take it past its deserved amount.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import inf
 from typing import NamedTuple
 
@@ -33,14 +34,14 @@ from vsched.framework.points.extension import (
     Vote,
 )
 from vsched.framework.points.levers import QueueTerm
-from vsched.framework.points.victims import Purpose, Reclaimable, Votes
+from vsched.framework.points.victims import Keeping, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.kernels.fairness import EPSILON, ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
+from vsched.plugins.queues.lacking import Lacking, asked_for
 from vsched.plugins.queues.refusals import (
     HOLD_NO_MORE,
     beyond_cluster,
@@ -197,7 +198,8 @@ class Proportion(
         """Tasks of queues that hold more than they deserve of a resource that the task frees and the evictor lacks.
 
         Holding more of another resource is not enough: the victim's queue could reclaim at once what is within its
-        share, and the two queues would evict each other's tasks again and again.
+        share, and the two queues would evict each other's tasks again and again. The last victim may take its queue
+        below what it deserves of that resource, unless the queue has to keep that.
         """
         request = evictor.shape.request
         asked = asked_for(request)
@@ -207,11 +209,12 @@ class Proportion(
             queue = job.spec.queue
             return not self._exceeds(queue, self._usage.queue(queue), (one for one in job.allocated if one in asked))
 
-        return Votes(lambda candidates: self._exceeding(request, candidates), HOLD_NO_MORE, rules_out, asked)
+        agreed = partial(self._exceeding, request)
+        return Votes(agreed, HOLD_NO_MORE, rules_out, asked, agreed_keeping=agreed)
 
-    def _exceeding(self, request: Amounts, candidates: Sequence[Task]) -> list[Task]:
+    def _exceeding(self, request: Amounts, candidates: Sequence[Task], keeping: Keeping | None = None) -> list[Task]:
         """Each victim counts as evicted for the candidates after it."""
-        lacking, lacked = Lacking(self._nodes), dict[str, Columns]()
+        lacked = Lacking(self._nodes).of(request, candidates[0].node) if candidates else ()
         left: dict[str, Vector] = {}
         victims: list[Task] = []
         for victim in candidates:
@@ -220,12 +223,13 @@ class Proportion(
                 continue
             queue = job.spec.queue
             held = left.setdefault(queue, dict(self._usage.queue(queue)))
-            node = victim.node
-            if node not in lacked:
-                lacked[node] = lacking.of(request, node)
-            if self._exceeds(queue, held, (column for column, _ in victim.shape.request if column in lacked[node])):
-                subtract(held, victim.shape.request)
-                victims.append(victim)
+            given = tuple([(column, amount) for column, amount in victim.shape.request if column in lacked])
+            if not self._exceeds(queue, held, (column for column, _ in given)):
+                continue
+            if keeping is not None and keeping(victim) and not self._keeps_deserved(queue, held, given):
+                continue
+            subtract(held, victim.shape.request)
+            victims.append(victim)
         return victims
 
     def _exceeds(self, queue: str, held: Mapping[int, int], columns: Iterable[int]) -> bool:
@@ -237,6 +241,11 @@ class Proportion(
         if deserved is None:
             return False
         return any(held.get(column, 0) >= deserved.get(column, 0.0) + EPSILON for column in columns if column != PODS)
+
+    def _keeps_deserved(self, queue: str, held: Mapping[int, int], given: Amounts) -> bool:
+        """Whether the queue still holds what it deserves of these resources after losing these amounts."""
+        deserved = self._deserved[queue]
+        return all(held.get(column, 0) - amount + EPSILON > deserved.get(column, 0.0) for column, amount in given)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Permits a job if its minimum fits the queue's limit, beside held and admitted amounts."""

@@ -9,12 +9,13 @@ lose tasks because the second tier names them. Here a plugin may protect absolut
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.combine.combining import victims
 from vsched.framework.points.extension import JobState
-from vsched.framework.points.victims import OwnJob, Purpose, VictimVotes, Votes
+from vsched.framework.points.victims import Keeping, OwnJob, Purpose, VictimVotes, Votes
 from vsched.model.pods.task import Task
 
 Voter = Callable[[Task, Purpose], Votes | None]
@@ -63,15 +64,22 @@ class Agreement:
             if (votes := ask(evictor, self._purpose)) is not None:
                 yield name, votes
 
-    def victims(self, evictor: Task, candidates: Sequence[Task], *, by_tiers: bool) -> list[Task]:
-        """The candidates that the evictor may evict, in their order; ``by_tiers`` applies Volcano's rule."""
+    def victims(
+        self, evictor: Task, candidates: Sequence[Task], *, by_tiers: bool, keeping: Keeping | None = None
+    ) -> list[Task]:
+        """The candidates that the evictor may evict, in their order; ``by_tiers`` applies Volcano's rule.
+
+        The queues of victims ``keeping`` names have to keep what they deserve.
+        """
         if by_tiers:
-            asked = ((votes.agreed for votes in self._of(tier.all, evictor)) for tier in self._tiers)
+            asked = (
+                (partial(votes.among, keeping=keeping) for votes in self._of(tier.all, evictor)) for tier in self._tiers
+            )
             return list(self.budgets.allowed(victims(asked, candidates)))
-        spared = self._narrowed(self._protectors, evictor, candidates)[0]
+        spared = self._narrowed(self._protectors, evictor, candidates, keeping)[0]
         if spared:
             for tier in self._tiers:
-                named, is_opinion = self._narrowed(tier.choosers, evictor, spared)
+                named, is_opinion = self._narrowed(tier.choosers, evictor, spared, keeping)
                 if named and (is_opinion or tier.is_certain) and (allowed := self.budgets.allowed(named)):
                     return list(allowed)
         return []
@@ -118,7 +126,7 @@ class Agreement:
         return (votes for ask in voters if (votes := ask(evictor, self._purpose)) is not None)
 
     def _narrowed(
-        self, voters: Sequence[Voter], evictor: Task, candidates: Sequence[Task]
+        self, voters: Sequence[Voter], evictor: Task, candidates: Sequence[Task], keeping: Keeping | None
     ) -> tuple[Sequence[Task], bool]:
         """The candidates that all these plugins agree to, and whether any plugin did not abstain.
 
@@ -129,7 +137,7 @@ class Agreement:
             if not candidates:
                 break
             votes = ask(evictor, self._purpose)
-            answer = None if votes is None else votes.agreed(candidates)
+            answer = None if votes is None else votes.among(candidates, keeping)
             if answer is None:
                 continue
             is_opinion = True

@@ -31,7 +31,8 @@ def _measured_votes(name: str, ask: Voter, trace: Trace) -> Voter:
         if votes is None:
             return None
         regains = None if votes.regains is None else trace.wrap(name, votes.regains)
+        keeping = None if votes.agreed_keeping is None else trace.wrap(name, votes.agreed_keeping)
         agreed, rules_out = trace.wrap(name, votes.agreed), trace.wrap(name, votes.rules_out)
-        return votes._replace(agreed=agreed, rules_out=rules_out, regains=regains)
+        return votes._replace(agreed=agreed, rules_out=rules_out, regains=regains, agreed_keeping=keeping)
 
     return measured

@@ -43,13 +43,18 @@ def no_refusal(kept: Sequence[Task]) -> Refusal | None:
     return None
 
 
+Keeping = Callable[[Task], bool]
+"""Says of a victim whether its queue has to keep what it deserves once the victim has left."""
+
+
 class Votes(NamedTuple):
     """A plugin's answer about the victims of one evictor, for the present state of the session."""
 
     agreed: Callable[[Sequence[Task]], Sequence[Task] | None]
     """Returns the candidates that the plugin agrees to evict; None where it abstains.
 
-    The candidates are on one node, in the order of eviction. For each candidate, those before it count as evicted.
+    The candidates are in the order of eviction. For each candidate, those before it count as evicted. The first is on
+    the node where the evictor needs room, and so are all others but those that leave with one of these.
     """
     because: str = ""
     """Why the plugin protects other candidates: ``their priority is not lower``. If empty, messages name the plugin."""
@@ -72,6 +77,10 @@ class Votes(NamedTuple):
     """
     refusal: Callable[[Sequence[Task]], Refusal | None] = no_refusal
     """The refusal to report for the job where this plugin alone protects these tasks, and they would be enough."""
+    agreed_keeping: Callable[[Sequence[Task], Keeping], Sequence[Task] | None] | None = None
+    """The same as ``agreed``, where the queues of some victims have to keep what they deserve: of jobs that leave as a
+    whole, and of all where the evictor is more than its job's minimum. ``agreed`` where the plugin makes no difference.
+    """
 
     @classmethod
     def each(cls, agrees: Callable[[Task], bool], because: str = "", *, depends_on: Hashable = OwnJob.OWN_JOB) -> Votes:
@@ -82,6 +91,12 @@ class Votes(NamedTuple):
     def none(cls, because: str = "", *, depends_on: Hashable = OwnJob.OWN_JOB) -> Votes:
         """Votes that agree to no victim."""
         return cls(lambda candidates: (), because, lambda job: True, depends_on)
+
+    def among(self, candidates: Sequence[Task], keeping: Keeping | None) -> Sequence[Task] | None:
+        """The candidates that the plugin agrees to evict; None where it abstains."""
+        if keeping is None or self.agreed_keeping is None:
+            return self.agreed(candidates)
+        return self.agreed_keeping(candidates, keeping)
 
     def could_regain(self, taker: Task) -> bool:
         """Whether the evictor could evict the task that took its place."""

@@ -31,6 +31,14 @@ def keeps_guarantee(held: Mapping[int, int], request: Amounts, guarantee: Amount
     return all(column not in less or amount <= held.get(column, 0) - less[column] for column, amount in guarantee)
 
 
+def keeps_deserved(held: Mapping[int, int], request: Amounts, wanted: Columns, account: Account) -> bool:
+    """Whether the queue still holds what it deserves of the wanted resources after losing the request."""
+    deserved = account.terms.deserved
+    return all(
+        held.get(column, 0) - amount >= deserved.get(column, 0) for column, amount in request if column in wanted
+    )
+
+
 def is_deserved(used: Columns, account: Account) -> bool:
     """Whether the queue deserves any of these resources."""
     return any(account.terms.deserved.get(column) for column in used)

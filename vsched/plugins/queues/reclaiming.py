@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobState, SessionContext
-from vsched.framework.points.victims import Votes
+from vsched.framework.points.victims import Keeping, Votes
 from vsched.model.amounts.resources import Amounts, Vector, subtract
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT
 from vsched.plugins.queues.accounts import Account, Accounts
-from vsched.plugins.queues.giving_back import apart, columns_of, holds_more, is_deserved, keeps_guarantee
+from vsched.plugins.queues.giving_back import (
+    apart,
+    columns_of,
+    holds_more,
+    is_deserved,
+    keeps_deserved,
+    keeps_guarantee,
+)
 from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
 from vsched.plugins.queues.refusals import HOLD_NO_MORE
 
@@ -34,7 +42,8 @@ class Reclaiming:
 
         Both rules hold for the victim's queue and for each queue above it that is not also above the evictor's queue.
         A task that uses no resource its queue deserves may go at any time. No task is a victim where the
-        request would take the evictor's queue past what it deserves of the lacking resources.
+        request would take the evictor's queue past what it deserves of the lacking resources. The last victim may take
+        its queue below what it deserves of these, unless the queue has to keep that.
         """
         ours, request = self._account_of(evictor), evictor.shape.request
         wanted = asked_for(request)
@@ -50,30 +59,35 @@ class Reclaiming:
             looked_at = [(one, one.held(self._usage)) for one in apart(ours, theirs)]
             return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
 
-        return Votes(lambda candidates: self._giving_back(ours, request, candidates), HOLD_NO_MORE, rules_out, wanted)
+        agreed = partial(self._giving_back, ours, request)
+        return Votes(agreed, HOLD_NO_MORE, rules_out, wanted, agreed_keeping=agreed)
 
     def claiming(self, account: Account) -> list[Account]:
         """The queues in whose name a queue may reclaim: itself and its ancestors up to ``ancestorReclaimLevel``."""
         return [account, *(one for one in account.above[: self._level] if one.name != ROOT)]
 
-    def _giving_back(self, ours: Account, request: Amounts, candidates: Sequence[Task]) -> list[Task]:
-        wants: dict[str, Columns] = {}
+    def _giving_back(
+        self, ours: Account, request: Amounts, candidates: Sequence[Task], keeping: Keeping | None = None
+    ) -> list[Task]:
+        wanted = self._to_be_taken(ours, request, self._lacking.of(request, candidates[0].node)) if candidates else ()
         left: dict[str, Vector] = {}
         victims = []
         for task in candidates:
             theirs = self._account_of(task)
             if theirs is None:
                 continue
-            node, given = task.node, task.shape.request
-            if node not in wants:
-                wants[node] = self._to_be_taken(ours, request, self._lacking.of(request, node))
+            given = task.shape.request
             looked_at = [(one, left.setdefault(one.name, dict(one.held(self._usage)))) for one in apart(ours, theirs)]
             if not all(keeps_guarantee(held, given, one.terms.guarantee) for one, held in looked_at):
                 continue
-            if self._may_go(columns_of(given), wants[node], ours, looked_at):
-                victims.append(task)
-                for _, amounts in looked_at:
-                    subtract(amounts, given)
+            if not self._may_go(columns_of(given), wanted, ours, looked_at):
+                continue
+            is_to_keep = keeping is not None and keeping(task)
+            if is_to_keep and not all(keeps_deserved(held, given, wanted, one) for one, held in looked_at):
+                continue
+            victims.append(task)
+            for _, amounts in looked_at:
+                subtract(amounts, given)
         return victims
 
     def _account_of(self, task: Task) -> Account | None:
