@@ -251,7 +251,7 @@ async def test_an_argument_of_a_plugin_that_is_passed_over_is_told() -> None:
 
 
 async def test_a_job_is_suspended_and_resumed_by_commands() -> None:
-    made = vcjob("train", task("worker", 2))
+    made = vcjob("train", task("worker", 2), maxRetry=1)
     async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
         await until(lambda: phase(cluster, "train") == "Running")
         command(cluster, "AbortJob", "train")
@@ -261,7 +261,7 @@ async def test_a_job_is_suspended_and_resumed_by_commands() -> None:
         await until(lambda: phase(cluster, "train") == "Running")
         assert history(cluster, "train")[2:] == ["Aborting", "Aborted", "Restarting", "Pending", "Running"]
         await until(lambda: not commands(cluster))
-        assert (status(cluster, "train")["version"], status(cluster, "train")["retryCount"]) == (2, 1)
+        assert (status(cluster, "train")["version"], status(cluster, "train").get("retryCount", 0)) == (2, 0)
 
 
 @pytest.mark.parametrize(

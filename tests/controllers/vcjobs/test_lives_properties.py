@@ -107,7 +107,7 @@ def decide(world: World, dies: int | None) -> None:
 
 def check_status(world: World, phase: JobPhase, retries: int, version: int) -> None:
     after = world.job.status
-    restarted = after.phase is JobPhase.RESTARTING and phase is not JobPhase.RESTARTING
+    restarted = after.phase is JobPhase.RESTARTING and phase in (JobPhase.NEW, JobPhase.PENDING, JobPhase.RUNNING)
     assert after.retries == retries + restarted
     assert version <= after.version <= version + 1
     assert after.retries <= world.job.max_retry

@@ -101,9 +101,16 @@ def test_abort_and_resume_by_command() -> None:
     world.settle()
     assert (world.phase, set(world.pods), world.group) == ("Aborted", {"train-worker-0"}, None)
     world.ask(RESUME, "c-2").settle()
-    assert (world.phase, world.status["retryCount"], world.pods) == ("Pending", 1, {})
+    assert (world.phase, world.job.status.retries, world.pods) == ("Pending", 0, {})
     world.admit().settle().run().settle()
     assert world.phase == "Running"
+
+
+def test_a_job_may_be_suspended_and_resumed_without_end() -> None:
+    world = started(vcjob(max_retry=1))
+    for turn in range(3):
+        world.ask(ABORT, f"stop-{turn}").settle().ask(RESUME, f"go-{turn}").settle().admit().settle().run().settle()
+        assert (world.phase, world.job.status.retries) == ("Running", 0)
 
 
 def test_a_command_that_the_status_names_is_not_counted_again() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.counts import Counts
-from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
+from vsched.controllers.vcjobs.spec import Action, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import Begin, begun, settled
 
 P = JobPhase
@@ -22,7 +22,7 @@ STARTED = {
     Action.TERMINATE_JOB: Begin(P.TERMINATING),
 }
 ENDING = {action: begin for action, begin in STARTED.items() if begin.phase is not P.RESTARTING}
-RESUMED = {Action.RESUME_JOB: Begin(P.RESTARTING, retry=True, kill=True)}
+RESUMED = {Action.RESUME_JOB: Begin(P.RESTARTING, retry=False, kill=True)}
 BEGINS: dict[JobPhase, Mapping[Action, Begin]] = {
     P.NEW: STARTED,
     P.PENDING: STARTED,
@@ -133,7 +133,7 @@ def ended(ps: int, workers: int) -> Counts:
     ],
 )
 def test_counts_end_a_phase(job: VcJob, phase: JobPhase, counts: Counts, expected: JobPhase) -> None:
-    assert settled(job, phase, counts, retries=0).phase is expected
+    assert settled(job, JobStatus(phase), counts).phase is expected
 
 
 @pytest.mark.parametrize(
@@ -149,4 +149,9 @@ def test_counts_end_a_phase(job: VcJob, phase: JobPhase, counts: Counts, expecte
     ],
 )
 def test_a_restart_ends(job: VcJob, counts: Counts, retries: int, cleared: bool, expected: JobPhase) -> None:
-    assert settled(job, P.RESTARTING, counts, retries, cleared).phase is expected
+    assert settled(job, JobStatus(P.RESTARTING, retries=retries), counts, cleared).phase is expected
+
+
+def test_a_job_is_resumed_however_often_it_was_restarted() -> None:
+    status = JobStatus(P.RESTARTING, Action.RESUME_JOB, retries=3)
+    assert settled(TWO, status, Counts()).phase is P.PENDING

@@ -13,7 +13,7 @@ from vsched.controllers.vcjobs.objects import controlled_resources
 from vsched.controllers.vcjobs.podgroup import correction
 from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.stages import gang_of, startable
-from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, UNDER_WAY
+from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, UNDER_WAY, is_last_try
 from vsched.controllers.vcjobs.targets import outdated
 from vsched.controllers.vcjobs.view import JobView, PodState
 from vsched.model.pods.status import Phase
@@ -24,15 +24,11 @@ _OF_PLUGINS = "plugin-"
 """How the entries of plugins in ``controlledResources`` begin."""
 
 
-def last_try(view: JobView, status: JobStatus) -> bool:
-    """Whether the job has no retry left: its pods that have ended are kept, so that their logs can be read."""
-    return status.phase is JobPhase.RESTARTING and status.retries >= view.job.max_retry
-
-
 def leaving(view: JobView, status: JobStatus) -> list[PodState]:
     """The pods that have no place under this status; those that are being deleted already included."""
     pods = view.pods.values()
-    if status.phase not in UNDER_WAY and (status.phase is not JobPhase.RESTARTING or last_try(view, status)):
+    if status.phase not in UNDER_WAY and (status.phase is not JobPhase.RESTARTING or is_last_try(view.job, status)):
+        # Of the last try as well, pods that have ended are kept, so that their logs can be read.
         return [pod for pod in pods if pod.phase not in ENDED]
     old = outdated(view.job, status)
     # The replicas of a job that is refused are not to be trusted.

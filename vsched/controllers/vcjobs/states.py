@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, Counts
-from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
+from vsched.controllers.vcjobs.spec import Action, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.stages import has_stages, never_started
 
 RESTARTS = frozenset({Action.RESTART_JOB, Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION})
@@ -56,10 +56,11 @@ class Begin(NamedTuple):
 def begun(phase: JobPhase, action: Action, partly: bool = False) -> Begin | None:
     """What an action begins in a phase; None where it does nothing there.
 
-    ``partly``: whether the job restarts in part. What comes on top of a restart is no further retry.
+    ``partly``: whether the job restarts in part. What comes on top of a restart is no further retry, and neither is
+    going on after a pause that somebody asked for.
     """
     if phase in (JobPhase.ABORTING, JobPhase.ABORTED):
-        return Begin(JobPhase.RESTARTING, retry=True) if action is Action.RESUME_JOB else None
+        return Begin(JobPhase.RESTARTING) if action is Action.RESUME_JOB else None
     if phase in UNDER_WAY or phase is JobPhase.RESTARTING:
         if action in _ENDS:
             return Begin(_ENDS[action])
@@ -79,13 +80,18 @@ class Settled(NamedTuple):
     message: str = ""
 
 
-def settled(
-    job: VcJob, phase: JobPhase, counts: Counts, retries: int, cleared: bool = True, awaited: bool = False
-) -> Settled:
+def is_last_try(job: VcJob, status: JobStatus) -> bool:
+    """Whether a restart ends the job, as it has no retry left. A job that is resumed has as many left as before."""
+    is_restart = status.phase is JobPhase.RESTARTING and status.reason != Action.RESUME_JOB
+    return is_restart and status.retries >= job.max_retry
+
+
+def settled(job: VcJob, status: JobStatus, counts: Counts, cleared: bool = True, awaited: bool = False) -> Settled:
     """The phase that the counts lead to; the same phase where it is not over.
 
     ``cleared``: whether what a restart takes away is gone or on its way. ``awaited``: whether a policy acts later on.
     """
+    phase = status.phase
     if phase is JobPhase.NEW:
         return Settled(JobPhase.PENDING)
     if phase is JobPhase.PENDING:
@@ -96,7 +102,7 @@ def settled(
         reached = _running(job, counts)
         return reached if awaited or reached.phase in FINISHED else _stuck(job, counts) or reached
     if phase is JobPhase.RESTARTING:
-        return _restarting(job, counts, retries, cleared)
+        return _restarting(job, status, counts, cleared)
     if phase in _KILLED and not counts.alive:
         return Settled(_KILLED[phase])
     return Settled(phase)
@@ -155,10 +161,10 @@ def _ended(job: VcJob, counts: Counts) -> Settled:
     return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{said}; minAvailable is {job.min_available}")
 
 
-def _restarting(job: VcJob, counts: Counts, retries: int, cleared: bool) -> Settled:
-    if retries >= job.max_retry:
-        why = f"; {job.status.message}" if job.status.message else ""
-        return Settled(JobPhase.FAILED, Reason.NO_RETRY_LEFT, f"retry {retries} of at most {job.max_retry}{why}")
+def _restarting(job: VcJob, status: JobStatus, counts: Counts, cleared: bool) -> Settled:
+    if is_last_try(job, status):
+        why = f"; {status.message}" if status.message else ""
+        return Settled(JobPhase.FAILED, Reason.NO_RETRY_LEFT, f"retry {status.retries} of at most {job.max_retry}{why}")
     if cleared and job.replicas - counts.terminating >= job.min_available:
         return Settled(JobPhase.PENDING)
     return Settled(JobPhase.RESTARTING)

@@ -80,7 +80,7 @@ def _unfinished(view: JobView) -> list[Target]:
 
 def counted(job: VcJob, status: JobStatus, counts: Counts, cleared: bool, awaited: bool, now: float) -> Step:
     """The status after the counts of the pods have been looked at."""
-    reached = settled(job, status.phase, counts, status.retries, cleared, awaited)
+    reached = settled(job, status, counts, cleared, awaited)
     if reached.phase is status.phase:
         return Step(status)
     after = replace(
