@@ -61,7 +61,8 @@ class Change(NamedTuple):
     dies: int | None
 
 
-KINDS = ["admit", "run", "run all", "succeed", "fail", "restart container", "delete", "wait", "command", "gone"]
+KINDS = ["admit", "run", "run all", "succeed", "fail", "restart container", "delete", "collect"]
+KINDS += ["wait", "command", "gone"]
 CHANGES = st.builds(
     Change, st.sampled_from([*KINDS, "admit", "run all"]), st.integers(0, 50), st.none() | st.integers(0, 6)
 )
@@ -84,6 +85,8 @@ def happen(world: World, change: Change) -> None:
     }
     if change.kind in simple:
         simple[change.kind]()
+    elif pod is not None and change.kind == "collect" and pod.ended:
+        world.evict(pod.name)
     elif pod is not None and pod.phase in ("Pending", "Running"):
         if change.kind == "run":
             world.run(pod.name)

@@ -36,6 +36,26 @@ def test_what_the_status_counts_and_is_not_there(gone: tuple[str, ...], expected
     assert names(without(started(WORKERS), *gone)) == expected
 
 
+ENDED = {"train-worker-0": "Succeeded", "train-worker-1": "Failed"}
+
+
+@pytest.mark.parametrize(
+    ("gone", "expected"),
+    [
+        pytest.param(("train-worker-0", "train-worker-1"), ENDED, id="those that had ended"),
+        pytest.param(("train-worker-0",), {"train-worker-0": "Succeeded"}, id="one of them"),
+        pytest.param(
+            ("train-worker-0", "train-worker-1", "train-worker-2"),
+            dict.fromkeys(("train-worker-0", "train-worker-1", "train-worker-2"), "Unknown"),
+            id="others as well: nobody knows which had ended",
+        ),
+    ],
+)
+def test_pods_that_had_ended_count_as_they_ended(gone: tuple[str, ...], expected: dict[str, str]) -> None:
+    world = started(WORKERS).set("train-worker-0", "Succeeded").set("train-worker-1", "Failed").settle()
+    assert {pod.name: pod.phase for pod in lost_pods(without(world, *gone).view, world.now)} == expected
+
+
 def test_pods_that_are_not_made_yet_have_not_gone() -> None:
     assert names(World(WORKERS).settle()) == []
 

@@ -65,6 +65,17 @@ LOST = GroupState("g", "1", "Unknown", {}, since=NOW - 5)
         pytest.param(view(pod(0, deleting=True), job=(on("PodEvicted"),)), RESTART, id="a pod that somebody deletes"),
         pytest.param(view(evicted=(pod(0),), job=(on("PodEvicted"),)), RESTART, id="a pod that is gone"),
         pytest.param(
+            view(pod(0, "Succeeded", deleting=True), job=(on("PodEvicted"),)), None, id="a pod that ended is deleted"
+        ),
+        pytest.param(
+            view(pod(0, "Failed", deleting=True), job=(on("PodEvicted"),)), None, id="so is one that ended badly"
+        ),
+        pytest.param(
+            view(pod(0, "Failed", deleting=True, disrupted=True), job=(on("PodEvicted"),)),
+            RESTART,
+            id="a pod that was made to end",
+        ),
+        pytest.param(
             view(pod(0, "Succeeded"), pod(1, "Succeeded"), job=(on("TaskCompleted", COMPLETE),)),
             None,
             id="two of three have succeeded",

@@ -106,6 +106,26 @@ def test_abort_and_resume_by_command() -> None:
     assert world.phase == "Running"
 
 
+def test_pods_that_had_ended_are_not_made_anew_when_they_are_deleted() -> None:
+    policies = (on(Event.POD_EVICTED, RESTART),)
+    world = started(vcjob(task("a", 2), task("b", 2), policies=policies))
+    world.set("train-a-0", "Succeeded").set("train-a-1", "Succeeded").settle()
+    before = world.status
+    world.evict("train-a-0").evict("train-a-1").settle()
+    assert (world.phase, world.status, world.made.count("train-a-0")) == ("Running", before, 1)
+    assert world.group is not None
+    assert world.group.spec["minMember"] == 2, "a pod that is evicted later has to be enough for the gang"
+    world.set("train-b-0", "Succeeded").set("train-b-1", "Succeeded").settle()
+    assert world.phase == "Completed"
+
+
+def test_a_restart_makes_pods_anew_that_had_ended_and_are_gone() -> None:
+    world = started(vcjob(task(replicas=2))).set("train-worker-0", "Succeeded").settle().evict("train-worker-0")
+    world.ask(RESTART).settle().admit().settle().run().settle()
+    assert (world.phase, world.made.count("train-worker-0"), len(world.pods)) == ("Running", 2, 2)
+    assert not any(pod.gone for pod in world.pods.values())
+
+
 def test_a_job_may_be_suspended_and_resumed_without_end() -> None:
     world = started(vcjob(max_retry=1))
     for turn in range(3):

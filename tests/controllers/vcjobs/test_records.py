@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from tests.controllers.vcjobs.manifests import OWNER
 from tests.support.builders import merged
 from tests.support.running import pod, podgroup
@@ -90,12 +92,37 @@ def test_what_was_deleted_here_is_believed_to_be_leaving_for_a_while_and_is_not_
     assert (bench.pods(), bench.evicted()) == ({}, [])
 
 
+LEAVING = {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}
+DISRUPTED = {"conditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("seen", "ended"),
+    [
+        pytest.param([{"phase": "Succeeded"}], True, id="it had succeeded"),
+        pytest.param([{"phase": "Failed"}], True, id="it had failed"),
+        pytest.param([{"phase": "Running"}], False, id="it ran"),
+        pytest.param([{"phase": "Failed", **DISRUPTED}], False, id="its node is gone"),
+        pytest.param([{"phase": "Running"}, {"phase": "Succeeded", **LEAVING}], False, id="its deletion ends it"),
+        pytest.param([{"phase": "Succeeded"}, {"phase": "Succeeded", **LEAVING}], True, id="it is deleted later"),
+    ],
+)
+def test_a_pod_that_had_ended_when_it_was_deleted_stays_as_it_ended(seen: list[Obj], ended: bool) -> None:
+    bench = Bench()
+    for each in seen:
+        bench.tell("Pod", merged(member(), {"metadata": each.get("metadata", {}), "status": each}))
+    bench.tell("Pod", member(), Delta.DELETED)
+    assert (bench.pods(), bench.evicted()) == (({"train-worker-0": False}, []) if ended else ({}, ["train-worker-0"]))
+    bench.records.gone.forget_ended("j1", "train-worker-0")
+    assert bench.pods() == {}
+
+
 def test_a_pod_that_takes_the_place_of_another_one_ends_it() -> None:
     bench = Bench()
     bench.tell("Pod", member())
     bench.tell("Pod", member(uid="p2"))
     assert (bench.pods(), bench.evicted()) == ({"train-worker-0": False}, ["train-worker-0"])
-    bench.records.forget(bench.job, ("p1",))
+    bench.records.gone.forget(bench.job.uid, ("p1",))
     assert bench.evicted() == []
 
 

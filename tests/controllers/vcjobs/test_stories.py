@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.builders import merged
 from tests.support.running import PODGROUPS, node, scheduling
 from tests.support.vcjob_cluster import command, commands, job, on, phase, phases, pods, status, task, vcjob
 from tests.support.waiting import until
@@ -155,6 +156,36 @@ async def test_a_pod_that_somebody_deletes_is_made_anew_where_no_policy_says_mor
         await until(lambda: len(uids(cluster)) == 2 and uids(cluster) != before)
         await until(lambda: status(cluster, "train").get("running") == 2)
         assert status(cluster, "train").get("retryCount", 0) == 0
+
+
+@pytest.mark.parametrize("alive", [pytest.param(True, id="at once"), pytest.param(False, id="between two daemons")])
+async def test_pods_that_had_ended_do_not_run_again_when_their_node_is_deleted(alive: bool) -> None:
+    first, second = task("a", 2, "50ms"), task("b", 2)
+    nodes = [merged(node(name), {"metadata": {"labels": {"half": name}}}) for name in ("n0", "n1")]
+    for each, half in ((first, "n0"), (second, "n1")):
+        each["template"]["spec"]["nodeSelector"] = {"half": half}
+    made = vcjob("train", first, second, policies=[on("PodEvicted", "RestartJob")])
+    settings = ClusterSettings(ControllerSettings(orphan_quarantine=0.1))
+    async with Cluster(nodes, manifests=[made], settings=settings) as cluster:
+        async with scheduling(cluster.url):
+            await until(
+                lambda: (status(cluster, "train").get("succeeded"), status(cluster, "train").get("running")) == (2, 2)
+            )
+            if alive:
+                cluster.client.delete("nodes", "", "n0")
+                await until(lambda: set(pods(cluster, "train")) == {"train-b-0", "train-b-1"})
+                await until(lambda: cluster.client.list(PODGROUPS, "default")[0]["spec"]["minMember"] == 2)
+        if not alive:
+            cluster.client.delete("nodes", "", "n0")
+            await until(lambda: set(pods(cluster, "train")) == {"train-b-0", "train-b-1"})
+        async with scheduling(cluster.url):
+            await until(lambda: cluster.client.list(PODGROUPS, "default")[0]["spec"]["minMember"] == 2)
+            for name in ("train-b-0", "train-b-1"):
+                end(cluster, name)
+            await until(lambda: phase(cluster, "train") == "Completed")
+        assert history(cluster) == ["Pending", "Running", "Completed"]
+        assert (status(cluster, "train")["succeeded"], status(cluster, "train").get("retryCount", 0)) == (4, 0)
+        assert not {"train-a-0", "train-a-1"} & set(pods(cluster, "train"))
 
 
 async def test_tasks_that_wait_for_others_do_not_hold_up_the_gang() -> None:

@@ -61,6 +61,9 @@ class World:
         self.command = None
         self.events += [f"{event.reason}: {event.message}" for event in plan.events]
         for name in plan.delete:
+            if self.pods[name].gone:
+                del self.pods[name]
+                continue
             self.pods[name] = replace(self.pods[name], deleting=True)
             yield f"delete {name}"
         if plan.group:
@@ -119,7 +122,10 @@ class World:
     def evict(self, name: str) -> World:
         """Somebody deletes the pod, and it is gone at once."""
         pod = self.pods.pop(name)
-        self.evicted[pod.uid] = replace(pod, since=self.now)
+        if pod.ended:
+            self.pods[name] = replace(pod, gone=True)
+        else:
+            self.evicted[pod.uid] = replace(pod, since=self.now)
         return self
 
     def wait(self, seconds: float) -> World:

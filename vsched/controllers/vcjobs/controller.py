@@ -179,7 +179,7 @@ class JobController:
         plan = await self._decided(view, request)
         if not await self._writes.carry_out(view, plan):
             return False
-        self._records.forget(job, plan.forget)
+        self._records.gone.forget(job.uid, plan.forget)
         if order is not None and not await self._remove(order):
             return False
         self._plan_next(key, job, plan.wake_at)

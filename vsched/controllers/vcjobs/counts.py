@@ -15,7 +15,7 @@ ENDED = frozenset({SUCCEEDED, FAILED})
 
 
 class Counts(NamedTuple):
-    """Pods by phase; those that are being deleted are terminating, whatever their phase."""
+    """Pods by phase; those that are being deleted are terminating, unless they had ended before."""
 
     pending: int = 0
     running: int = 0
@@ -43,8 +43,8 @@ def count(pods: Iterable[PodState], leaving: Container[str] = ()) -> Counts:
     terminating = bound = 0
     for pod in pods:
         bound += pod.bound and pod.phase not in ENDED
-        if pod.deleting or pod.name in leaving:
-            terminating += 1
+        if pod.name in leaving or (pod.deleting and not pod.ended):
+            terminating += not pod.gone
         else:
             tasks.setdefault(pod.task, Counter())[pod.phase] += 1
     total = sum(tasks.values(), Counter[str]())

@@ -1,15 +1,15 @@
 """The pods of a vcjob that have gone while nobody looked: between two processes, or two leaders.
 
-The status says how many pods of each task there were when it was written. Those that were to go by then are not among
-them. So where fewer are there now, somebody else has deleted the others.
+The status says how many pods of each task there were when it was written, and how many of them had ended. Those that
+were to go by then are not among them. So where fewer are there now, somebody else has deleted the others.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
 
+from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED
 from vsched.controllers.vcjobs.naming import partition_of, pod_name
 from vsched.controllers.vcjobs.spec import TaskSpec
 from vsched.controllers.vcjobs.states import UNDER_WAY
@@ -17,30 +17,38 @@ from vsched.controllers.vcjobs.view import JobView, PodState
 
 
 def lost_pods(view: JobView, now: float) -> tuple[PodState, ...]:
-    """The pods that have gone, as ones that somebody has deleted just now.
+    """The pods that have gone: those that had ended, else as ones that somebody has deleted just now.
 
-    Which ones of a task it were cannot be known if some had not been made yet: then the first ones are named.
+    Which ones of a task it were cannot be known if some had not been made yet: then the first ones are named. Where
+    only some of those that are missing had ended, nobody knows which, and all count as deleted.
     """
-    if view.job.status.phase not in UNDER_WAY or view.job.refusals:
+    if view.job.refusals:
         return ()
-    there = Counter(pod.task for pod in view.pods.values())
-    return tuple(pod for task in view.job.tasks for pod in _of_task(view, task, there[task.name], now))
+    there: dict[str, Counter[str]] = {}
+    for pod in view.pods.values():
+        there.setdefault(pod.task, Counter())[pod.phase] += 1
+    return tuple(pod for task in view.job.tasks for pod in _of_task(view, task, there.get(task.name, Counter()), now))
 
 
-def _of_task(view: JobView, task: TaskSpec, there: int, now: float) -> Iterator[PodState]:
+def _of_task(view: JobView, task: TaskSpec, there: Counter[str], now: float) -> Iterator[PodState]:
     status = view.job.status
     counts = status.body.get("taskStatusCount", {}).get(task.name, {}).get("phase", {})
-    lacking = min(sum(counts.values()), task.replicas) - there
+    lacking = min(sum(counts.values()), task.replicas) - there.total()
     if lacking <= 0:
         return
+    ends = [phase for phase in (SUCCEEDED, FAILED) for _ in range(counts.get(phase, 0) - there[phase])]
+    had_ended = len(ends) >= lacking
+    if not had_ended and status.phase not in UNDER_WAY:
+        return
     names = ((index, pod_name(view.job, task.name, index)) for index in range(task.replicas))
-    for index, name in islice((each for each in names if each[1] not in view.pods), lacking):
+    missing = (each for each in names if each[1] not in view.pods)
+    for (index, name), phase in zip(missing, ends if had_ended else ["Unknown"] * lacking, strict=False):
         yield PodState(
             name=name,
             uid=f"{view.job.uid}/{name}",
             task=task.name,
             index=index,
-            phase="Unknown",
+            phase=phase,
             version=status.version,
             retries=status.retries,
             partition=partition_of(task, index),

@@ -25,6 +25,8 @@ from vsched.mirror.wire.manifests import without_nulls
 from vsched.mirror.wire.pods import ContainerState, ContainerStatus, Terminated
 from vsched.model.plan import UNSCHEDULABLE
 
+DISRUPTION_TARGET = "DisruptionTarget"
+
 
 class JobPod(NamedTuple):
     """A pod that a vcjob owns."""
@@ -61,6 +63,7 @@ def pod_state(pod: wire.Pod) -> PodState:
     phase = status.phase or "Pending"
     containers = status.container_statuses or []
     first = next(_ends(containers[:1]), None)
+    true = {each.type for each in status.conditions or () if each.status == "True"}
     return PodState(
         name=metadata.name,
         uid=metadata.uid,
@@ -71,8 +74,9 @@ def pod_state(pod: wire.Pod) -> PodState:
         retries=_whole(said.get(JOB_RETRY_COUNT, "")),
         partition=said.get(PARTITION_ID, ""),
         deleting=metadata.deletion_timestamp is not None,
+        disrupted=DISRUPTION_TARGET in true,
         bound=bool(pod.spec.node_name),
-        ready=any(each.type == "ContainersReady" and each.status == "True" for each in status.conditions or ()),
+        ready="ContainersReady" in true,
         exit_code=None if first is None else first.exit_code,
         restarts=sum(each.restart_count or 0 for each in (*containers, *(status.init_container_statuses or ()))),
         since=_since(pod, phase),

@@ -100,7 +100,7 @@ def _happened(view: JobView, tasks: dict[str, TaskSpec], now: float) -> Iterator
     for pod in view.pods.values():
         if old.killed(pod) or old.surplus(pod):
             continue
-        if pod.deleting:
+        if pod.deleting and not pod.ended:
             # Its end is not known before it is gone: the time of a policy does not begin earlier.
             yield _evicted(pod, now)
         else:

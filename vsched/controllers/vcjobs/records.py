@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order, Refuse, command_reference, order_of
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
+from vsched.controllers.vcjobs.gone import GonePods
 from vsched.controllers.vcjobs.pod_states import JobGroup, JobPod, job_group_of, job_pod_of
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
@@ -63,8 +64,7 @@ class JobRecords:
         self._volcano_namespace = volcano_namespace
         self._pods: dict[str, dict[str, PodState]] = {}
         """By the uid of their job, and their name."""
-        self._gone: dict[str, dict[str, PodState]] = {}
-        """Pods that others have deleted, by the uid of their job, and their own."""
+        self.gone = GonePods()
         self._groups: dict[str, tuple[str, GroupState]] = {}
         """By the uid of their job, with their name."""
         self._targets: dict[str, dict[str, Order]] = {}
@@ -131,7 +131,7 @@ class JobRecords:
             self._pods_of(job),
             self._group_of(job),
             tuple(name for name in named_claims(job) if self._is_missing(f"{job.namespace}/{name}")),
-            tuple(self._gone.get(job.uid, {}).values()),
+            self.gone.evicted(job.uid),
             dict(self._priorities.found),  # it may be read in another thread
         )
 
@@ -152,7 +152,7 @@ class JobRecords:
         pods = self._fresh_pods.joined(job.uid, self._pods.get(job.uid, {}))
         for name in self._leaving(pods):
             pods[name] = msgspec.structs.replace(pods[name], deleting=True)
-        return pods
+        return {**self.gone.ended(job.uid), **pods}
 
     def _leaving(self, pods: Mapping[str, PodState]) -> list[str]:
         """The names of those that this process has just deleted, and that the watch does not show as leaving yet."""
@@ -203,18 +203,10 @@ class JobRecords:
         """This process has deleted a pod or a PodGroup."""
         self._deleted[uid] = self._clock.monotonic() + UNSEEN_SECONDS
 
-    def forget(self, job: VcJob, pods: tuple[str, ...]) -> None:
-        """Pods that others have deleted are dealt with; by uid."""
-        gone = self._gone.get(job.uid, {})
-        for uid in pods:
-            gone.pop(uid, None)
-        if not gone:
-            self._gone.pop(job.uid, None)
-
     def act(self, acting: bool) -> None:
         """From now on somebody decides about the jobs, or nobody does."""
         if self.acting and not acting:
-            self._gone.clear()
+            self.gone.clear()
             self._seen.clear()
         self.acting = acting
 
@@ -225,8 +217,8 @@ class JobRecords:
     def see(self, job: VcJob, lost: tuple[PodState, ...]) -> None:
         """The job is looked at for the first time, and these of its pods have gone before."""
         self._seen.add(job.uid)
-        if lost:
-            self._gone.setdefault(job.uid, {}).update((pod.uid, pod) for pod in lost)
+        for pod in lost:
+            self.gone.put(job.uid, pod, pod.since)
 
     # -- changes
 
@@ -268,7 +260,7 @@ class JobRecords:
             for tell in self.on_change:
                 tell(before, after)
         if before is not None and (after is None or after.uid != before.uid):
-            self._gone.pop(before.uid, None)
+            self.gone.forget_all(before.uid)
             self._fresh_pods.forget(before.uid)
             self._seen.discard(before.uid)
         self._touch(key)
@@ -287,17 +279,18 @@ class JobRecords:
         if isinstance(before, JobPod) and (not isinstance(after, JobPod) or after.state.uid != before.state.uid):
             self._pod_gone(before)
         if isinstance(after, JobPod):
-            self._pods.setdefault(after.owner, {})[after.state.name] = after.state
+            pods = self._pods.setdefault(after.owner, {})
+            pods[after.state.name] = _seen(pods.get(after.state.name), after.state)
             self._fresh_pods.drop(after.owner, after.state.name)
             self._touch(after.job)
 
     def _pod_gone(self, pod: JobPod) -> None:
         pods = self._pods.get(pod.owner, {})
-        if pods.pop(pod.state.name, None) is not None and not pods:
-            del self._pods[pod.owner]
-        if self.acting and self._deleted.pop(pod.state.uid, None) is None:
-            ended = msgspec.structs.replace(pod.state, since=self._clock.now())
-            self._gone.setdefault(pod.owner, {})[pod.state.uid] = ended
+        state = pods.pop(pod.state.name, pod.state)
+        if not pods:
+            self._pods.pop(pod.owner, None)
+        if self.acting and self._deleted.pop(state.uid, None) is None:
+            self.gone.put(pod.owner, state, self._clock.now())
         self._touch(pod.job)
 
     def _group_changed(self, key: str, before: JobGroup | None, after: JobGroup | None) -> None:
@@ -341,6 +334,13 @@ class JobRecords:
             metadata = item.metadata
             self._refuse(command_reference(metadata.namespace, metadata.name, metadata.uid), str(error))
             return None
+
+
+def _seen(before: PodState | None, after: PodState) -> PodState:
+    """A pod as it counts. Whether it has ended is decided when its deletion begins: its containers end by that, too."""
+    if before is None or before.uid != after.uid or not after.deleting:
+        return after
+    return msgspec.structs.replace(before, deleting=True)
 
 
 def _is_changed(before: VcJob, after: VcJob) -> bool:

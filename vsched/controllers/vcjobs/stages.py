@@ -20,7 +20,7 @@ def startable(job: VcJob, pods: Iterable[PodState]) -> tuple[TaskSpec, ...]:
     """
     if not has_stages(job):
         return job.tasks
-    current = [pod for pod in pods if not pod.deleting and pod.version >= job.status.version]
+    current = [pod for pod in pods if (pod.ended or not pod.deleting) and pod.version >= job.status.version]
     good = Counter(pod.task for pod in current if _is_good(pod))
     up = {task.name for task in job.tasks if good[task.name] >= task.min_available}
     begun = {pod.task for pod in current}
@@ -35,17 +35,25 @@ def has_stages(job: VcJob) -> bool:
 
 
 def gang_of(view: JobView) -> VcJob:
-    """The job as its PodGroup sees it: without tasks that still wait for others.
+    """The job as its PodGroup sees it: without tasks that still wait for others, and without pods that have succeeded
+    and are gone.
 
-    Those have no pods. A gang that counted them would never be whole, and the tasks that they wait for would not start.
+    There are no pods of these. A gang that counted them would never be whole: the tasks that others wait for would not
+    start, and a pod that is evicted would not start again.
     """
-    job = view.job
-    if not has_stages(job):
+    job, pods = view.job, view.pods.values()
+    gone = Counter(pod.task for pod in pods if pod.gone and pod.phase == SUCCEEDED)
+    if not gone and not has_stages(job):
         return job
-    pods = view.pods.values()
     begun = {task.name for task in startable(job, pods)} | {pod.task for pod in pods}
-    tasks = tuple(task for task in job.tasks if task.name in begun)
-    return replace(job, tasks=tasks, min_available=min(job.min_available, sum(task.min_available for task in tasks)))
+    tasks = [task for task in job.tasks if task.name in begun]
+    minimum = min(job.min_available, sum(task.min_available for task in tasks))
+    left = tuple(_without(task, gone[task.name]) for task in tasks)
+    return replace(job, tasks=left, min_available=max(0, minimum - gone.total()))
+
+
+def _without(task: TaskSpec, pods: int) -> TaskSpec:
+    return replace(task, replicas=task.replicas - pods, min_available=max(0, task.min_available - pods))
 
 
 def never_started(job: VcJob, counts: Counts) -> list[str]:

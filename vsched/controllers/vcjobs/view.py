@@ -32,6 +32,10 @@ class PodState(msgspec.Struct, frozen=True):
     """Label ``volcano.sh/partition-id``."""
     deleting: bool = False
     """Whether the pod has a ``deletionTimestamp``."""
+    gone: bool = False
+    """Whether it is no more, and counts as it ended."""
+    disrupted: bool = False
+    """Whether it was made to end: evicted, or lost with its node (condition ``DisruptionTarget``)."""
     bound: bool = False
     """Whether it has a node."""
     ready: bool = False
@@ -45,6 +49,11 @@ class PodState(msgspec.Struct, frozen=True):
     Running, and the end of its last container once it has Succeeded or Failed."""
     address: str = ""
     """Its IP, as its status says."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended by itself: then its deletion, whenever it comes, changes nothing for the job."""
+        return self.phase == "Succeeded" or (self.phase == "Failed" and not self.disrupted)
 
 
 class GroupState(NamedTuple):
@@ -69,14 +78,14 @@ class JobView(NamedTuple):
 
     job: VcJob
     pods: Mapping[str, PodState]
-    """The pods that it owns, by name, those that are being deleted included."""
+    """The pods that it owns, by name, with those that are being deleted, and those that had ended and are gone."""
     group: GroupState | None = None
     missing_claims: tuple[str, ...] = ()
     """Claims that the job names and that are not there."""
     evicted: tuple[PodState, ...] = ()
-    """Pods that are gone and that this process did not delete, as they were seen last, with the time of their end as
-    ``since``. They stay here until a plan forgets them. The decision sorts out those that the status of the job
-    explains (a kill, a restart, fewer replicas)."""
+    """Pods that are gone before they had ended, and that this process did not delete, as they were seen last, with the
+    time of their end as ``since``. They stay here until a plan forgets them. The decision sorts out those that the
+    status of the job explains (a kill, a restart, fewer replicas)."""
     priorities: Mapping[str, int] = {}
     """The values of PriorityClasses, by name."""
     uncreated: str = ""

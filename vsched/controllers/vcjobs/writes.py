@@ -161,6 +161,9 @@ class JobWrites:
 
     async def _delete_pod(self, view: JobView, name: str) -> bool:
         uid = view.pods[name].uid
+        if view.pods[name].gone:
+            self._records.gone.forget_ended(view.job.uid, name)
+            return True
         done = await self._delete("pod", PODS.path(view.job.namespace, name), uid)
         if done:
             self._records.deleted(uid)
