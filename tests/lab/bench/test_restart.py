@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import os
 
 import pytest
-from rich.console import Console
 
+from tests.support.printed import printed
 from vsched.errors import BadInput
 from vsched.lab.bench.held.run import LATE, PAGES
 from vsched.lab.bench.restart import RestartBenchSettings, apart, as_table, measure_restart
@@ -73,9 +72,7 @@ def test_a_small_restart_from_end_to_end() -> None:
     assert result["relist"]["single_latency_ms"]["p50"] > 0
     assert result["rss_mb"]["peak"] > 20
     assert "mirror complete" in [line["event"] for line in result["log"]]
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(as_table(result))
-    assert "relist of pods (s), kinds listed again" in console.export_text()
+    assert "relist of pods (s), kinds listed again" in printed(as_table(result))
 
 
 def test_a_small_restart_tells_what_held_the_loop_in_each_part() -> None:
@@ -85,6 +82,4 @@ def test_a_small_restart_tells_what_held_the_loop_in_each_part() -> None:
     assert list(result["held"]) == parts
     assert result["problems"] == []
     assert "generation" in result["held"]["lists"]["collections"]["longest"]
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(as_table(result))
-    assert "relist: longest call of the loop" in console.export_text()
+    assert "relist: longest call of the loop" in printed(as_table(result))

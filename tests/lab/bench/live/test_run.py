@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
+from tests.support.printed import printed
 from vsched.errors import BadInput
 from vsched.lab.bench.live.measure import measure_end_to_end
 from vsched.lab.bench.live.profiled import LOOP
@@ -43,9 +42,7 @@ def test_the_whole_way_is_measured_beside_plain_loops(tmp_path: Path) -> None:
         for name in ("placed_at_once", "seen_before")
     }
     assert LOOP in profile.read_text(encoding="utf-8")
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(*as_tables(result))
-    shown = console.export_text()
+    shown = printed(*as_tables(result))
     assert "daemon's processor time for each pod (ms)" in shown
     assert "over TLS" in shown
     assert "1 ms of the server a write" in shown
