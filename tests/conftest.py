@@ -1,4 +1,4 @@
-"""What holds for every test: logging is left as it was found, and time plays no part in property tests."""
+"""What holds for every test: the seed of a run, logging as it was found, and no time limits of properties."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from collections.abc import Generator, Iterator
+from random import randrange
 from zlib import crc32
 
 import pytest
@@ -14,15 +15,15 @@ import structlog
 from hypothesis import HealthCheck, settings
 
 from tests.support.collecting import COLLECTIONS, freeze_for_good
-from tests.support.examples import IN_CI, examples
+from tests.support.examples import Run, examples
 
-# In CI property tests draw the same examples each time, and few; every other run draws new ones.
 settings.register_profile(
     "shared-machine",
     deadline=None,
     max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=IN_CI,
+    derandomize=False,  # as Hypothesis does in CI: it would draw the same examples each time
+    print_blob=True,
 )
 settings.load_profile("shared-machine")
 
@@ -47,6 +48,18 @@ structlog.configure(
     logger_factory=structlog.PrintLoggerFactory(sys.__stderr__),
     wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
 )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the seed, before Hypothesis asks for it; the processes that run tests are told of it."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(randrange(1 << 32))
+    Run.seed = config.option.hypothesis_seed
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"drawn at random; the same again: --hypothesis-seed={config.option.hypothesis_seed}"
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -12,14 +12,11 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.plans import policy_of
 from tests.support.topologies import BLOCK, EIGHT, RACK, RACKS, SOFT, Tree, nodes_of, snapshot_of, with_sub_groups
-from vsched.actions.allocate import allocate
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import HOLDS, Status
-from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import NO_POLICY
@@ -437,27 +434,3 @@ def test_a_job_of_equal_sub_groups_starts_where_racks_have_room_for_them(
     starts = bool(placed(decided(text, [workers(size, minimum, RACK)], wish)))
 
     assert starts is any(sum(fits[rack] for rack in block) >= minimum for block in blocks)
-
-
-def looks(monkeypatch: pytest.MonkeyPatch, groups: int) -> int:
-    """How often the room of nodes is looked at to place a job of that many sub-groups of two, the last one in vain."""
-    cores = 2 * groups - 1
-    lines = "".join(f"\nnode n{number} cpu={cores if number == 1 else 0}" for number in range(1, 9))
-    text = f"{lines}\njob ns/a min=2 phase=Inqueue" + "".join(pods(f"w:{number}", 2, 1) for number in range(groups))
-    session = Session(world(text, [workers(2, 1, RACK)]), PLAIN, REGISTRY, Trace())
-    calls = 0
-    rooms = session.node_selection.rooms
-
-    def counted(task: Task, **options: bool) -> Ints:
-        nonlocal calls
-        calls += 1
-        return rooms(task, **options)
-
-    monkeypatch.setattr(session.node_selection, "rooms", counted)
-    allocate(session)
-    assert len(placed(session)) == groups - 1
-    return calls
-
-
-def test_the_work_grows_with_the_number_of_sub_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert looks(monkeypatch, 40) <= 2.2 * looks(monkeypatch, 20)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 from copy import deepcopy
 from time import perf_counter
@@ -234,17 +235,26 @@ def test_a_cycle_on_an_empty_cluster_decides_nothing() -> None:
     assert (report.binds, report.jobs, report.queues, report.unschedulable) == ((), {}, {}, {})
 
 
+class Noting(Trace):
+    """Knows the session, and what it copied of the nodes, for as long as these are there."""
+
+    opened: list[weakref.ref[Any]]
+
+    def timed(self, kind: str, name: str, function: Any, *arguments: Any) -> Any:
+        result = super().timed(kind, name, function, *arguments)
+        if kind == "session":
+            self.opened = [weakref.ref(result), weakref.ref(result.nodes.idle)]
+        return result
+
+
 @pytest.mark.parametrize("measured", [False, True], ids=["as usual", "with every plugin measured"])
 def test_a_cycle_is_freed_without_the_garbage_collector(measured: bool) -> None:
     """The collector runs seldom in the daemon, and what a cycle copies of the nodes is large."""
-    snapshot = mirror(manifests("node n1 cpu=4\njob ns/a min=2 pods=3 cpu=1\njob ns/b min=9 pods=9 cpu=1")).snapshot(
-        NOW
-    )
-    gc.collect()
+    text = "node n1 cpu=4\njob ns/a min=2 pods=3 cpu=1\njob ns/b min=9 pods=9 cpu=1"
+    snapshot, trace = mirror(manifests(text)).snapshot(NOW), Noting(perf_counter, plugins=measured)
     gc.disable()
     try:
-        report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY, Trace(perf_counter, plugins=measured))
-        assert report.binds
-        assert gc.collect() == 0
+        assert run_cycle(snapshot, DEFAULT_POLICY, REGISTRY, trace).binds
+        assert [found() for found in trace.opened] == [None, None]
     finally:
         gc.enable()

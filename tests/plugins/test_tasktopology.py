@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from itertools import pairwise
 
@@ -309,33 +308,6 @@ def test_as_few_as_possible_of_each_shape_are_left_out(sizes: list[tuple[int, in
         )
 
     assert left_out == next((number for number in range(len(others)) if fits(number)), len(others))
-
-
-# -- what it costs ---------------------------------------------------------------------------------------------------
-
-
-def seconds_to_form(pods: int, roles: str, wished: TaskTopology) -> float:
-    lines = [f"pods ns/j {pods // len(roles)} cpu=1 role={role}" for role in roles]
-    world = World("\n".join(["node n1 cpu=9", "job ns/j min=1", *lines]))
-    took = []
-    for _ in range(3):
-        start = time.process_time()
-        formed(wished, world)
-        took.append(time.process_time() - start)
-    return min(took)
-
-
-@pytest.mark.parametrize(
-    "wished",
-    [
-        pytest.param(TaskTopology(affinity=(("a", "b"),)), id="one bucket for all"),
-        pytest.param(TaskTopology(affinity=(("a", "b"),), anti_affinity=(("a",), ("b",))), id="one for each pair"),
-    ],
-)
-def test_the_cost_of_forming_buckets_grows_as_the_pods_do(wished: TaskTopology) -> None:
-    small, large = (seconds_to_form(pods, "ab", wished) for pods in (500, 4000))
-
-    assert large < 8 * 4 * small
 
 
 def test_views_of_jobs_without_wishes_are_not_looked_at_further() -> None:

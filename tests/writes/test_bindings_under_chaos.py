@@ -10,6 +10,7 @@ import orjson
 import pytest
 import trustme
 
+from tests.support.examples import seeds
 from tests.support.raw_server import Asked, Cut, RawServer, chunked, ok, tls_of
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
@@ -18,7 +19,7 @@ from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Ou
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.writer import Writer
 
-PODS, TIMES = 120, 50
+PODS, TIMES = 40, 50
 DONE = b'{"kind":"Status","status":"Success"}'
 
 
@@ -69,7 +70,7 @@ class Cluster:
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(13, "bindings"))
 async def test_every_pod_is_bound_and_nobody_is_told_so_before(seed: int, tls: bool) -> None:
     cluster = Cluster(seed)
     serving, asking = tls_of(trustme.CA()) if tls else (None, None)

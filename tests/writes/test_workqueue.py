@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.workqueue import AT_ONCE, Workqueue, WorkqueueSettings
@@ -34,7 +34,7 @@ class Wrote:
 @asynccontextmanager
 async def lane_of(settings: WorkqueueSettings = FAST) -> AsyncIterator[tuple[Workqueue[str, int], Wrote]]:
     wrote = Wrote()
-    workqueue: Workqueue[str, int] = Workqueue(settings, wrote)
+    workqueue: Workqueue[str, int] = Workqueue(settings, wrote, asyncio.get_running_loop().time)
     task = asyncio.create_task(workqueue.run())
     try:
         yield workqueue, wrote
@@ -51,21 +51,23 @@ async def test_the_latest_value_is_written_once() -> None:
         assert wrote.values == [("a", 4)]
 
 
+@in_virtual_time
 async def test_a_value_waits_until_it_is_due_and_a_later_one_does_not_put_it_off() -> None:
     async with lane_of() as (workqueue, wrote):
-        began = time.monotonic()
-        workqueue.put("a", 1, 0.05)
+        workqueue.put("a", 1, 1.0)
         workqueue.put("a", 2, 10.0)
-        await until(lambda: wrote.values)
-        assert 0.05 <= time.monotonic() - began < 5.0
+        await asyncio.sleep(0.99)
+        assert wrote.values == []
+        await asyncio.sleep(0.02)
         assert wrote.values == [("a", 2)]
 
 
+@in_virtual_time
 async def test_a_value_that_is_due_sooner_hurries_the_one_that_waits() -> None:
     async with lane_of() as (workqueue, wrote):
         workqueue.put("a", 1, 10.0)
-        workqueue.put("a", 2, 0.01)
-        await until(lambda: wrote.values)
+        workqueue.put("a", 2, 1.0)
+        await asyncio.sleep(1.01)
         assert wrote.values == [("a", 2)]
         assert not workqueue.busy
 
@@ -121,15 +123,20 @@ async def test_a_full_lane_turns_new_keys_away_but_takes_news_of_old_ones() -> N
     assert (workqueue.get("a"), workqueue.get("b"), workqueue.refused, len(workqueue)) == (2, None, 1, 1)
 
 
+@in_virtual_time
 async def test_the_rate_is_kept() -> None:
-    async with lane_of(WorkqueueSettings(workers=4, per_second=100.0, burst=2.0)) as (workqueue, wrote):
-        began = time.monotonic()
+    async with lane_of(WorkqueueSettings(workers=4, per_second=1.0, burst=2.0)) as (workqueue, wrote):
         for number in range(8):
             workqueue.put(f"k{number}", number)
-        await until(lambda: len(wrote.values) == 8)
-        assert time.monotonic() - began >= 0.05
+        written = []
+        for _ in range(4):
+            await asyncio.sleep(0.5)
+            written.append(len(wrote.values))
+            await asyncio.sleep(0.5)
+        assert written == [2, 3, 4, 5]
 
 
+@in_virtual_time
 async def test_draining_writes_what_is_not_due_yet() -> None:
     async with lane_of(WorkqueueSettings(workers=2, per_second=1.0, burst=1.0)) as (workqueue, wrote):
         for number in range(10):
@@ -138,6 +145,7 @@ async def test_draining_writes_what_is_not_due_yet() -> None:
         assert len(wrote.values) == 10
 
 
+@in_virtual_time
 async def test_draining_gives_up_at_the_deadline() -> None:
     async with lane_of() as (workqueue, wrote):
         wrote.door.clear()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.cli.plan.arbitrated import bucket, consumer, evicted, planned
+from tests.support.examples import LEAST, seeds
 from tests.support.plans import Manifest
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.view import Document
@@ -73,7 +74,7 @@ def beyond(document: Document, text: str, objects: list[Manifest]) -> dict[str, 
     return found
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(LEAST, "nothing runs"))
 def test_where_nothing_runs_yet_nobody_is_evicted_and_no_bucket_overflows(seed: int) -> None:
     text, objects = story(Random(seed), running=False)
     document = planned(text, *objects, cycles=8)
@@ -81,7 +82,7 @@ def test_where_nothing_runs_yet_nobody_is_evicted_and_no_bucket_overflows(seed: 
     assert not beyond(document, text, objects), text
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(LEAST, "given back"))
 def test_what_is_given_back_comes_to_an_end_and_no_bucket_grows_beyond_its_limit(seed: int) -> None:
     dice = Random(seed)
     text, objects = story(dice, running=True)

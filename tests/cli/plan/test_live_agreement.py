@@ -14,7 +14,7 @@ from typing import Any
 import click
 import pytest
 
-from tests.support.examples import examples
+from tests.support.examples import examples, seeds
 from tests.support.held import holding
 from tests.support.whatifs import Edited, cluster_of, edits_of, make, more_work, policy_text
 from vsched.cli.plan.edits import InOrder, editing
@@ -27,7 +27,8 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
-CASES, AT_ONCE = examples(30), 5
+AT_ONCE = 5
+CASES = seeds(examples(100), "edits")
 MADE_UP = re.compile(r"podgroup-[-0-9a-f]+")
 """PodGroups of single pods are named by the pod's uid."""
 ABRUPT = ClusterSettings(ControllerSettings(PodTimes(termination=0.0), orphan_quarantine=0.0))
@@ -121,12 +122,12 @@ def difference(edits: list[Edited], predicted: CycleReport, actual: CycleReport)
     return "; ".join([*(" ".join(edit.flags) for edit in edits), *wrong]) if wrong else ""
 
 
-@pytest.mark.parametrize("first", range(0, CASES, AT_ONCE))
-async def test_the_plan_predicted_is_the_plan_made(first: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("drawn", [CASES[at : at + AT_ONCE] for at in range(0, len(CASES), AT_ONCE)])
+async def test_the_plan_predicted_is_the_plan_made(drawn: list[int], tmp_path: Path) -> None:
     async def one(seed: int) -> str:
         folder = tmp_path / str(seed)
         folder.mkdir()
         return difference(*await outcomes(seed, folder))
 
-    wrong = await asyncio.gather(*(one(seed) for seed in range(first, first + AT_ONCE)))
+    wrong = await asyncio.gather(*map(one, drawn))
     assert [text for text in wrong if text] == []

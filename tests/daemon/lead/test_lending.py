@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.support.examples import examples
+from tests.support.examples import examples, seeds
 from vsched.daemon.lead.lending import (
     ASKS,
     ASKS_MAX,
@@ -121,7 +121,7 @@ STEPS = {"look": 8, "session": 3, "say": 8, "see": 8, "bound": 4, "shown": 1, "w
 """What happens next, by how often."""
 
 
-@pytest.mark.parametrize("seed", range(examples(100)))
+@pytest.mark.parametrize("seed", seeds(examples(100), "lending"))
 def test_whatever_is_late_no_node_is_used_by_two_and_in_the_end_all_have_what_they_want(seed: int) -> None:
     world, draw = World(), Random(seed)
     for _ in range(300):

@@ -37,7 +37,7 @@ def caller() -> Iterator[Caller]:
         yield caller
 
 
-def endpoint(url: str, timeout: float = 1.0, cycle: float = 10.0) -> CalloutEndpoint:
+def endpoint(url: str, timeout: float = 60.0, cycle: float = 120.0) -> CalloutEndpoint:
     return CalloutEndpoint(url, timeout, cycle)
 
 
@@ -96,19 +96,16 @@ def test_another_service_gets_a_connection_of_its_own(server: ExtenderServer, ca
 
 
 @pytest.mark.parametrize(
-    ("verb", "told"),
+    ("verb", "timeout", "told"),
     [
-        pytest.param("broken", "answered 500", id="an error"),
-        pytest.param("breaking-off", "the answer broke off", id="half an answer"),
-        pytest.param("hanging", "no answer within 0.1 s", id="no answer in time"),
-        pytest.param("dripping", "no answer within 0.1 s", id="an answer that never ends"),
+        pytest.param("broken", 60.0, "answered 500", id="an error"),
+        pytest.param("breaking-off", 60.0, "the answer broke off", id="half an answer"),
+        pytest.param("hanging", 0.1, "no answer within 0.1 s", id="no answer in time"),
+        pytest.param("dripping", 0.1, "no answer within 0.1 s", id="an answer that never ends"),
     ],
 )
-def test_what_is_no_answer(server: ExtenderServer, caller: Caller, verb: str, told: str) -> None:
-    began = time.monotonic()
-
-    assert told in failure(caller, endpoint(server.url, 0.1), verb)
-    assert time.monotonic() - began < 5.0
+def test_what_is_no_answer(server: ExtenderServer, caller: Caller, verb: str, timeout: float, told: str) -> None:
+    assert told in failure(caller, endpoint(server.url, timeout), verb)
     assert told in caller.problem
     assert caller.cycle().call(endpoint(server.url), "good", b"{}") == b'{"ok": true}'
     assert caller.problem == ""
@@ -150,7 +147,7 @@ def test_a_cycle_spends_no_more_on_calls_than_it_may(server: ExtenderServer, cal
         return {}
 
     server.answers["slow"] = slow
-    calls, began = caller.cycle(), time.monotonic()
+    calls = caller.cycle()
     for _ in range(20):
         try:
             calls.call(endpoint(server.url, 1.0, cycle=0.35), "slow", b"{}")
@@ -159,7 +156,7 @@ def test_a_cycle_spends_no_more_on_calls_than_it_may(server: ExtenderServer, cal
     with pytest.raises(Unavailable, match=r"took all of the 0\.35 s of the cycle"):
         calls.call(endpoint(server.url, 1.0, cycle=0.35), "good", b"{}")
 
-    assert time.monotonic() - began < 1.8
+    assert len(server.requests) <= 4, "each of them took at least 0.1 s"
     assert caller.cycle().call(endpoint(server.url), "good", b"{}") == b'{"ok": true}', (
         "the next cycle has its own time"
     )

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import aiohttp
 import numpy as np
@@ -196,49 +194,3 @@ async def test_a_source_that_is_not_there_at_the_start(tmp_path: Path) -> None:
         await until(lambda: len(nodes_of(cluster, "g-")) == 4)
         await until(lambda: daemon.usage.to_dict().get("state") == "failing")
         assert "Cannot connect" in str(daemon.usage.to_dict()["problem"])
-
-
-class Pace(NamedTuple):
-    """What is usual, in milliseconds."""
-
-    binding: float
-    """From creating a gang to its binding."""
-    lag: float
-    """How late the event loop was."""
-
-
-async def lags(found: list[float]) -> None:
-    """How late the event loop is, until cancelled."""
-    while True:
-        began = time.perf_counter()
-        await asyncio.sleep(0.005)
-        found.append((time.perf_counter() - began - 0.005) * 1e3)
-
-
-async def pace(tmp_path: Path, metrics: str) -> Pace:
-    """Gangs one after the other, while whatever source there is is asked."""
-    times, late = list[float](), list[float]()
-    async with at_work(tmp_path, metrics) as (cluster, daemon, _):
-        if metrics:
-            await until(lambda: daemon.usage.to_dict())
-        listening = asyncio.create_task(lags(late))
-        for number in range(15):
-            began = time.perf_counter()
-            cluster.apply(gang(f"p{number}", 2))
-            await until(lambda number=number: len(nodes_of(cluster, f"p{number}-")) == 2)
-            times.append((time.perf_counter() - began) * 1e3)
-        listening.cancel()
-    # Not the slowest: a machine that others use holds anybody up for a moment. Whoever waited would do so every time.
-    return Pace(float(np.median(times)), float(np.percentile(late, 90)))
-
-
-@pytest.mark.parametrize("fault", ["stays silent", "answers with an error", "answers with a web page"])
-async def test_sessions_keep_their_pace(tmp_path: Path, fault: str) -> None:
-    without = await pace(tmp_path, "")
-    async with answering() as server:
-        server.replies[QUERY] = FAULTS[fault]
-        beside = await pace(tmp_path, block(server.url))
-        assert server.asked
-    # A session that waited for the source would take half a second; the rest is what a shared machine may do.
-    assert beside.binding < 2 * without.binding + 100.0
-    assert beside.lag < 2 * without.lag + 100.0

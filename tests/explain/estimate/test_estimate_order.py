@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from tests.support.examples import seeds
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.estimate.start_times import estimate, holding
@@ -27,7 +28,6 @@ LATE_SECONDS = 1.0
 """So much later than declared a pod ends at most."""
 SLACK_SECONDS = 20.0
 """How much later that makes a start, one after the other; far less than what work takes here."""
-WORLDS = 6
 
 
 def world(seed: int, *, coincide: bool) -> tuple[str, list[str]]:
@@ -81,7 +81,7 @@ def comes(snapshot: Snapshot, report: CycleReport, key: str, seed: int) -> float
 
 
 @pytest.mark.parametrize("coincide", [True, False], ids=["ends coincide", "ends are apart"])
-@pytest.mark.parametrize("seed", [4, 34, 35, 36, 38, *range(100, 100 + WORLDS)])
+@pytest.mark.parametrize("seed", [4, 34, 35, 36, 38, *seeds(13, "ends")])
 def test_what_comes_is_in_the_range_that_is_told(seed: int, coincide: bool) -> None:
     text, keys = world(seed, coincide=coincide)
     snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
@@ -91,11 +91,10 @@ def test_what_comes_is_in_the_range_that_is_told(seed: int, coincide: bool) -> N
         found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal(key), order)
         if found.earliest is None or any(bind.job == key for bind in report.binds):
             continue
-        for turn in range(2):
-            came = comes(snapshot, report, key, seed + turn)
-            assert came is not None, (key, found)
-            assert found.earliest - 1.0 <= came, (key, found.message, came - NOW)
-            assert found.latest is None or came <= found.latest + SLACK_SECONDS, (key, found.message, came - NOW)
+        came = comes(snapshot, report, key, seed)
+        assert came is not None, (key, found)
+        assert found.earliest - 1.0 <= came, (key, found.message, came - NOW)
+        assert found.latest is None or came <= found.latest + SLACK_SECONDS, (key, found.message, came - NOW)
         if not coincide:
             assert found.latest is not None
             assert found.latest - found.earliest < SLACK_SECONDS, "no wider than the doubt"

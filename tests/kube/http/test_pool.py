@@ -14,6 +14,7 @@ import pytest
 import trustme
 import uvloop
 
+from tests.support.examples import seeds
 from tests.support.raw_server import ENDLESS, GOOD, HOW, PATIENCE_SECONDS, Asked, RawServer, ok, tls_of
 from vsched.errors import BadInput
 from vsched.kube.http.answers import Answer, NotHttp, TooLong
@@ -271,7 +272,7 @@ async def chaos(seed: int, tls: bool) -> None:
         pool.close()
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(7, "requests"))
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
 @LOOPS
 def test_no_request_gets_the_answer_of_another(seed: int, tls: bool, loop: Any) -> None:

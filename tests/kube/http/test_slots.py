@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from tests.support.examples import LEAST, seeds
 from vsched.kube.http.slots import Slots
 from vsched.together import together
 
@@ -58,7 +59,7 @@ async def test_one_that_is_cancelled_as_its_slot_comes_gives_it_back() -> None:
     assert slots.take_now()
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", seeds(LEAST, "slots"))
 async def test_whoever_is_cancelled_no_slot_is_lost_or_had_twice(seed: int) -> None:
     draw, slots, taken = random.Random(seed), Slots(3), 0
 

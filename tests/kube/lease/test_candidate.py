@@ -14,6 +14,7 @@ from aiohttp import web
 
 from tests.kube.conftest import Eventually
 from tests.kube.stub_server import StubServer, silence
+from tests.support.examples import LEAST, seeds
 from tests.support.fault_proxy import FaultProxy, faulty
 from vsched.clock import FakeClock
 from vsched.kube.auth.connection import Connection
@@ -591,7 +592,7 @@ class Chaos:
             self.due[candidate] = self.world.time + wait_seconds + paused_seconds
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(LEAST, "leases"))
 async def test_whatever_happens_two_never_hold_the_lease_and_in_the_end_one_does(
     world: World, nowhere: ApiClient, seed: int
 ) -> None:

