@@ -8,11 +8,13 @@ import os
 import sys
 from collections.abc import Generator, Iterator
 from random import randrange
+from typing import Any
 from zlib import crc32
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import Run, examples
@@ -26,6 +28,10 @@ settings.register_profile(
     print_blob=True,
 )
 settings.load_profile("shared-machine")
+
+# It would also draw what it reads out of those modules that are there already: with the same seed, a test would draw
+# something else by itself than beside others.
+providers._get_local_constants = providers.Constants
 
 # Nobody is asked but this machine: without the authorities of the system each process starts 40 ms sooner.
 os.environ.update(SSL_CERT_FILE=os.devnull, SSL_CERT_DIR=os.devnull)
@@ -52,10 +58,17 @@ structlog.configure(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the seed, before Hypothesis asks for it; the processes that run tests are told of it."""
+    """Choose the seed of this run, or take the one that was chosen, before Hypothesis asks for it."""
     if config.option.hypothesis_seed is None:
-        config.option.hypothesis_seed = str(randrange(1 << 32))
+        chosen = getattr(config, "workerinput", {"seed": str(randrange(1 << 32))})
+        config.option.hypothesis_seed = chosen["seed"]
     Run.seed = config.option.hypothesis_seed
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Each of the processes that run tests is told the seed."""
+    node.workerinput["seed"] = Run.seed
 
 
 def pytest_report_header(config: pytest.Config) -> str:

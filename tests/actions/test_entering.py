@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.backlogged import ENTERING, KINDS, Backlogged, backlog, change, job
+from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.plans import policy_from, policy_of
 from tests.support.taking import taking
@@ -61,11 +62,10 @@ POLICIES = {
 POLICY = POLICIES["shares"]
 
 
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
-@settings(max_examples=examples(24), deadline=None)
-@given(random=st.randoms(use_true_random=False), steps=st.integers(1, 8))
+@settings(max_examples=examples(240), deadline=None)
+@given(name=st.sampled_from([*POLICIES]), random=seeded, steps=st.integers(1, 8))
 def test_jobs_are_admitted_and_told_as_if_each_were_asked_about_by_itself(
-    policy: Policy, random: Random, steps: int
+    name: str, random: Random, steps: int
 ) -> None:
     kinds = [*ENTERING, *random.sample([*KINDS], 2)]
     cluster = Backlogged(*backlog(random, kinds))
@@ -73,11 +73,11 @@ def test_jobs_are_admitted_and_told_as_if_each_were_asked_about_by_itself(
     for _ in range(steps):
         for _ in range(random.randint(0, 2)):
             change(random, cluster, kinds)
-        cluster.run(policy, assume=assume)
+        cluster.run(POLICIES[name], assume=assume)
 
 
-@settings(max_examples=examples(24), deadline=None)
-@given(random=st.randoms(use_true_random=False), steps=st.integers(2, 6))
+@settings(max_examples=examples(100), deadline=None)
+@given(random=seeded, steps=st.integers(2, 6))
 def test_under_another_policy_they_are_asked_about_anew(random: Random, steps: int) -> None:
     cluster = Backlogged(*backlog(random, ENTERING))
     for _ in range(steps):

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.backlogged import Backlogged, backlog, change
+from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.plans import policy_of
 from tests.support.recording_server import writer_to
@@ -68,7 +69,7 @@ class Reported:
 
 @pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 @settings(max_examples=examples(24), deadline=None)
-@given(random=st.randoms(use_true_random=False), steps=st.integers(1, 8))
+@given(random=seeded, steps=st.integers(1, 8))
 def test_what_is_to_be_written_is_what_the_last_report_says(policy: Policy, random: Random, steps: int) -> None:
     asyncio.run(_written_back(policy, random, steps))
 
