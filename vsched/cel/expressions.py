@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from vsched.cel import formatting, functions, networks, optionals, sets
 from vsched.cel.library import library
 from vsched.cel.rewriting import rewritten
+from vsched.cel.syntax import TYPES
 from vsched.cel.tokens import LITERALS
 from vsched.cel.versions import NO_OVERLOAD
 
@@ -31,7 +32,6 @@ MOST_STEPS = 1_000_000
 MOST_GROWTH = 1000.0
 """How many times as long a list or a text may grow by bindings: ``cel.bind(a, b + b, cel.bind(c, a + a, ...))``."""
 _TIMES = ("FullYear", "Month", "Date", "DayOfMonth", "DayOfYear", "DayOfWeek", "Hours", "Minutes", "Seconds")
-_TYPES = frozenset({"int", "uint", "double", "string", "bytes", "bool", "list", "map", "null_type", "type"})
 _BUILT_IN = frozenset(
     {"size", "matches", "contains", "startsWith", "endsWith", "int", "uint", "double", "bytes", "duration", "timestamp"}
     | {"type", "dyn", "has", "getMilliseconds", *(f"get{part}" for part in _TIMES)}
@@ -125,7 +125,7 @@ def compiled(text: str, variables: tuple[str, ...]) -> CelExpression:
     named = {name for name in used if name[0].isalpha()} - _BUILT_IN - FUNCTIONS.keys()
     for name in sorted(named | {name for name in found.called if name.startswith("__")}):
         raise NotCompiled(_undeclared(bare, name))
-    known = {*variables, *_TYPES, *found.bound}
+    known = {*variables, *TYPES, *found.bound}
     for name in program.variables():
         if name not in known:
             raise NotCompiled(_undeclared(bare, name))

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.sim.api_client import CRDS, JSON_PATCH, Api
+from vsched.sim.cel.rule_compilation import rule_causes
+from vsched.sim.objects.crds import shipped_definitions
 
 Obj = dict[str, Any]
 THINGS = "/apis/example.com/v1/namespaces/default/things"
+DEFINITIONS = {each["metadata"]["name"]: each for each in shipped_definitions()}
 TEXT: Obj = {"type": "string"}
 NUMBER: Obj = {"type": "integer"}
 
@@ -47,6 +51,11 @@ def inside(schema: Obj) -> Obj:
     return {"type": "object", "properties": {"x": schema}}
 
 
+def numbers(most: int | None = None) -> Obj:
+    """A list of numbers."""
+    return {"type": "array", "items": NUMBER, **({} if most is None else {"maxItems": most})}
+
+
 MAP: Obj = {"type": "object", "additionalProperties": ruled("self.size() < 3", TEXT)}
 LIST: Obj = {"type": "array", "items": ruled("self.n > 0", {"type": "object", "properties": {"n": NUMBER}})}
 NAMES: Obj = {"type": "object", "properties": {"namespace": TEXT, "a-b": TEXT, "x.y": TEXT}}
@@ -59,10 +68,10 @@ BROKEN: dict[str, tuple[Obj, Any, str, str, str]] = {
         ruled("self.a < self.b", message=" a must be less "), {"a": 2, "b": 1},
         "FieldValueInvalid", "spec", 'Invalid value: "object": a must be less'),
     "a message that is worked out": (
-        ruled("self.a < 3", messageExpression="'a is ' + string(self.a)", message="too much"), {"a": 4},
-        "FieldValueInvalid", "spec", 'Invalid value: "object": a is 4'),
+        ruled("self.a < 3", messageExpression="'a is ' + (self.a > 9 ? 'huge' : 'large')", message="no"), {"a": 4},
+        "FieldValueInvalid", "spec", 'Invalid value: "object": a is large'),
     "the plain message, where the other cannot be worked out": (
-        ruled("self.a < 3", messageExpression="'b is ' + string(self.b)", message="too much"), {"a": 4},
+        ruled("self.a < 3", messageExpression="self.b > 1 ? 'b' : 'a'", message="too much"), {"a": 4},
         "FieldValueInvalid", "spec", 'Invalid value: "object": too much'),
     "a field that is to blame": (
         ruled("self.a < 3", message="no", fieldPath=".a"), {"a": 4},
@@ -105,12 +114,8 @@ BROKEN: dict[str, tuple[Obj, Any, str, str, str]] = {
     "types that do not go together": (
         inside(ruled("self + 1 > 0", {"x-kubernetes-int-or-string": True})), {"x": "a"},
         "FieldValueInvalid", "spec.x", "'no such overload': call arguments did not match a supported operator"),
-    "a value that is no truth": (
-        ruled("self.a"), {"a": 1},
-        "FieldValueInvalid", "spec", "failed rule: self.a"),
-    "a loop that would not end today": (
-        inside(ruled("self.all(a, self.all(b, self.all(c, a + b + c > 0)))", {"type": "array", "items": NUMBER})),
-        {"x": [1] * 500},
+    "a loop that takes too long": (
+        inside(ruled("self.all(a, self.all(b, self.all(c, a + b + c > 0)))", numbers(100))), {"x": [1] * 100},
         "FieldValueInvalid", "spec.x", "call cost exceeds limit"),
 }  # fmt: skip
 
@@ -225,6 +230,25 @@ REFUSED: dict[str, tuple[Obj, str, str]] = {
     "a former self that may be missing": (
         ruled("oldSelf.a == 1", optionalOldSelf=True), "properties[spec].x-kubernetes-validations[0].optionalOldSelf",
         "does not know"),
+    "a rule that gives a number": (
+        ruled("self.a + 1"), "properties[spec].x-kubernetes-validations[0].rule",
+        "cel expression must evaluate to a bool"),
+    "a message that is a number": (
+        ruled("self.a < 3", messageExpression="self.a"),
+        "properties[spec].x-kubernetes-validations[0].messageExpression",
+        "messageExpression must evaluate to a string"),
+    "a rule that costs too much for one value, by the longest list that fits into a request": (
+        inside(ruled("self.all(a, a > 0 && a < 9)", numbers())),
+        "properties[spec].properties[x].x-kubernetes-validations[0].rule",
+        "Forbidden: estimated rule cost exceeds budget by factor of 1.101004x"),
+    "a rule that costs too much for as many values as fit into a request": (
+        inside({"type": "array", "items": ruled("self.a * self.b < 9 && self.a > 1 && self.b > 1 || self.b == 0")}),
+        "properties[spec].properties[x].items.x-kubernetes-validations[0].rule",
+        "Forbidden: estimated rule cost exceeds budget by factor of 1.468006x (try simplifying the rule, or adding "
+        "maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"),
+    "a rule that is too deep": (
+        ruled("self.a" + " + 1" * 300 + " > 5"), "properties[spec].x-kubernetes-validations[0].rule",
+        "expression recursion limit exceeded"),
     "rules that are no list": (
         inside({"type": "array", "items": {**NUMBER, "x-kubernetes-validations": "self > 1"}}),
         "properties[spec].properties[x].items.x-kubernetes-validations", "must be a list of rules"),
@@ -238,6 +262,47 @@ async def test_a_definition_is_refused_for(api: Api, spec: Obj, where: str, mess
     [cause] = reply.body["details"]["causes"]
     assert cause["field"] == f"spec.validation.openAPIV3Schema.{where}"
     assert message in cause["message"]
+
+
+COSTLY = "self.a * self.b < 9 && self.a > 1 && self.b > 1"
+
+
+async def test_a_limit_of_a_list_bounds_what_the_rules_of_its_items_cost(api: Api) -> None:
+    assert (await api.post(CRDS, definition(inside({"type": "array", "items": ruled(COSTLY)})))).code == 422
+    await api.made(CRDS, definition(inside({"type": "array", "maxItems": 700_000, "items": ruled(COSTLY)})))
+
+
+async def test_the_limits_of_lists_in_lists_are_multiplied(api: Api) -> None:
+    inner = {"type": "array", "maxItems": 1000, "items": ruled(COSTLY)}
+    assert (await api.post(CRDS, definition(inside({"type": "array", "maxItems": 1000, "items": inner})))).code == 422
+    assert (await api.post(CRDS, definition(inside({"type": "array", "maxItems": 500, "items": inner})))).code == 201
+
+
+async def test_the_rules_of_a_definition_may_not_cost_too_much_together(api: Api) -> None:
+    lists = {f"x{number}": {"type": "array", "items": ruled("self.a * self.b < 9")} for number in range(17)}
+    reply = await api.post(CRDS, definition({"type": "object", "properties": lists}))
+    *dear, total = reply.body["details"]["causes"]
+    assert [each["message"] for each in dear] == 4 * [
+        "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+    ]
+    assert total["field"] == "spec.validation.openAPIV3Schema"
+    assert total["message"].startswith(
+        "Forbidden: x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema exceeds budget by "
+        "factor of 1.069548x "
+    )
+
+
+@pytest.mark.parametrize("name", DEFINITIONS)
+def test_what_the_chart_installs_costs_too_little_to_be_refused(name: str) -> None:
+    assert rule_causes(DEFINITIONS[name]["spec"]) == []
+
+
+@pytest.mark.parametrize("name", ["jobs.batch.volcano.sh", "cronjobs.batch.volcano.sh", "jobtemplates.flow.volcano.sh"])
+def test_the_rules_of_tasks_need_the_limit_of_their_list(name: str) -> None:
+    text = orjson.dumps(DEFINITIONS[name]).replace(b'"maxItems":10000,', b"")
+    [cause] = rule_causes(orjson.loads(text)["spec"])
+    assert cause.field.endswith("properties[tasks].items.x-kubernetes-validations[1].rule")
+    assert cause.message.startswith("Forbidden: estimated rule cost exceeds budget by factor of 1.363149x ")
 
 
 async def test_versions_with_different_schemas_are_told_apart(api: Api) -> None:

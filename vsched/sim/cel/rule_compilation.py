@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from vsched.cel import expressions as cel
+from vsched.cel.costs import Declared, estimate
+from vsched.cel.syntax import MOST_DEPTH, parsed
+from vsched.cel.tokens import Malformed
+from vsched.sim.cel.declarations import cardinality, declared, most_held
+from vsched.sim.cel.rule_costs import RuleCosts
 from vsched.sim.cel.validation_rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import forbidden, invalid_value, not_supported, required
@@ -34,39 +40,64 @@ def _causes_in(versions: bytes) -> tuple[FieldCause, ...]:
     schemas = orjson.loads(versions)
     if schemas and isinstance(schemas[0], dict) and all(each == schemas[0] for each in schemas):
         # As in the real server, versions with the same schema have their errors once.
-        return tuple(_below(schemas[0], "spec.validation.openAPIV3Schema", "", root=True))
+        return tuple(_of_schema(schemas[0], "spec.validation.openAPIV3Schema"))
     return tuple(
         cause
         for index, schema in enumerate(schemas)
         if isinstance(schema, dict)
-        for cause in _below(schema, f"spec.versions[{index}].schema.openAPIV3Schema", "", root=True)
+        for cause in _of_schema(schema, f"spec.versions[{index}].schema.openAPIV3Schema")
     )
 
 
-def _below(schema: Obj, path: str, fixed: str, *, root: bool) -> Iterator[FieldCause]:
-    """Errors in a schema and below it; ``fixed`` is the path of a list above whose items have no keys."""
+def _of_schema(schema: Obj, path: str) -> Iterator[FieldCause]:
+    costs = RuleCosts()
+    yield from _below(_Place(schema, path, costs, root=True))
+    yield from costs.of_all(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A schema within the schema of a version."""
+
+    schema: Obj
+    path: str
+    costs: RuleCosts
+    fixed: str = ""
+    """The path of a list above whose items have no keys."""
+    root: bool = False
+    times: int | None = 1
+    """How many values there may be of it in one object; None if no limit is stated."""
+
+    def part(self, schema: Any, path: str, fixed: str) -> Iterator[_Place]:
+        """A schema right below, if it is one."""
+        if isinstance(schema, dict):
+            most = most_held(self.schema)
+            times = None if self.times is None or most is None else self.times * most
+            yield _Place(schema, f"{self.path}.{path}", self.costs, fixed, is_embedded(schema), times)
+
+
+def _below(place: _Place) -> Iterator[FieldCause]:
+    """Errors in a schema and below it."""
+    schema = place.schema
     rules, properties = schema.get(RULES) or [], schema.get("properties") or {}
     if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
-        yield invalid_value(f"{path}.{RULES}", rules, "must be a list of rules, whose fields are strings")
+        yield invalid_value(f"{place.path}.{RULES}", rules, "must be a list of rules, whose fields are strings")
         return
     for index, rule in enumerate(rules):
-        yield from _of_rule(schema, rule, f"{path}.{RULES}[{index}]", fixed, root=root)
-    for name, each in properties.items() if isinstance(properties, dict) else ():
-        yield from _branch(each, f"{path}.properties[{name}]", fixed)
-    yield from _branch(schema.get("additionalProperties"), f"{path}.additionalProperties", fixed)
-    yield from _branch(schema.get("items"), f"{path}.items", fixed or ("" if correlates(schema) else path))
+        yield from _of_rule(place, rule, f"{place.path}.{RULES}[{index}]")
+    parts = [(each, f"properties[{name}]", place.fixed) for name, each in dict(properties).items()]
+    parts.append((schema.get("additionalProperties"), "additionalProperties", place.fixed))
+    parts.append((schema.get("items"), "items", place.fixed or ("" if correlates(schema) else place.path)))
+    for part in parts:
+        for below in place.part(*part):
+            yield from _below(below)
 
 
 def _is_rule(rule: Any) -> bool:
     return isinstance(rule, dict) and all(isinstance(rule.get(part, ""), str) for part in _PARTS)
 
 
-def _branch(schema: Any, path: str, fixed: str) -> Iterator[FieldCause]:
-    if isinstance(schema, dict):
-        yield from _below(schema, path, fixed, root=is_embedded(schema))
-
-
-def _of_rule(schema: Obj, rule: Obj, path: str, fixed: str, *, root: bool) -> Iterator[FieldCause]:
+def _of_rule(place: _Place, rule: Obj, path: str) -> Iterator[FieldCause]:
     text = rule.get("rule") or ""
     if not text.strip():
         yield required(f"{path}.rule", "rule is not specified")
@@ -78,21 +109,44 @@ def _of_rule(schema: Obj, rule: Obj, path: str, fixed: str, *, root: bool) -> It
     for part in ("rule", "messageExpression"):
         if not rule.get(part):
             continue
+        shown = rule if part == "rule" else rule[part]
         try:
             compiled = cel.compiled(rule[part], VARIABLES)
-            _check_fields(schema, compiled, root=root)
+            _check_fields(place.schema, compiled, root=place.root)
         except cel.NotCompiled as error:
-            shown = rule if part == "rule" else rule[part]
             yield invalid_value(f"{path}.{part}", shown, f"{_STAGES[part]}compilation failed: {error}")
             continue
         expression = compiled if part == "rule" else expression
-    if expression is not None and "oldSelf" in expression.names and fixed:
-        why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {fixed}"
+        yield from _of_value(place, part, rule[part], shown, path)
+    if expression is not None and "oldSelf" in expression.names and place.fixed:
+        why = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {place.fixed}"
         yield invalid_value(f"{path}.rule", text, why)
-    if rule.get("fieldPath") and not _leads_somewhere(schema, rule["fieldPath"]):
+    if rule.get("fieldPath") and not _leads_somewhere(place.schema, rule["fieldPath"]):
         yield invalid_value(f"{path}.fieldPath", rule["fieldPath"], "fieldPath must be a valid path")
 
 
+def _of_value(place: _Place, part: str, text: str, shown: Any, path: str) -> Iterator[FieldCause]:
+    """Errors in the type and the cost of an expression that compiles."""
+    type_ = declared(place.schema, root=place.root) or Declared()
+    try:
+        found = estimate(parsed(text), type_)
+    except Malformed:
+        yield invalid_value(f"{path}.{part}", shown, f"{_STAGES[part]}compilation failed: {_TOO_DEEP}")
+        return
+    kind, why = _RESULTS[part]
+    if found.type.kind not in (kind, "dyn"):
+        yield invalid_value(f"{path}.{part}", shown, why)
+        return
+    # As in an API server, a message is worked out once.
+    times = 1 if part != "rule" else cardinality(type_) if place.times is None else place.times
+    yield from place.costs.add(part, found.cost * times, f"{path}.{part}")
+
+
+_TOO_DEEP = f"ERROR: <input>:-1:0: expression recursion limit exceeded: {MOST_DEPTH}"
+_RESULTS = {
+    "rule": ("bool", "cel expression must evaluate to a bool"),
+    "messageExpression": ("string", "messageExpression must evaluate to a string"),
+}
 _STAGES = {"rule": "", "messageExpression": "messageExpression "}
 
 
