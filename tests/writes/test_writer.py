@@ -1,8 +1,11 @@
-"""The way out for writes: what happens to them once this process may not write any more."""
+"""The way out for writes: attempts, refusals, and what happens once this process may not write any more."""
 
 from __future__ import annotations
 
 import asyncio
+
+import msgspec
+import pytest
 
 from tests.support.recording_server import Reply, recording
 from tests.support.waiting import until
@@ -12,7 +15,7 @@ from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Ou
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.status.nominations import Nominations, NominationSettings
-from vsched.writes.writer import NOT_PERMITTED, Write, Writer, may_help
+from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult, may_help, refusal_of
 
 ATTEMPTS = Attempts(4, first_seconds=0.005, ceiling_seconds=0.02)
 
@@ -47,6 +50,36 @@ async def test_the_permit_is_asked_for_every_attempt() -> None:
         answer = await writer.send(write(), ATTEMPTS)
         assert answer.code == NOT_PERMITTED
         assert len(server.sent) == 2
+
+
+@pytest.mark.parametrize(
+    ("limit_seconds", "sent"), [pytest.param(5.0, 4, id="as often as may be"), pytest.param(0.0, 1, id="no later")]
+)
+async def test_no_attempt_begins_after_the_limit(limit_seconds: float, sent: int) -> None:
+    async with recording() as (server, client):
+        server.reply = lambda sent: Reply(500)
+        attempts = msgspec.structs.replace(ATTEMPTS, limit_seconds=limit_seconds)
+        answer = await Writer(client, TokenBucket(1e6, 1e6)).send(write(), attempts)
+        assert (answer.code, answer.attempts, len(server.sent)) == (500, sent, sent)
+
+
+@pytest.mark.parametrize(
+    ("answer", "method", "told"),
+    [
+        pytest.param(WriteResult(200), "PATCH", "", id="done"),
+        pytest.param(WriteResult(500, "webhook away"), "PATCH", "webhook away", id="refused"),
+        pytest.param(WriteResult(NO_ANSWER), "PATCH", "the API server answers 0", id="without a word"),
+        pytest.param(WriteResult(404, "gone"), "PATCH", "", id="the object is gone"),
+        pytest.param(WriteResult(404, "no such kind"), "POST", "no such kind", id="the kind is not served"),
+        pytest.param(WriteResult(409, "changed"), "PUT", "", id="the object has changed"),
+        pytest.param(WriteResult(NOT_PERMITTED, "not sent"), "POST", "", id="another process leads"),
+        pytest.param(
+            WriteResult(403, "terminating", causes=("NamespaceTerminating",)), "POST", "", id="its namespace goes"
+        ),
+    ],
+)
+def test_what_stands_in_the_way_of_a_write(answer: WriteResult, method: str, told: str) -> None:
+    assert refusal_of(answer, method) == told
 
 
 async def test_the_permit_is_asked_after_every_wait() -> None:

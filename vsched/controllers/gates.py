@@ -15,15 +15,14 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.resources import PODS
 from vsched.model.plan import Ungate
+from vsched.writes.bodies import pod_reference
+from vsched.writes.events import EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import NOT_PERMITTED, Write, Writer
 
 FINAL = frozenset({NOT_PERMITTED, 404, 409})
 """Codes of answers after which a gate is not tried again: the pod is gone or replaced, or writes are not permitted."""
-
-Worry = Callable[..., None]
-"""Logs a warning: a sentence, and fields."""
 
 
 class GateSettings(msgspec.Struct, frozen=True):
@@ -43,14 +42,17 @@ class GateKeeper:
     """Opens gates; retries each until it is open or cannot be opened."""
 
     def __init__(
-        self, writer: Writer, failed: Callable[[str], None], worry: Worry, settings: GateSettings | None = None
+        self,
+        writer: Writer,
+        events: EventRecorder,
+        failed: Callable[[str], None],
+        settings: GateSettings | None = None,
     ) -> None:
         self._writer = writer
+        self._events = events
         self._failed = failed
         """Called with the uid of each pod whose gate could not be opened."""
-        self._worry = worry
         self._settings = settings or GateSettings()
-        self._worried = False
         self.workqueue: Workqueue[str, _Wish] = Workqueue(self._settings.workqueue, self._write)
 
     async def run(self) -> None:
@@ -65,15 +67,11 @@ class GateKeeper:
 
     async def _write(self, uid: str, wish: _Wish) -> None:
         answer = await self._writer.send(gate_write(wish.ungate), self._settings.attempts)
-        if answer.done:
-            self._worried = False
-        elif answer.code in FINAL:
+        if answer.code in FINAL:
             self._failed(uid)
-        else:
-            if not self._worried:
-                self._worried = True
-                pod = f"{wish.ungate.namespace}/{wish.ungate.name}"
-                self._worry("gate cannot be opened", pod=pod, code=answer.code, problem=answer.message)
+        elif not answer.done:
+            about = pod_reference(wish.ungate.namespace, wish.ungate.name, wish.ungate.uid)
+            self._events.refused(about, "scheduling gate", answer)
             self.workqueue.put(uid, wish, wish.back_off.next_seconds(answer.asked_seconds))
 
 

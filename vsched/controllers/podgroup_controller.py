@@ -33,7 +33,7 @@ from vsched.mirror.state.gang_pods import GangPod
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.parted import PartedDict
 from vsched.model.plan import Bind
-from vsched.writes.bodies import Reference, deletion_options
+from vsched.writes.bodies import Reference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -207,6 +207,10 @@ class PodGroupController:
                 self._touched(key)
         elif answer.code != NOT_PERMITTED:
             self._failed(key, write, answer)
+            live = next((member for member in self._records.members(key).values() if member.live), None)
+            if live is not None:
+                what = f"PodGroup {key.partition('/')[2]}"
+                self._events.refused(_reference(key, live.owner), what, answer, write.method)
             if self._records.is_known(key):
                 self.groups.put(key, None, self._back_off_seconds(key, answer))
 
@@ -224,6 +228,7 @@ class PodGroupController:
             self._succeeded(pod, write)
         elif answer.code != NOT_PERMITTED:
             self._failed(pod, write, answer)
+            self._events.refused(pod_reference(namespace, name, member.uid), "PodGroup, by name", answer)
             if self._records.member(pod) == member:
                 self.pods.put(pod, member, self._back_off_seconds(pod, answer))
 
@@ -240,8 +245,7 @@ class PodGroupController:
             return
         self._blamed[key] = remarks
         if remarks:
-            about = Reference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
-            self._events.record(about, WARNING, "BadAnnotation", "; ".join(remarks))
+            self._events.record(_reference(key, owner), WARNING, "BadAnnotation", "; ".join(remarks))
 
     # -- results of writes
 
@@ -259,6 +263,11 @@ class PodGroupController:
 
     def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
         return self._back_offs.next_seconds(key, answer.asked_seconds)
+
+
+def _reference(key: str, owner: Owner) -> Reference:
+    """The workload, or the pod, that a PodGroup stands for."""
+    return Reference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
 
 
 def _notes_of(member: Member) -> tuple[tuple[str, str], ...]:

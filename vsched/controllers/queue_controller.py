@@ -37,7 +37,7 @@ from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.served_resources import ServedResources
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Write, Writer
+from vsched.writes.writer import Write, Writer, WriteResult
 
 Worry = Callable[..., None]
 """Logs a warning: a sentence, and fields."""
@@ -179,6 +179,7 @@ class QueueController:
 
     async def _remove(self, name: str, command: Order) -> bool:
         answer = await self._writer.send(command.deletion, self._settings.attempts)
+        self._events.refused(command.reference, str(command), answer, "DELETE")
         if not answer.done and answer.code != 404:
             return False
         self._done.setdefault(name, set()).add(command.uid)
@@ -217,33 +218,39 @@ class QueueController:
         if verdict.wish != WISHES.get(record.wish, ""):
             notes[STATE_WISH] = next(word for word, state in WISHES.items() if state == verdict.wish)
         if notes:
-            noted = await self._annotate(record.name, notes, version)
+            noted = await self._annotate(record, notes, version)
             if noted is None:
                 return False
             version = noted
         if because or verdict.state != record.state:
-            if not await self._set_state(record.name, verdict.state, version):
+            if not await self._set_state(record, verdict.state, version):
                 return False
             self._tell(record, verdict, because)
         if record.by_parent and not verdict.by_parent:
-            return await self._annotate(record.name, {CLOSED_BY_PARENT: None}, "") is not None
+            return await self._annotate(record, {CLOSED_BY_PARENT: None}, "") is not None
         return True
 
-    async def _annotate(self, name: str, notes: Mapping[str, str | None], version: str) -> str | None:
+    async def _annotate(self, record: QueueRecord, notes: Mapping[str, str | None], version: str) -> str | None:
         """Set annotations of a queue, over this version only where one is given; the new version, None on failure."""
         body = orjson.dumps({"metadata": {"annotations": notes, **_over(version)}})
-        write = Write("queue", "PATCH", queue_path(name, subresource=False), body, MERGE_PATCH)
-        return (await self._writer.send(write, self._settings.attempts)).resource_version
+        write = Write("queue", "PATCH", queue_path(record.name, subresource=False), body, MERGE_PATCH)
+        return (await self._send(record, write, "annotations")).resource_version
 
-    async def _set_state(self, name: str, state: str, version: str) -> bool:
+    async def _set_state(self, record: QueueRecord, state: str, version: str) -> bool:
         subresource = await self._served.has("queues/status")
         body = orjson.dumps({"metadata": _over(version), "status": {"state": state}})
-        write = Write("queue", "PATCH", queue_path(name, subresource), body, MERGE_PATCH)
-        answer = await self._writer.send(write, self._settings.attempts)
+        write = Write("queue", "PATCH", queue_path(record.name, subresource), body, MERGE_PATCH)
+        answer = await self._send(record, write, f"state {state}")
         if answer.code == 404:
             # The object is gone, or its definition has changed meanwhile.
             self._served.forget()
         return answer.done
+
+    async def _send(self, record: QueueRecord, write: Write, what: str) -> WriteResult:
+        """Send a write about a queue, and say on the queue why it was refused."""
+        answer = await self._writer.send(write, self._settings.attempts)
+        self._events.refused(queue_reference(record.name, record.uid), what, answer)
+        return answer
 
     def _tell(self, record: QueueRecord, verdict: QueueDecision, because: str) -> None:
         """Record an Event about the new state of a queue; none for a new queue that is open."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections import Counter
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -20,9 +21,10 @@ from vsched.writes.bodies import Reference, event_count, event_create
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.precedence import Precedence
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Writer
+from vsched.writes.writer import Writer, WriteResult, refusal_of
 
 NORMAL, WARNING = "Normal", "Warning"
+_FAILED = {"POST": "FailedCreate", "DELETE": "FailedDelete"}
 _NUMBER = re.compile(r"\d+")
 
 
@@ -99,6 +101,8 @@ class EventRecorder:
         self.workqueue: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write, precedence=precedence)
         self.dropped: Counter[str] = Counter()
         """Events that were not written, by reason."""
+        self.worry: Callable[..., None] = lambda said, **fields: None
+        """Logs a warning about a write that was refused."""
 
     def record(
         self,
@@ -133,6 +137,19 @@ class EventRecorder:
         wait_seconds = self._settings.repeat_seconds if known else 0.0
         if not self.workqueue.put(key, occurrence, wait_seconds, yields=True):
             self.dropped[reason] += 1
+
+    def refused(self, about: Reference, what: str, answer: WriteResult, method: str = "PATCH") -> None:
+        """Record on the object that waits for a write of ``what`` (kind, name) why that came to nothing, if it did."""
+        why = refusal_of(answer, method)
+        if not why:
+            return
+        reason = _FAILED.get(method, "FailedUpdate")
+        cause = f"{what.partition(' ')[0]}: {without_numbers(why)}"
+        key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause)
+        if key not in self._known and self.workqueue.get(key) is None:
+            waits = f"{about.kind} {about.namespace}/{about.name}".replace(" /", " ")
+            self.worry("write refused", what=what, waits=waits, code=answer.code, problem=why)
+        self.record(about, WARNING, reason, f"{what}: {why}", cause=cause)
 
     def withdraw(self, about: Reference, reason: str, cause: str) -> None:
         """What an Event was to say is no longer so: if it still waits, nobody needs it."""

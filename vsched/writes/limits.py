@@ -60,6 +60,8 @@ class Attempts(msgspec.Struct, frozen=True):
 
     count: int = 4
     """Attempts in all, the first included."""
+    limit_seconds: float = 5.0
+    """No attempt begins later than this after the first: whoever waits is told by then what stands in the way."""
     first_seconds: float = 0.1
     ceiling_seconds: float = 2.0
 

@@ -85,6 +85,17 @@ def may_help(answer: WriteResult) -> bool:
     return answer.code in RETRIED
 
 
+def refusal_of(answer: WriteResult, method: str) -> str:
+    """What stands in the way of a write, for people; empty if it was done, or if its object has changed or is gone.
+
+    An object that is there already is no obstacle either; whether it is the right one, the caller has to find out.
+    """
+    gone = "NamespaceTerminating" in answer.causes or (answer.code == 404 and method != "POST")
+    if answer.done or gone or answer.code in (409, NOT_PERMITTED):
+        return ""
+    return answer.message or f"the API server answers {answer.code}"
+
+
 OnRequest = Callable[[str, int, float], None]
 """Called after every request with its kind, code and seconds."""
 
@@ -118,7 +129,7 @@ class Writer:
         answer, made = await self._once(write), 1
         if again(answer):
             back_off = attempts.back_off()
-            while again(answer) and made < attempts.count:
+            while again(answer) and made < attempts.count and time.perf_counter() - began < attempts.limit_seconds:
                 await asyncio.sleep(back_off.next_seconds(answer.asked_seconds))
                 answer, made = await self._once(write), made + 1
             return msgspec.structs.replace(answer, seconds=time.perf_counter() - began, attempts=made)

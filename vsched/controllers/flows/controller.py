@@ -35,7 +35,7 @@ from vsched.writes.bodies import Reference, deletion_options, status_replacement
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Write, Writer
+from vsched.writes.writer import Write, Writer, WriteResult
 
 RESOURCES = {"CronJob": VOLCANO_CRON_JOBS, "JobFlow": JOB_FLOWS, "JobTemplate": JOB_TEMPLATES}
 COUNTED = tuple(f"{kind} {what}" for kind in ("CronJob", "JobFlow") for what in ("created", "deleted"))
@@ -150,8 +150,9 @@ class MakerController:
             return  # looked at again once that has changed
         try:
             settled = await self._settle(key, maker)
-        except VschedError:
+        except VschedError as error:
             settled = False
+            self._blame(maker.reference, "FailedSync", str(error))
         if settled:
             self._back_offs.forget(key)
         elif self._records.maker(key) is not None:
@@ -221,7 +222,7 @@ class MakerController:
         about = maker.reference
         body = status_replacement(about._replace(resource_version=maker.resource_version), status)
         path = RESOURCES[about.kind].path(maker.namespace, maker.name, "status")
-        answer = await self._writer.send(Write(about.kind.lower(), "PUT", path, body), self._settings.attempts)
+        answer = await self._send(about, Write(about.kind.lower(), "PUT", path, body), "status")
         if answer.done:
             self._records.wrote_maker(maker.key, answer.body)
         return answer.done
@@ -230,7 +231,7 @@ class MakerController:
         """Make a vcjob, or find that it was made before; False if it is not there."""
         name = body["metadata"]["name"]
         write = Write("vcjob", "POST", VCJOBS.path(about.namespace), orjson.dumps(body))
-        answer = await self._writer.send(write, self._settings.attempts)
+        answer = await self._send(about, write, f"vcjob {name}")
         if answer.done:
             self.counts[f"{about.kind} created"] += 1
             self._records.wrote_job(answer.body)
@@ -242,14 +243,12 @@ class MakerController:
                 self._records.wrote_job(orjson.dumps(found))
                 return True
             self._blame(about, "FailedCreate", f"vcjob {name} is there already, and is not of this {about.kind}")
-        elif answer.code in (400, 403, 422):
-            self._blame(about, "FailedCreate", f"vcjob {name}: {answer.message}")
         return False
 
     async def _delete(self, about: Reference, job: MadeJob) -> bool:
         path = VCJOBS.path(job.namespace, job.name)
         write = Write("vcjob", "DELETE", path, deletion_options(job.uid, background=True))
-        answer = await self._writer.send(write, self._settings.attempts)
+        answer = await self._send(about, write, f"vcjob {job.name}")
         if answer.done:
             self.counts[f"{about.kind} deleted"] += 1
             self._events.record(about, NORMAL, "SuccessfulDelete", f"deleted vcjob {job.name}")
@@ -257,3 +256,9 @@ class MakerController:
             self._records.deleted(job.uid)
             return True
         return False
+
+    async def _send(self, about: Reference, write: Write, what: str) -> WriteResult:
+        """Send a write, and say on the object that it is for why it was refused."""
+        answer = await self._writer.send(write, self._settings.attempts)
+        self._events.refused(about, what, answer, write.method)
+        return answer

@@ -37,7 +37,7 @@ from vsched.writes.bodies import podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
-from vsched.writes.writer import Writer, WriteResult
+from vsched.writes.writer import Write, Writer, WriteResult
 
 BUFFERS_MAX = 200
 """How many CapacityBuffers have series of their own."""
@@ -233,9 +233,9 @@ class ProvisioningController:
             return False
         for request in decision.delete:
             for write in deletions(request):
-                answer = await self._writer.send(write, self._settings.attempts)
+                answer = await self._send(gang, write)
                 if not answer.done and answer.code not in (404, 409):
-                    return self._failed(request.gang, answer.message)
+                    return False
         return True
 
     async def _create(self, gang: Gang, attempt: int) -> bool:
@@ -243,12 +243,11 @@ class ProvisioningController:
         name = name_of(gang, attempt)
         for number, shape in enumerate(gang.shapes):
             pod: Json = await self._client.get(PODS.path(gang.owner.namespace, shape.pod))
-            answer = await self._writer.send(template_write(gang, name, number, pod), self._settings.attempts)
-            if not _is_there(answer):
-                return self._failed(gang.key, answer.message)
-        answer = await self._writer.send(request_write(gang, attempt, self._rules()), self._settings.attempts)
+            if not _is_there(await self._send(gang, template_write(gang, name, number, pod))):
+                return False
+        answer = await self._send(gang, request_write(gang, attempt, self._rules()))
         if not _is_there(answer):
-            return self._failed(gang.key, answer.message)
+            return False
         if answer.done:
             pods = sum(shape.number for shape in gang.shapes)
             message = f"asked for nodes for {pods} pods by ProvisioningRequest {name}"
@@ -256,10 +255,17 @@ class ProvisioningController:
         return True
 
     def _failed(self, key: str, message: str) -> bool:
-        """A write failed; it is told once for each gang, and tried again."""
+        """Something cannot be read; it is told once for each gang, and tried again."""
         if key not in self._back_offs:
             self._worry("ProvisioningRequest cannot be written", gang=key, problem=message)
         return False
+
+    async def _send(self, gang: Gang | None, write: Write) -> WriteResult:
+        """Send a write, and say on the PodGroup that it is for why it was refused."""
+        answer = await self._writer.send(write, self._settings.attempts)
+        if gang is not None:
+            self._events.refused(gang.owner, write.kind, answer, write.method)
+        return answer
 
     def _tell_in_vain(
         self, need: Need, found: Iterable[Request], before: Provisioning | None, after: Provisioning | None

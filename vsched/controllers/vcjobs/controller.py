@@ -149,8 +149,9 @@ class JobController:
             return  # all of them are looked at once nobody else does
         try:
             settled = await self._settle(key)
-        except VschedError:
+        except VschedError as error:
             settled = False
+            self._complain(key, "FailedSync", str(error))
         if settled:
             self._back_offs.forget(key)
         elif self._records.is_known(key):
@@ -237,9 +238,14 @@ class JobController:
     def _blame(self, key: str, job: BadJob) -> None:
         if self._blamed.get(job.uid) != job.problem:
             self._blamed[job.uid] = job.problem
+            self._complain(key, "InvalidJob", job.problem)
+
+    def _complain(self, key: str, reason: str, problem: str) -> None:
+        job = self._records.job(key)
+        if job is not None:
             namespace, _, name = key.partition("/")
             about = Reference(VCJOBS.api_version, "Job", namespace, name, job.uid)
-            self._events.record(about, WARNING, "InvalidJob", job.problem)
+            self._events.record(about, WARNING, reason, problem, cause=without_numbers(problem))
 
     def _tell_late(self, before: VcJob, after: VcJob) -> None:
         """Say what of a change does not reach the pods and the PodGroup of a job, where it has some."""
@@ -280,6 +286,7 @@ class JobController:
 
     async def _remove(self, order: Order) -> bool:
         answer = await self._writer.send(order.deletion, self._settings.attempts)
+        self._events.refused(order.reference, str(order), answer, "DELETE")
         if not answer.done and answer.code != 404:
             return False
         self._done[order.uid] = None

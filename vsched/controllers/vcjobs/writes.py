@@ -48,7 +48,7 @@ from vsched.together import together
 from vsched.writes.bodies import deletion_options, status_replacement
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
-from vsched.writes.writer import Write, Writer, WriteResult
+from vsched.writes.writer import Write, Writer, WriteResult, refusal_of
 
 OBJECTS: Mapping[str, ApiResource] = {
     "PersistentVolumeClaim": VOLUME_CLAIMS,
@@ -138,14 +138,14 @@ class JobWrites:
         about = job_reference(job)._replace(resource_version=job.resource_version)
         path = VCJOBS.path(job.namespace, job.name, "status")
         shown = self._records.version(job.key)
-        answer = await self._send(Write("vcjob", "PUT", path, status_replacement(about, body)))
+        answer = await self._send(job, Write("vcjob", "PUT", path, status_replacement(about, body)), "status")
         if answer.done:
             self._records.wrote_job(answer.body, shown)
         return answer.done
 
     async def _delete_job(self, job: VcJob) -> bool:
         body = deletion_options(job.uid, job.resource_version, background=True)
-        answer = await self._send(Write("vcjob", "DELETE", VCJOBS.path(job.namespace, job.name), body))
+        answer = await self._send(job, Write("vcjob", "DELETE", VCJOBS.path(job.namespace, job.name), body), job.name)
         return answer.done or answer.code == 404
 
     # -- pods
@@ -164,7 +164,7 @@ class JobWrites:
         if view.pods[name].gone:
             self._records.gone.forget_ended(view.job.uid, name)
             return True
-        done = await self._delete("pod", PODS.path(view.job.namespace, name), uid)
+        done = await self._delete(view.job, "pod", PODS, name, uid)
         if done:
             self._records.deleted(uid)
         return done
@@ -173,9 +173,8 @@ class JobWrites:
 
     async def _write_group(self, view: JobView, what: str) -> bool:
         job, group = view.job, view.group
-        path = PODGROUPS.path(job.namespace, job.podgroup)
         if what == "delete":
-            done = group is None or await self._delete("podgroup", path, group.uid)
+            done = group is None or await self._delete(job, "podgroup", PODGROUPS, job.podgroup, group.uid)
             if done and group is not None:
                 self._records.deleted(group.uid)
             return done
@@ -192,7 +191,9 @@ class JobWrites:
         if patch is None or group is None:
             return True
         patch = {**patch, "metadata": {"uid": group.uid}}
-        answer = await self._send(Write("podgroup", "PATCH", path, orjson.dumps(patch), MERGE_PATCH))
+        path = PODGROUPS.path(job.namespace, job.podgroup)
+        write = Write("podgroup", "PATCH", path, orjson.dumps(patch), MERGE_PATCH)
+        answer = await self._send(job, write, f"PodGroup {job.podgroup}")
         if answer.done:
             self._records.wrote_group(answer.body)
         return answer.done
@@ -215,7 +216,7 @@ class JobWrites:
             if made is None:
                 return False
             data = following.get((body["kind"], body["metadata"]["name"]))
-            if data is not None and not await self._update_data(body, orjson.loads(made), data):
+            if data is not None and not await self._update_data(job, body, orjson.loads(made), data):
                 return False
         self._there[job.uid] = content
         return True
@@ -232,7 +233,7 @@ class JobWrites:
                 return False
         return True
 
-    async def _update_data(self, body: Body, found: Body, wanted: Mapping[str, str]) -> bool:
+    async def _update_data(self, job: VcJob, body: Body, found: Body, wanted: Mapping[str, str]) -> bool:
         """Bring the data of an object up to date that follow the job."""
         before = found.get("data") or {}
         if before == wanted:
@@ -240,7 +241,8 @@ class JobWrites:
         changed = {key: None for key in before if key not in wanted} | dict(wanted)
         patch = {"metadata": {"uid": found["metadata"]["uid"]}, "data": changed}
         path = OBJECTS[body["kind"]].path(body["metadata"]["namespace"], body["metadata"]["name"])
-        return (await self._send(Write(body["kind"].lower(), "PATCH", path, orjson.dumps(patch), MERGE_PATCH))).done
+        write = Write(body["kind"].lower(), "PATCH", path, orjson.dumps(patch), MERGE_PATCH)
+        return (await self._send(job, write, f"{body['kind']} {body['metadata']['name']}")).done
 
     async def _delete_objects(self, job: VcJob) -> bool:
         """Take back what plugins have made, but for Secrets: a job that is resumed wants the same keys."""
@@ -254,7 +256,7 @@ class JobWrites:
             except NotFound:
                 continue
             uid = found["metadata"]["uid"]
-            if is_controlled_by(found, job.uid) and not await self._delete(kind.lower(), path, uid):
+            if is_controlled_by(found, job.uid) and not await self._delete(job, kind.lower(), OBJECTS[kind], name, uid):
                 return False
         return True
 
@@ -262,10 +264,11 @@ class JobWrites:
 
     async def _create(self, job: VcJob, kind: str, resource: ApiResource, body: Body) -> bytes | None:
         """Create an object; the object as it is, also where it was there already. None if that failed."""
-        answer = await self._send(Write(kind, "POST", resource.path(job.namespace), orjson.dumps(body)))
+        name = body["metadata"]["name"]
+        write = Write(kind, "POST", resource.path(job.namespace), orjson.dumps(body))
+        answer = await self._send(job, write, f"{body['kind']} {name}")
         if answer.done:
             return answer.body
-        name = body["metadata"]["name"]
         if answer.code == 409 and resource == SECRETS:
             return b"{}"  # whose it is cannot be known without the right to read all Secrets
         if answer.code == 409 and "NamespaceTerminating" not in answer.causes:
@@ -277,17 +280,22 @@ class JobWrites:
                 return orjson.dumps(found)
             owner = "another object of this name is there, which the job does not own"
             self._tell_uncreated(job, f"{body['kind']} {name}: {owner}")
-        elif answer.code in (400, 403, 422):
-            self._tell_uncreated(job, f"{body['kind']} {name}: {answer.message}")
+            self._complain(job, UNCREATED, f"{body['kind']} {name}: {owner}")
+        elif why := refusal_of(answer, "POST"):
+            self._tell_uncreated(job, f"{body['kind']} {name}: {why}")
         return None
 
-    async def _delete(self, kind: str, path: str, uid: str) -> bool:
-        answer = await self._send(Write(kind, "DELETE", path, deletion_options(uid, background=True)))
+    async def _delete(self, job: VcJob, kind: str, resource: ApiResource, name: str, uid: str) -> bool:
+        write = Write(kind, "DELETE", resource.path(job.namespace, name), deletion_options(uid, background=True))
+        answer = await self._send(job, write, f"{kind} {name}")
         # 409: another object has taken the name, which the watch will show, or a race was lost.
         return answer.done or answer.code == 404
 
-    async def _send(self, write: Write) -> WriteResult:
-        return await self._writer.send(write, self._settings.attempts)
+    async def _send(self, job: VcJob, write: Write, what: str) -> WriteResult:
+        """Send a write, and say on the job why it was refused."""
+        answer = await self._writer.send(write, self._settings.attempts)
+        self._events.refused(job_reference(job), what, answer, write.method)
+        return answer
 
     async def _in_turn(self, wanted: Iterable[Any]) -> bool:
         """Do all of this, a few at a time; False if some of it failed. What comes after a failure is left for later."""
@@ -298,7 +306,6 @@ class JobWrites:
 
     def _tell_uncreated(self, job: VcJob, what: str) -> None:
         self._uncreated.setdefault(job.uid, set()).add(what)
-        self._complain(job, UNCREATED, what)
 
     def _complain(self, job: VcJob, reason: str, message: str) -> None:
         self._events.record(job_reference(job), WARNING, reason, message)

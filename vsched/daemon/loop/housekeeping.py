@@ -66,7 +66,7 @@ class Housekeeping:
             mode, name = options.sharding_mode, options.sharding_name
             self.node_shards = NodeShards(mode, name, writer, base.cache.mask, worry, base.clock)
         if options.schedule and options.gate_controller:
-            self.gates = GateKeeper(writer, base.cache.ungate_failed, worry)
+            self.gates = GateKeeper(writer, events, base.cache.ungate_failed)
 
     def listed(self) -> None:
         """The mirror is complete."""

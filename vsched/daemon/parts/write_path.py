@@ -42,6 +42,7 @@ class WritePath:
             client, writer, settings, clock, statuses.status, cache, statuses.nomination, base.election.first.is_set
         )
         self.events = self.writeback.events
+        self.events.worry = telemetry.worry
         self.bind_backoff = BindBackoff(cache.forget)
         self.eviction_backoff = EvictionBackoff(cache, EvictionBackoffSettings())
         self.confirmations = Confirmations(

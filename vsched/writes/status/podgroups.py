@@ -242,6 +242,7 @@ class JobStatuses:
         if answer.done:
             self._written[key] = WrittenStatus(content_of(outcome), self._clock.monotonic(), due.uid)
             self._say(due)
+        self._events.refused(podgroup_reference(key, due.uid), "status", answer)
         self._statuses.answered(key, answer)
 
     def _say(self, due: DueStatus) -> None:
