@@ -123,3 +123,15 @@ def test_who_leaves(policy: Policy, text: str, victims: list[str]) -> None:
     job.spec = msgspec.structs.replace(job.spec, native=NativeGroup(whole=True))
 
     assert sorted(evicted(run_cycle(snapshot, policy, REGISTRY))) == victims
+
+
+def test_who_leaves_together_is_named_in_the_same_order_whatever_the_order_of_the_pods() -> None:
+    found = manifests(TWO_NODES + spread("x/g", 4) + WANT)
+    orders = []
+    for objects in (found, found[::-1]):
+        snapshot = mirror(objects).snapshot(NOW)
+        job = snapshot.jobs["x/g"]
+        job.spec = msgspec.structs.replace(job.spec, native=NativeGroup(whole=True))
+        orders.append([one.name for one in run_cycle(snapshot, PREEMPT, REGISTRY).evictions])
+
+    assert orders[0] == orders[1] == ["g.0", "g.1", "g.2", "g.3"]

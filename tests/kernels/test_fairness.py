@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.fairness import Demand, dominant_share, satisfied_at_once, satisfied_row, water_fill
+from vsched.kernels.fairness import Demand, dominant_share, water_fill
 
-INF = float("inf")
+ANY = 1000
 
 
-def fill(
-    total: list[float], weights: list[float], request: list[list[float]], **others: list[list[float]]
-) -> list[list[float]]:
-    shape = (len(weights), len(total))
-    limit = np.array(others.get("limit", np.full(shape, INF)), dtype=np.float64)
-    floor = np.array(others.get("floor", np.zeros(shape)), dtype=np.float64)
-    spare = np.array(others["spare"][0], dtype=np.float64) if "spare" in others else None
-    demand = Demand(np.array(weights, dtype=np.float64), np.array(request, dtype=np.float64), limit, floor, spare)
-    return [
-        [round(value, 3) for value in row] for row in water_fill(np.array(total, dtype=np.float64), demand).tolist()
-    ]
+def fill(total: int, weights: list[int], most: list[int], **others: list[int]) -> list[int]:
+    """What queues deserve of one resource."""
+    floor = np.array(others.get("floor", [0] * len(most)))
+    spare = np.array(others["spare"], dtype=np.float64) if "spare" in others else None
+    demand = Demand(np.array(weights, dtype=np.float64), floor[:, None], np.array(most)[:, None], spare)
+    found: list[int] = water_fill([total], demand)[:, 0].tolist()
+    return found
 
 
 @pytest.mark.parametrize(
@@ -39,88 +37,83 @@ def test_dominant_share(held: dict[int, int], total: list[int], share: float) ->
 
 
 @pytest.mark.parametrize(
-    ("weights", "request_", "others", "deserved"),
+    ("weights", "most", "others", "deserved"),
     [
-        pytest.param([1, 1], [[100], [100]], {}, [[8], [8]], id="equal weights that want too much share alike"),
-        pytest.param([1, 3], [[100], [100]], {}, [[4], [12]], id="by weight"),
-        pytest.param([1, 1], [[2], [100]], {}, [[2], [14]], id="what one does not want goes to the other"),
-        pytest.param([1, 1, 1], [[2], [3], [100]], {}, [[2], [3], [11]], id="round after round"),
-        pytest.param([1, 1], [[100], [100]], {"limit": [[5], [INF]]}, [[5], [11]], id="a limit caps"),
-        pytest.param([1, 1], [[0], [100]], {"floor": [[6], [0]]}, [[6], [10]], id="a floor holds even unasked"),
-        pytest.param([0, 1], [[100], [100]], {}, [[0], [16]], id="no weight, no share"),
-        pytest.param([1, 1], [[2], [3]], {}, [[2], [3]], id="nobody deserves more than is asked for"),
+        pytest.param([1, 1], [ANY, ANY], {}, [8, 8], id="equal weights that want too much share alike"),
+        pytest.param([1, 3], [ANY, ANY], {}, [4, 12], id="by weight"),
+        pytest.param([1, 1], [2, ANY], {}, [2, 14], id="what one does not want goes to the other"),
+        pytest.param([1, 1, 1], [2, 3, ANY], {}, [2, 3, 11], id="round after round"),
+        pytest.param([1, 1], [0, ANY], {"floor": [6, 0]}, [6, 10], id="a floor holds even unasked"),
+        pytest.param([1, 1, 1], [ANY] * 3, {"floor": [10, 0, 0]}, [10, 3, 3], id="what a floor adds, the others lack"),
+        pytest.param([1, 1, 1], [ANY] * 3, {"floor": [4, 0, 0]}, [6, 5, 5], id="a floor below the share adds nothing"),
         pytest.param(
-            [0, 1, 0], [[100], [4], [100]], {"spare": [[3, 5, 1]]}, [[9], [4], [3]], id="what is left, by spare weights"
+            [1, 1, 1], [ANY, 1, ANY], {"floor": [7, 0, 0]}, [8, 1, 7], id="a floor reached once a limit has cut"
         ),
-        pytest.param([0, 1], [[100], [100]], {"spare": [[1, 1]]}, [[0], [16]], id="nothing where nothing is left"),
+        pytest.param([1, 1], [ANY, ANY], {"floor": [12, 9]}, [12, 9], id="floors hold even beyond the cluster"),
+        pytest.param([0, 1], [ANY, ANY], {}, [0, 16], id="no weight, no share"),
+        pytest.param([1, 1], [2, 3], {}, [2, 3], id="nobody deserves more than is asked for"),
+        pytest.param([0, 1, 0], [ANY, 4, ANY], {"spare": [3, 5, 1]}, [9, 4, 3], id="what is left, by spare weights"),
+        pytest.param([0, 1], [ANY, ANY], {"spare": [1, 1]}, [0, 16], id="nothing where nothing is left"),
         pytest.param(
-            [0, 0],
-            [[100], [2]],
-            {"spare": [[1, 1]], "floor": [[0], [3]]},
-            [[13], [3]],
-            id="all of it where none has weight",
+            [0, 0], [ANY, 2], {"spare": [1, 1], "floor": [0, 3]}, [13, 3], id="all of it where none has weight"
         ),
+        pytest.param([1, 1, 1], [ANY] * 3, {}, [6, 5, 5], id="the odd unit goes to the first of equals"),
+        pytest.param([2, 3, 2], [ANY] * 3, {}, [5, 7, 4], id="then to the next"),
+        pytest.param([1, 1, 5], [ANY] * 3, {}, [2, 2, 12], id="and to the largest remainders before"),
     ],
 )
 def test_water_filling_of_sixteen(
-    weights: list[float], request_: list[list[float]], others: dict[str, list[list[float]]], deserved: list[list[float]]
+    weights: list[int], most: list[int], others: dict[str, list[int]], deserved: list[int]
 ) -> None:
-    assert fill([16], weights, request_, **others) == deserved
+    assert fill(16, weights, most, **others) == deserved
 
 
-amounts = st.integers(0, 1000)
-queues = st.lists(st.tuples(st.integers(1, 10), amounts, amounts), min_size=1, max_size=8)
+@pytest.mark.parametrize(
+    ("total", "weights", "most", "deserved"),
+    [
+        pytest.param(
+            294 << 30,
+            [7, 3, 7],
+            [124 << 30, 46 << 30, 128 << 30],
+            [124 << 30, 46 << 30, 124 << 30],
+            id="a level of 124Gi",
+        ),
+        pytest.param((1 << 60) + 1, [1, 1], [1 << 60] * 2, [(1 << 59) + 1, 1 << 59], id="amounts no float can tell"),
+        pytest.param(
+            1 << 60, [65535] * 3, [1 << 60] * 3, [(1 << 60) // 3 + 1, *[(1 << 60) // 3] * 2], id="large weights"
+        ),
+        pytest.param(30, [0.1, 0.2], [ANY] * 2, [10, 20], id="fractions"),
+        pytest.param(9, [1e9, 2e9], [ANY] * 2, [3, 6], id="weights whose sum is too large"),
+    ],
+)
+def test_amounts_are_exact(total: int, weights: list[int], most: list[int], deserved: list[int]) -> None:
+    assert fill(total, weights, most) == deserved
 
 
-@given(queues, st.integers(1, 2000), st.integers(1, 2000))
-def test_nobody_gets_more_than_asked_and_the_sum_stays_within_the_cluster(
-    claims: list[tuple[int, int, int]], cpu: int, memory: int
-) -> None:
-    request = np.array([[one, two] for _, one, two in claims], dtype=np.float64)
-    demand = Demand(
-        np.array([weight for weight, _, _ in claims], dtype=np.float64),
-        request,
-        np.full(request.shape, INF),
-        np.zeros(request.shape),
-    )
-    deserved = water_fill(np.array([cpu, memory], dtype=np.float64), demand)
-
-    assert (deserved <= request + 1e-6).all()
-    assert (deserved.sum(axis=0) <= np.array([cpu, memory]) + 1e-6).all()
+amounts = st.integers(0, 30) | st.integers(0, 1 << 52)
+queues = st.lists(st.tuples(st.integers(1, 3) | st.integers(1, 65535), amounts, amounts), min_size=1, max_size=8)
 
 
-@given(st.lists(st.tuples(st.integers(1, 10), amounts), min_size=2, max_size=8), st.integers(1, 2000))
-def test_no_queue_can_gain_without_a_poorer_one_losing(claims: list[tuple[int, int]], total: int) -> None:
-    weights = np.array([weight for weight, _ in claims], dtype=np.float64)
-    request = np.array([[one] for _, one in claims], dtype=np.float64)
-    demand = Demand(weights, request, np.full(request.shape, INF), np.zeros(request.shape))
-    deserved = water_fill(np.array([total], dtype=np.float64), demand)[:, 0]
-
-    unmet = deserved < request[:, 0] - 0.2
-    if unmet.any():
-        poorest = (deserved / weights)[unmet].min()
-        assert ((deserved / weights)[~unmet] <= poorest + 0.2).all()
-        assert np.allclose((deserved / weights)[unmet], poorest, atol=0.2)
-        assert deserved.sum() >= total - 1.0
+def at_level(level: Fraction, weights: list[int], floor: list[int], most: list[int]) -> list[Fraction]:
+    bounds = zip(weights, floor, most, strict=True)
+    return [min(max(weight * level, Fraction(low)), Fraction(max(low, high))) for weight, low, high in bounds]
 
 
-limits = st.integers(0, 1000) | st.just(INF)
-demands = st.lists(st.tuples(st.integers(0, 10), amounts, amounts, limits, st.integers(0, 300)), max_size=6)
+@given(queues, amounts)
+def test_all_get_the_same_for_their_weight_within_their_bounds(claims: list[tuple[int, int, int]], total: int) -> None:
+    weights, floor, most = ([*column] for column in zip(*claims, strict=True))
+    deserved = fill(total, weights, most, floor=floor)
 
-
-@given(demands, st.integers(0, 5000), st.integers(0, 5000))
-def test_who_is_satisfied_at_once_gets_what_water_filling_gives(
-    claims: list[tuple[int, float, float, float, float]], cpu: int, memory: int
-) -> None:
-    total = np.array([cpu, memory], dtype=np.float64)
-    weights, one, two, most, floor = np.array(claims, dtype=np.float64).reshape(len(claims), 5).T
-    limit = np.column_stack((most, most))
-    demand = Demand(weights, np.column_stack((one, two)), limit, np.column_stack((floor, floor)), weights + 1)
-    together = satisfied_at_once(total, demand)
-    if weights.all():
-        parts = weights / weights.sum()
-        rows = zip(parts.tolist(), demand.request.tolist(), limit.tolist(), demand.floor.tolist(), strict=True)
-        alone = [satisfied_row([cpu, memory], *row) for row in rows]
-        assert (None in alone) is (together is None)
-        assert together is None or alone == together.tolist()
-    assert together is None or np.array_equal(together, water_fill(total, demand))
+    assert sum(deserved) == max(sum(floor), min(total, sum(map(max, floor, most))))
+    # The true level is one at which bounds start to count, or between two of them.
+    levels = sorted({Fraction(0), *(Fraction(one, weight) for weight, *bounds in claims for one in bounds)})
+    below, above = 0, len(levels) - 1
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (
+            (below, middle) if sum(at_level(levels[middle], weights, floor, most)) > total else (middle, above)
+        )
+    low, high = (at_level(levels[at], weights, floor, most) for at in (below, above))
+    part = Fraction(max(0, total - sum(low)), max(1, sum(high) - sum(low)))
+    exact = [one + min(part, 1) * (other - one) for one, other in zip(low, high, strict=True)]
+    assert all(abs(amount - right) < 1 for amount, right in zip(deserved, exact, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from tests.support.plans import plan, policy_of
 from tests.support.small import GIB, SmallCluster
 from tests.support.voting import RECLAIM, agreed, rules_out
 from vsched.framework.codes import Code
@@ -148,6 +149,33 @@ def test_a_queue_that_holds_two_of_its_five_cores_may_take(
 
     assert plugin.allocatable(found, cpu(amount)) == refusal
     assert plugin.preemptive(found, cpu(amount)) is (refusal is None)
+
+
+def test_the_last_pod_of_an_exact_share_is_bound() -> None:
+    text = """
+        node n1 cpu=1000 memory=294Gi
+        queue qa weight=7
+        queue qb weight=3
+        queue qc weight=7
+        job ns/a1 min=1 queue=qa phase=Running
+        pods ns/a1 1 cpu=1 memory=123Gi on=n1
+        job ns/a2 min=1 pods=1 cpu=1 memory=1Gi queue=qa phase=Inqueue
+        job ns/b1 min=1 queue=qb phase=Running
+        pods ns/b1 1 cpu=1 memory=46Gi on=n1
+        job ns/c1 min=1 queue=qc phase=Running
+        pods ns/c1 1 cpu=1 memory=123Gi on=n1
+        job ns/c2 min=1 pods=1 cpu=1 memory=5Gi queue=qc phase=Inqueue
+    """
+    found = plan(text, policy_of("priority gang conformance", "overcommit drf predicates proportion nodeorder"))
+
+    assert found.bound == {"a2": 1}
+    assert [queue.deserved["memory"] // GIB for queue in found.queues.values() if queue.deserved] == [124, 46, 124]
+
+
+def test_of_equal_queues_the_oldest_deserves_the_odd_unit() -> None:
+    queues = Queues().queue("a", 9, created=30).queue("b", 9, created=10).queue("c", 9, created=20)
+
+    assert queues.deserved() == {"a": 3333, "b": 3334, "c": 3333}
 
 
 def test_queues_go_by_priority_then_by_share() -> None:

@@ -7,14 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.amounts.resources import PODS
-from vsched.model.nodes.table import Floats, Mask
+from vsched.model.nodes.table import Floats, Ints
 
-EPSILON = 0.1
-"""Amounts that differ by less than this count as equal; smaller amounts count as nothing."""
-
-ROUNDS_MAX = 1000
-"""A safety bound. Water-filling ends long before: each round but the last satisfies a queue or uses up the rest."""
+WEIGHTS_MAX = (1 << 31) - 1
+"""The largest sum of weights that are exact in a division: products with what a division leaves then fit int64."""
 
 
 def dominant_share(held: Mapping[int, int], total: Sequence[int] | Mapping[int, float]) -> float:
@@ -53,88 +49,74 @@ def _parts(amounts: Floats, whole: float) -> Floats:
 
 
 class Demand(NamedTuple):
-    """The queues among which resources are divided; arrays are ``float64[queue, resource]``, except the weights."""
+    """The queues among which resources are divided; amounts are ``int64[queue, resource]``."""
 
     weights: Floats
     """float64[queue]."""
-    request: Floats
-    """What a queue holds and asks for; it deserves no more than that."""
-    limit: Floats
-    """The most a queue may hold; infinity where there is no limit."""
-    floor: Floats
+    floor: Ints
     """What a queue is guaranteed, even if it asks for less."""
+    most: Ints
+    """What a queue holds and asks for, as far as its limits allow; it deserves no more than that, or its floor."""
     spare_weights: Floats | None = None
     """float64[queue]: how queues of weight 0 divide what the others leave; None where they get nothing."""
 
 
-def water_fill(total: Floats, demand: Demand) -> Floats:
-    """Divide ``total`` (float64[resource]) among queues by weight, with floors, limits and requests.
+def water_fill(total: Sequence[int], demand: Demand) -> Ints:
+    """Divide ``total`` (by resource) among queues by weight, with floors and limits: what each deserves.
 
-    Returns the deserved amounts, ``float64[queue, resource]``. Each round divides the remaining amounts by weight among
-    the queues that are not satisfied yet. A queue is satisfied once it deserves all it asks for, or once a round does
-    not change its amounts. What limits and requests cut off remains for the next round. What is left in
-    the end is divided in the same way among queues of weight 0, by their spare weights.
+    Each queue gets the same amount for each unit of its weight, but no less than its floor and no more than it may use.
+    So the sum is ``total``, unless all queues get the most they may use, or floors alone take more. What is left in the
+    end is divided in the same way among queues of weight 0, by their spare weights.
+
+    Amounts are whole: units that cannot be divided go to the largest remainders, and to the first of equal ones.
     """
-    deserved = np.zeros_like(demand.request)
-    remaining = total.astype(np.float64)
-    remaining = _fill(deserved, remaining, demand, demand.weights, np.ones(len(demand.weights), dtype=np.bool_))
-    if demand.spare_weights is not None:
-        _fill(deserved, remaining, demand, demand.spare_weights, demand.weights == 0)
+    deserved = demand.floor.copy()
+    for rows, weights in ((demand.weights > 0, demand.weights), (demand.weights == 0, demand.spare_weights)):
+        if weights is not None and rows.any():
+            whole_weights = _whole(weights[rows])
+            for column, whole in enumerate(total):
+                left = whole - sum(deserved[~rows, column].tolist())
+                floor, most = demand.floor[rows, column], demand.most[rows, column]
+                deserved[rows, column] = _divide(left, whole_weights, floor, most)
     return deserved
 
 
-def satisfied_at_once(total: Floats, demand: Demand) -> Floats | None:
-    """What ``water_fill`` gives if its first round satisfies all queues; else None. ``float64[queue, resource]``.
+def _whole(weights: Floats) -> Ints:
+    """The weights as whole numbers; fractions and very large weights are scaled to a sum of about ``WEIGHTS_MAX``."""
+    found = weights.astype(np.int64)
+    whole = float(weights.sum())
+    if whole <= WEIGHTS_MAX and (found == weights).all():
+        return found
+    scaled: Ints = np.maximum(weights * ((WEIGHTS_MAX - len(weights)) / whole), weights > 0).astype(np.int64)
+    return scaled
 
-    Where it does, none gets of what another one leaves, so that ``satisfied_row`` gives the same for each by itself.
+
+def _divide(whole: int, weights: Ints, floor: Ints, most: Ints) -> Ints:
+    """``whole`` divided by weight, each part within its bounds (int64[queue]).
+
+    A round divides what is left among the open parts. Where their bounds cut off more than they add, those at their
+    upper bound keep it from then on, else those at their lower one. No other order reaches the same level for all.
     """
-    if not demand.weights.all():
-        return None
-    part = np.outer(demand.weights / demand.weights.sum(), total)
-    raised = np.minimum(np.minimum(part, demand.limit), demand.request)
-    deserved = np.maximum(raised, demand.floor)
-    is_satisfied = covers(demand.request, deserved) | (deserved == 0).all(axis=1)
-    return deserved if is_satisfied.all() else None
-
-
-def satisfied_row(
-    total: Sequence[float], part: float, request: Sequence[float], limit: Sequence[float], floor: Sequence[float]
-) -> list[float] | None:
-    """The same for one queue, float by resource; ``part`` is its weight as a part of the sum of all weights.
-
-    None where the first round does not satisfy it.
-    """
-    deserved: list[float] = []
-    covered = True
-    for whole, asked, most, least in zip(total, request, limit, floor, strict=True):
-        amount = max(min(part * whole, most, asked), least)
-        deserved.append(amount)
-        covered = covered and asked < amount + EPSILON
-    return deserved if covered or not any(deserved) else None
-
-
-def _fill(deserved: Floats, remaining: Floats, demand: Demand, weights: Floats, open_queues: Mask) -> Floats:
-    """Raise what the open queues deserve, round by round; returns what remains."""
-    counted = np.arange(len(remaining)) != PODS  # leftover pod slots alone do not start another round
-    for _ in range(ROUNDS_MAX):
-        weight = weights[open_queues].sum()
-        if weight == 0:
+    most = np.where(weights, np.maximum(floor, most), floor)
+    if sum(most.tolist()) <= whole:
+        return most
+    parts, rows = floor.copy(), np.flatnonzero(weights)
+    left = whole - sum(parts.tolist()) + sum(parts[rows].tolist())
+    while len(rows):
+        low, high, weight = floor[rows], most[rows], weights[rows]
+        heavy = int(weight.sum())
+        share, rest = divmod(max(left, 0), heavy)
+        part, remainder = share * weight + rest * weight // heavy, rest * weight % heavy
+        over, under = part >= high, part + (remainder > 0) <= low
+        cut = heavy * sum((part - high)[over].tolist()) + sum(remainder[over].tolist())
+        added = heavy * sum((low - part)[under].tolist()) - sum(remainder[under].tolist())
+        parts[rows] = np.clip(part, low, high)
+        if cut == added:
+            units = left - sum(parts[rows].tolist())
+            largest = np.argsort(np.where(over | under, 0, -remainder), kind="stable")
+            parts[rows[largest[: max(units, 0)]]] += 1
             break
-        before = deserved.copy()
-        part = np.outer(weights[open_queues] / weight, remaining)
-        raised = np.minimum(deserved[open_queues] + part, demand.limit[open_queues])
-        raised = np.minimum(raised, demand.request[open_queues])
-        deserved[open_queues] = np.maximum(raised, demand.floor[open_queues])
-        open_queues &= ~(covers(demand.request, deserved) | (deserved == before).all(axis=1))
-        left = np.maximum(remaining - (deserved - before).sum(axis=0), 0.0)
-        over = (left[counted] < EPSILON).all() or (left == remaining).all()
-        remaining = left
-        if over:
-            break
-    return remaining
-
-
-def covers(inner: Floats, outer: Floats) -> Mask:
-    """bool[row]: whether ``inner <= outer`` in every resource; amounts within ``EPSILON`` count as equal."""
-    result: Mask = np.all(inner < outer + EPSILON, axis=-1)
-    return result
+        settled = over if cut > added else under
+        left -= sum(parts[rows[settled]].tolist())
+        rows = rows[~settled]
+    return parts

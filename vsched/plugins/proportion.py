@@ -36,7 +36,7 @@ from vsched.framework.points.extension import (
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Keeping, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Bound, Refusal, Shortage
-from vsched.kernels.fairness import EPSILON, ratio
+from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
@@ -54,7 +54,7 @@ from vsched.plugins.queues.weighted import Shares, shares_of
 
 QUEUE_OVER_SHARE = "QueueOverShare"
 PERMIT = Vote.PERMIT
-NOTHING_DESERVED: Mapping[int, float] = {}
+NOTHING_DESERVED: Mapping[int, int] = {}
 ANSWERS = "proportion's divisions"
 """The name under which ``Answers`` are kept."""
 
@@ -64,7 +64,7 @@ class Known(NamedTuple):
 
     queue: Queue
     held: Mapping[int, int]
-    deserved: Mapping[int, float]
+    deserved: Mapping[int, int]
     division: QueueDivision
 
 
@@ -157,7 +157,7 @@ class Proportion(
         held = self._usage.queue(queue.name)
         deserved = self._deserved.get(queue.name, NOTHING_DESERVED)
         for column, amount in deserved.items():  # noqa: SIM110 - a generator would take twice as long
-            if amount >= held.get(column, 0) + EPSILON:
+            if amount > held.get(column, 0):
                 return False
         return True
 
@@ -240,7 +240,7 @@ class Proportion(
         deserved = self._deserved.get(queue)
         if deserved is None:
             return False
-        return any(held.get(column, 0) >= deserved.get(column, 0.0) + EPSILON for column in columns if column != PODS)
+        return any(held.get(column, 0) > deserved.get(column, 0) for column in columns if column != PODS)
 
     def _keeps_deserved(self, queue: str, held: Mapping[int, int], given: Amounts) -> bool:
         """Whether the queue still holds what it deserves of these resources after losing these amounts."""

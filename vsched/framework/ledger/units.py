@@ -21,7 +21,7 @@ def members(job: Job) -> Iterator[Task]:
 
 
 def unit_of(job: JobView, rows: Mapping[str, int]) -> list[tuple[Task, int]] | None:
-    """The tasks of a job that hold a node and that this session has not evicted, with the rows of their nodes.
+    """The tasks of a job that hold a node and that this session has not evicted, by name, with their nodes' rows.
 
     None where one of them cannot be evicted: it may not be preempted, is only being bound, or got its node in this
     session.
@@ -36,4 +36,4 @@ def unit_of(job: JobView, rows: Mapping[str, int]) -> list[tuple[Task, int]] | N
         if row is None or task.status not in EVICTABLE or not task.preemptable:
             return None
         found.append((task, row))
-    return found
+    return sorted(found, key=lambda member: member[0].name)

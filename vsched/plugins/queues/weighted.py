@@ -9,29 +9,16 @@ import numpy as np
 
 from vsched.framework.points.extension import stated_weights
 from vsched.kernels.differing import differing
-from vsched.kernels.fairness import EPSILON, Demand, satisfied_at_once, satisfied_row, water_fill
-from vsched.kernels.quota import dense, limit_of
+from vsched.kernels.fairness import Demand, water_fill
 from vsched.model.amounts.resources import PODS
-from vsched.model.nodes.table import Floats
+from vsched.model.nodes.table import Floats, Ints
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
 
 Weigh = Callable[[Sequence[Queue]], Floats]
 """float64[queues]: how much queues weigh in a division."""
-AmountsOf = Mapping[str, Mapping[int, float]]
+AmountsOf = Mapping[str, Mapping[int, int]]
 """Amounts by queue, then by column."""
-
-ROWS_ONE_BY_ONE = 16
-"""Of so many queues it is asked one by one what they deserve, where that is known of all others."""
-
-
-class Rows(NamedTuple):
-    """The same as in ``Shares``, to look at one queue: numbers of a list cost a part of those of an array."""
-
-    parts: Sequence[float]
-    """Of the sum of all weights; empty where no queue is looked at by itself."""
-    floor: Sequence[Sequence[float]]
-    most: Sequence[Sequence[float]]
 
 
 class Shares(NamedTuple):
@@ -50,16 +37,13 @@ class Shares(NamedTuple):
     weights: Floats
     stated: Floats
     """float64[queue]: the weights that queues state."""
-    request: Floats
-    """float64[queue, resource]: what queues hold and ask for."""
-    floor: Floats
-    most: Floats
-    """float64[queue, resource]: the most that queues may hold."""
-    rows: Rows
-    divisions: Floats
-    """float64[queue, resource]: what they deserve."""
-    at_once: bool
-    """Whether no queue gets of what another one leaves, so that what one asks for decides about that one alone."""
+    floor: Ints
+    limit: Ints
+    """int64[queue, resource]: the most that queues may hold."""
+    wanted: Ints
+    """int64[queue, resource]: what queues hold and ask for, as far as their limits allow."""
+    divisions: Ints
+    """int64[queue, resource]: what they deserve."""
     deserved: AmountsOf
     limits: AmountsOf
     """The most that queues may hold."""
@@ -78,53 +62,26 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
     changed = differing(books, before.books)
     if len(books) != len(snapshot.books) or None in [books[row] for row in changed]:
         return _anew(snapshot, weigh)
-    weights = before.weights if weigh is stated_weights else weigh(before.divided)
-    request = before.request
-    moved: dict[int, list[float]] = {}
+    wanted = before.wanted.copy()
     for row in changed:
-        found = _requested(books[row], len(total))
-        if found != request[row].tolist():
-            request = request.copy() if request is before.request else request
-            request[row] = found
-            moved[row] = found
-    same_weights = weights is before.weights or np.array_equal(weights, before.weights)
-    if not moved and same_weights:
-        return before._replace(state=snapshot.state, books=books)
-    if before.at_once and same_weights and len(moved) <= ROWS_ONE_BY_ONE:
-        parts, floor, most = before.rows
-        satisfied = {
-            row: satisfied_row(total, parts[row], asked, most[row], floor[row]) for row, asked in moved.items()
-        }
-        if None not in satisfied.values():
-            divisions = before.divisions.copy()
-            for row, amounts in satisfied.items():
-                divisions[row] = amounts
-            deserved, bounds = _told(before, divisions, moved)
-            return before._replace(
-                state=snapshot.state,
-                books=books,
-                weights=weights,
-                request=request,
-                divisions=divisions,
-                deserved=deserved,
-                bounds=bounds,
-            )
-    return _divided(before._replace(state=snapshot.state, books=books, weights=weights, request=request))
+        wanted[row] = _wanted(books[row], before.limit[row])
+    weights = before.weights if weigh is stated_weights else weigh(before.divided)
+    found = before._replace(state=snapshot.state, books=books, weights=weights, wanted=wanted)
+    same = np.array_equal(weights, before.weights) and np.array_equal(wanted, before.wanted)
+    return found if same else _divided(found)
 
 
 def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
     width = len(snapshot.total)
-    divided = tuple(snapshot.queues[name] for name in sorted(snapshot.books) if name in snapshot.queues)
+    named = (snapshot.queues[name] for name in snapshot.books if name in snapshot.queues)
+    divided = tuple(sorted(named, key=lambda queue: (queue.created, queue.name)))  # of equals, the older goes first
     books = [snapshot.books[queue.name] for queue in divided]
-    most = real_capabilities(snapshot, divided)
-    request, floor = np.zeros((len(divided), width)), np.zeros((len(divided), width))
+    limit, floor, wanted = real_capabilities(snapshot, divided), *np.zeros((2, len(divided), width), dtype=np.int64)
     for row, queue in enumerate(divided):
-        request[row] = _requested(books[row], width)
-        floor[row] = np.minimum(dense(queue.guarantee, width), most[row])  # not past its own capability
-    limits = {
-        queue.name: _but_pods(queue, dict(enumerate(row.tolist()))) for queue, row in zip(divided, most, strict=True)
-    }
-    nothing = np.full((len(divided), width), np.nan)
+        for column, amount in queue.guarantee:
+            floor[row, column] = min(amount, limit[row, column])  # not past its own capability
+        wanted[row] = _wanted(books[row], limit[row])
+    limits = {queue.name: _but_pods(queue, row) for queue, row in zip(divided, limit, strict=True)}
     made = Shares(
         snapshot.state,
         snapshot.queues,
@@ -134,12 +91,10 @@ def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
         books,
         weigh(divided),
         stated_weights(divided),
-        request,
         floor,
-        most,
-        Rows((), floor.tolist(), most.tolist()),
-        nothing,
-        False,
+        limit,
+        wanted,
+        np.full_like(floor, -1),
         {},
         limits,
         {},
@@ -147,70 +102,58 @@ def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
     return _divided(made)
 
 
-def _demand(made: Shares) -> Demand:
-    # Weights with memory may be 0; what nobody else asks for is divided by the stated ones all the same.
-    return Demand(made.weights, made.request, made.most, made.floor, made.stated)
-
-
 def _divided(made: Shares) -> Shares:
     """The same with what queues deserve now."""
-    total, demand = np.array(made.total, dtype=np.float64), _demand(made)
-    found = satisfied_at_once(total, demand)
-    divisions = water_fill(total, demand) if found is None else found
+    # Weights with memory may be 0; what nobody else asks for is divided by the stated ones all the same.
+    divisions = water_fill(made.total, Demand(made.weights, made.floor, made.wanted, made.stated))
     differ = (divisions != made.divisions).any(axis=1)
-    parts = () if found is None else (made.weights / made.weights.sum()).tolist()
     deserved, bounds = _told(made, divisions, np.flatnonzero(differ).tolist())
-    return made._replace(
-        rows=made.rows._replace(parts=parts),
-        divisions=divisions,
-        at_once=found is not None,
-        deserved=deserved,
-        bounds=bounds,
-    )
+    return made._replace(divisions=divisions, deserved=deserved, bounds=bounds)
 
 
-def _told(made: Shares, divisions: Floats, rows: Iterable[int]) -> tuple[AmountsOf, AmountsOf]:
+def _told(made: Shares, divisions: Ints, rows: Iterable[int]) -> tuple[AmountsOf, AmountsOf]:
     """What queues deserve and what bounds them; amounts of queues of other rows are those that were told before."""
-    deserved, bounds = dict(made.deserved), dict(made.bounds)
+    deserved: dict[str, Mapping[int, int]] = dict(made.deserved)
+    bounds: dict[str, Mapping[int, int]] = dict(made.bounds)
     for row in rows:
         queue = made.divided[row]
-        amounts = deserved[queue.name] = _nonzero(divisions[row])
-        bounds[queue.name] = _but_pods(queue, amounts, made.limits[queue.name].get(PODS, 0.0))
+        found = {column: amount for column, amount in enumerate(divisions[row].tolist()) if amount}
+        deserved[queue.name] = found
+        bound = {column: amount for column, amount in found.items() if column != PODS}
+        if (pods := made.limits[queue.name].get(PODS)) is not None:
+            bound[PODS] = pods
+        bounds[queue.name] = bound
     return deserved, bounds
 
 
-def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
+def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Ints:
     """The most each queue may hold: the cluster minus the guarantees of others, bounded by its own capability.
 
-    ``float64[queue, resource]``. A capability does not limit resources that it does not name.
+    ``int64[queue, resource]``. A capability does not limit resources that it does not name.
     """
-    width = len(snapshot.total)
-    guaranteed = np.zeros(width)
+    free = list(snapshot.total)
     for queue in snapshot.queues.values():
-        guaranteed += dense(queue.guarantee, width)
-    free = np.maximum(np.array(snapshot.total, dtype=np.float64) - guaranteed, 0.0)
-    limits = np.empty((len(queues), width))
+        for column, amount in queue.guarantee:
+            free[column] -= amount
+    limits = np.tile(np.array([max(amount, 0) for amount in free], dtype=np.int64), (len(queues), 1))
     for row, queue in enumerate(queues):
-        limits[row] = np.minimum(free + dense(queue.guarantee, width), limit_of(queue.capability, width))
+        for column, amount in queue.guarantee:
+            limits[row, column] += amount
+        for column, amount in queue.capability:
+            limits[row, column] = min(limits[row, column], amount)
     return limits
 
 
-def _requested(books: QueueUsage | None, width: int) -> list[float]:
-    """What a queue holds and asks for, by resource."""
-    found = [0.0] * width
+def _wanted(books: QueueUsage | None, limit: Ints) -> list[int]:
+    """What a queue holds and asks for, up to its limit, by resource."""
+    found = [0] * len(limit)
     for amounts in () if books is None else (books.allocated, books.pending):
         for column, value in amounts.items():
             found[column] += value
-    return found
+    return [*map(min, found, limit.tolist())]
 
 
-def _but_pods(queue: Queue, limits: Mapping[int, float], pods: float | None = None) -> dict[int, float]:
-    """The limits, with one for pods only where the capability names pods: then ``pods`` if given, else the limit."""
-    found = {column: limit for column, limit in limits.items() if column != PODS}
-    if queue.capability and any(column == PODS for column, _ in queue.capability):
-        found[PODS] = limits[PODS] if pods is None else pods
-    return found
-
-
-def _nonzero(row: Floats) -> dict[int, float]:
-    return {column: value for column, value in enumerate(row.tolist()) if value >= EPSILON}
+def _but_pods(queue: Queue, limit: Ints) -> dict[int, int]:
+    """The limits, with one for pods only where the capability names pods."""
+    named = any(column == PODS for column, _ in queue.capability)
+    return {column: amount for column, amount in enumerate(limit.tolist()) if column != PODS or named}
