@@ -1,0 +1,313 @@
+"""Each rule of the checker, on decisions that keep it and on decisions that break it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.proof.said import said
+from tests.support.plans import NOW, manifests, mirror, policy_of
+from tests.support.taking import taking
+from vsched.framework.policy import Policy
+from vsched.model.claims.devices import AllocatedDevice, Allocation, DeviceId
+from vsched.model.claims.plan import ClaimPlan, DeviceChoice
+from vsched.model.plan import Bind, CycleReport
+from vsched.proof.verify import verify
+from vsched.settings.proving import facts_of
+
+GANG, PLACE = "priority gang conformance", "predicates nodeorder"
+PLAIN = policy_of(GANG, PLACE)
+PREEMPT = taking("enqueue, allocate, preempt, backfill", GANG, f"drf-P {PLACE}")
+CAPACITY = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE} capacity")
+IN_A_TREE = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE} capacity-H")
+PROPORTION = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE} proportion")
+GANGS = taking("enqueue, allocate, gangpreempt, gangreclaim, backfill", f"{GANG} capacity", f"drf-P {PLACE}")
+
+NODE = "class high 9\nnode n1 cpu=4 pods=4\nqueue a\nqueue b\n"
+LOW = NODE + "job ns/low min=1 queue=a phase=Running\npods ns/low 4 cpu=1 on=n1\n"
+HIGH = "job ns/high min=2 pods=2 cpu=1 queue=a class=high phase=Inqueue\n"
+TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\nkeep high.1 n1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "decisions", "policy", "broken"),
+    [
+        # -- room
+        pytest.param(NODE + "job ns/a min=1 pods=2 cpu=3", "bind a.0 n1", PLAIN, set(), id="what is idle can be bound"),
+        pytest.param(
+            NODE + "job ns/a min=1 pods=2 cpu=3",
+            "bind a.0 n1\nbind a.1 n1",
+            PLAIN,
+            {"room: nodes hold what is bound"},
+            id="a node holds no more than it has",
+        ),
+        pytest.param(
+            NODE + "pods ns/old 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=3",
+            "bind a.0 n1",
+            PLAIN,
+            {"room: nodes hold what is bound"},
+            id="what is leaving still holds its room",
+        ),
+        pytest.param(
+            NODE + "pods ns/old 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=2 cpu=3",
+            "keep a.0 n1\nkeep a.1 n1",
+            PLAIN,
+            {"room: nodes hold what is kept"},
+            id="no more is kept than there will be",
+        ),
+        pytest.param(
+            NODE + "job ns/a min=2 pods=2 cpu=1 port=80",
+            "bind a.0 n1\nbind a.1 n1",
+            PLAIN,
+            {"room: ports are free"},
+            id="two pods on a node do not share a port",
+        ),
+        # -- rules
+        pytest.param(
+            "node n1 zone=a\njob ns/a min=1 pods=1 cpu=1 selector=zone:b",
+            "bind a.0 n1",
+            PLAIN,
+            {"rules: bound where allowed"},
+            id="a node selector is kept",
+        ),
+        pytest.param(
+            "node n1 taint=gpu:yes\njob ns/a min=2 pods=1 cpu=1\npods ns/a 1 cpu=1 tolerates=gpu",
+            "bind a.0 n1\nbind a.1 n1",
+            PLAIN,
+            {"rules: bound where allowed"},
+            id="a taint keeps out who does not tolerate it",
+        ),
+        pytest.param(
+            "node n1 cordoned\njob ns/a min=1 pods=1 cpu=1",
+            "bind a.0 n1",
+            PLAIN,
+            {"rules: bound where allowed"},
+            id="a cordoned node takes nobody",
+        ),
+        pytest.param(
+            NODE + "job ns/a min=1 pods=1 cpu=1 apart=b\njob ns/b min=1 pods=1 cpu=1",
+            "bind a.0 n1\nbind b.0 n1",
+            PLAIN,
+            {"rules: apart where asked"},
+            id="anti-affinity holds for both sides",
+        ),
+        # -- gangs
+        pytest.param(
+            NODE + "job ns/a min=2 pods=2 cpu=1",
+            "bind a.0 n1",
+            PLAIN,
+            {"gangs: gangs start whole"},
+            id="a gang starts with its minimum",
+        ),
+        pytest.param(
+            NODE
+            + "job ns/a min=2 roles=master:1,worker:1\npods ns/a 1 cpu=1 role=master\npods ns/a 2 cpu=1 role=worker",
+            "bind a.1 n1\nbind a.2 n1",
+            PLAIN,
+            {"gangs: gangs start whole"},
+            id="and with that of each role",
+        ),
+        pytest.param(
+            NODE
+            + "job ns/a min=2 subGroups=rack:2:1\npods ns/a 1 cpu=1 labels=rack:x\npods ns/a 2 cpu=1 labels=rack:y",
+            "bind a.0 n1\nbind a.1 n1",
+            PLAIN,
+            {"gangs: gangs start whole"},
+            id="and with the sub-groups that it needs",
+        ),
+        pytest.param(
+            "node n1 cpu=2\npods ns/old 1 cpu=2 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2",
+            "keep a.0 n1",
+            PLAIN,
+            {"gangs: gangs keep whole"},
+            id="no room is kept for a gang that cannot start",
+        ),
+        # -- limits
+        pytest.param(
+            "node n1 cpu=8\nqueue a capability=cpu:1\njob ns/a min=2 pods=2 cpu=1 queue=a",
+            "bind a.0 n1\nbind a.1 n1",
+            CAPACITY,
+            {"limits: queues stay within capability"},
+            id="a queue stays within its capability",
+        ),
+        pytest.param(
+            "node n1 cpu=8\nqueue up capability=cpu:1\nqueue a parent=up\njob ns/a min=2 pods=2 cpu=1 queue=a",
+            "bind a.0 n1\nbind a.1 n1",
+            IN_A_TREE,
+            {"limits: queues stay within capability"},
+            id="and within that of the queues above",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a guarantee=cpu:2\nqueue b\nqueue c\n"
+            "job ns/b min=1 pods=2 cpu=1 queue=b\njob ns/c min=1 pods=2 cpu=1 queue=c",
+            "bind b.0 n1\nbind b.1 n1\nbind c.0 n1\nbind c.1 n1",
+            CAPACITY,
+            {"limits: guarantees are kept free"},
+            id="two queues together leave free what a third is guaranteed",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a guarantee=cpu:2\nqueue b\nqueue c\n"
+            "job ns/b min=1 pods=1 cpu=1 queue=b\njob ns/a min=1 pods=2 cpu=1 queue=a\n"
+            "job ns/c min=1 pods=1 cpu=1 queue=c",
+            "bind b.0 n1\nbind a.0 n1\nbind a.1 n1\nbind c.0 n1",
+            CAPACITY,
+            set(),
+            id="what is guaranteed goes to its owner",
+        ),
+        pytest.param(
+            "node n1 cpu=6\nqueue a\nqueue b\njob ns/a min=1 pods=4 cpu=1 queue=a\njob ns/b min=1 pods=4 cpu=1 queue=b",
+            "bind a.0 n1\nbind a.1 n1\nbind a.2 n1\nbind a.3 n1\nbind b.0 n1\nbind b.1 n1",
+            PROPORTION,
+            {"limits: queues get what they deserve"},
+            id="a queue gets its part by weight, and no more",
+        ),
+        # -- victims
+        pytest.param(LOW + HIGH, TWO, PREEMPT, set(), id="a gang takes the room that it needs"),
+        pytest.param(
+            LOW + HIGH,
+            TWO + "evict low.1 preempt ns/high",
+            PREEMPT,
+            {"victims: nobody leaves in vain"},
+            id="and no more than that",
+        ),
+        pytest.param(
+            LOW + HIGH,
+            "evict low.3 preempt ns/high\nkeep high.0 n1",
+            PREEMPT,
+            {"gangs: gangs keep whole", "victims: takers are complete"},
+            id="or nobody leaves for it",
+        ),
+        pytest.param(
+            LOW.replace("min=1 queue=a", "min=3 queue=a") + HIGH,
+            TWO,
+            PREEMPT,
+            {"victims: gangs keep their minima"},
+            id="a gang keeps its minimum",
+        ),
+        pytest.param(
+            NODE + "job ns/low min=1 queue=a phase=Running roles=master:1\npods ns/low 1 cpu=4 on=n1 role=master\n"
+            "pods ns/low 1 cpu=0 on=n1 role=worker\njob ns/high min=1 pods=1 cpu=1 queue=a class=high phase=Inqueue",
+            "evict low.0 preempt ns/high\nkeep high.0 n1",
+            PREEMPT,
+            {"victims: gangs keep their minima"},
+            id="and that of its roles",
+        ),
+        pytest.param(
+            LOW + HIGH.replace("queue=a", "queue=b"),
+            TWO,
+            PREEMPT,
+            {"victims: victims are in reach"},
+            id="preempt takes within a queue",
+        ),
+        pytest.param(
+            LOW.replace("on=n1", "on=n1 volcano.sh/preemptable=false") + HIGH,
+            TWO,
+            PREEMPT,
+            {"victims: victims may leave"},
+            id="who is not preemptable stays",
+        ),
+        pytest.param(
+            LOW + HIGH + "pdb ns/guard selector=job:low allowed=1",
+            TWO,
+            PREEMPT,
+            {"victims: budgets hold"},
+            id="a disruption budget holds for all victims together",
+        ),
+        pytest.param(
+            LOW.replace("queue a\nqueue b", "queue a deserved=cpu:3\nqueue b deserved=cpu:1")
+            + "job ns/high min=1 pods=1 cpu=1 queue=b phase=Inqueue",
+            "evict low.3 reclaim ns/high\nkeep high.0 n1",
+            CAPACITY,
+            set(),
+            id="reclaim takes what a queue holds beyond its part",
+        ),
+        pytest.param(
+            LOW.replace("queue a\nqueue b", "queue a deserved=cpu:4\nqueue b deserved=cpu:1")
+            + "job ns/high min=1 pods=1 cpu=1 queue=b phase=Inqueue",
+            "evict low.3 reclaim ns/high\nkeep high.0 n1",
+            CAPACITY,
+            {"victims: queues keep what they deserve"},
+            id="and leaves it that",
+        ),
+        pytest.param(
+            "node n1 cpu=6\nqueue a deserved=cpu:2\nqueue b deserved=cpu:4\n"
+            "job ns/low min=0 queue=a phase=Running\npods ns/low 1 cpu=3 on=n1\n"
+            "job ns/grows min=1 queue=b phase=Running\npods ns/grows 3 cpu=1 on=n1\npods ns/grows 1 cpu=1",
+            "evict low.0 reclaim ns/grows\nkeep grows.3 n1",
+            CAPACITY,
+            {"victims: queues keep what they deserve"},
+            id="a job that has its minimum leaves the others their part",
+        ),
+        pytest.param(
+            LOW + HIGH,
+            "evict low.1 gangpreempt ns/high\nevict low.2 gangpreempt ns/high\nevict low.3 gangpreempt ns/high\n"
+            "evict low.0 gangpreempt ns/high\nkeep high.0 n1\nkeep high.1 n1",
+            GANGS,
+            set(),
+            id="a gang that is broken up leaves as a whole, as one victim",
+        ),
+        # -- work
+        pytest.param(
+            NODE + "job ns/a min=2 pods=2 cpu=1 phase=Inqueue",
+            "",
+            PLAIN,
+            {"work: nothing that fits waits"},
+            id="a gang that fits does not wait",
+        ),
+        pytest.param(
+            NODE + "job ns/a min=2 pods=2 cpu=3 phase=Inqueue", "", PLAIN, set(), id="one that does not fit waits"
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a capability=cpu:1\njob ns/a min=2 pods=2 cpu=1 queue=a phase=Inqueue",
+            "",
+            CAPACITY,
+            set(),
+            id="one that its queue has no room for waits",
+        ),
+        pytest.param(
+            "node n1 memory=7Gi\nqueue a\nqueue b weight=2\nqueue c weight=4\n"
+            + "".join(f"job ns/{name} min=1 pods=7 memory=1Gi queue={name} phase=Inqueue\n" for name in "abc"),
+            "bind b.0 n1\nbind b.1 n1\nbind c.0 n1\nbind c.1 n1\nbind c.2 n1\nbind c.3 n1",
+            PROPORTION,
+            {"work: nothing that fits waits"},
+            id="shares are exact: the last pod of one fits",
+        ),
+        # -- order
+        pytest.param(
+            "node n1 cpu=8\nqueue a deserved=cpu:1\nqueue b deserved=cpu:1\nqueue c deserved=cpu:6\n"
+            "job ns/a min=1 queue=a phase=Running\npods ns/a 4 cpu=1 on=n1\n"
+            "job ns/b min=1 queue=b phase=Running\npods ns/b 4 cpu=1 on=n1\n"
+            "job ns/c min=2 pods=2 cpu=1 queue=c phase=Inqueue",
+            "evict a.2 reclaim ns/c\nevict a.3 reclaim ns/c\nkeep c.0 n1\nkeep c.1 n1",
+            CAPACITY,
+            {"order: queues give in turn"},
+            id="queues give in turn",
+        ),
+    ],
+)
+def test_what_the_checker_says(text: str, decisions: str, policy: Policy, broken: set[str]) -> None:
+    assert set(said(text, decisions, policy)) == broken
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["whole", "in parts"])
+def test_a_device_goes_to_one_claim_unless_it_is_shared(shared: bool) -> None:
+    snapshot = mirror(manifests(NODE + "job ns/a min=2 pods=2 cpu=1")).snapshot(NOW)
+    device = AllocatedDevice("gpu", DeviceId("gpu.example.com", "n1", "gpu-0"), share="part" if shared else "")
+    binds = [
+        Bind(
+            uid, "ns", task.name, "n1", "ns/a", ClaimPlan((), (DeviceChoice(f"ns/{uid}", uid, Allocation((device,))),))
+        )
+        for uid, task in snapshot.jobs["ns/a"].tasks.items()
+    ]
+
+    found = verify(snapshot, facts_of(PLAIN), CycleReport(tuple(binds)))
+
+    assert any(finding.violations for finding in found) is not shared
+
+
+def test_findings_count_the_decisions_that_they_are_about() -> None:
+    snapshot = mirror(manifests(LOW + HIGH)).snapshot(NOW)
+
+    found = verify(snapshot, facts_of(PREEMPT), CycleReport())
+
+    assert {one.rule for one in found} >= {"room: nodes hold what is bound", "victims: nobody leaves in vain"}
+    assert not any(one.looked_at for one in found if one.rule != "work: nothing that fits waits")

@@ -1,0 +1,56 @@
+"""Gangs: all of the minimum, or nothing, on paper as well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vsched.model.amounts.resources import subtract
+from vsched.model.jobs.job import Job
+from vsched.model.pods.task import Task
+from vsched.proof.cycle import Cycle, waits
+from vsched.proof.minima import lacking
+
+
+def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
+    """Pods of a job are bound only if its minima are met with what runs and what was bound.
+
+    config/policies/README.md, "gang": all of a job's minimum or nothing, by ``minMember``, role and sub-group.
+    """
+    if not cycle.facts.starts_whole:
+        return
+    for key in dict.fromkeys(bind.job for bind in cycle.report.binds):
+        job = cycle.jobs[key]
+        short = lacking(job, cycle.ready(job))
+        yield f"{key} starts with {short}" if short else ""
+
+
+def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
+    """Room is kept for the pods of a job only if its minima are met with that room.
+
+    A gang that cannot start takes nothing, not even on paper: others could use the room. Reports tell of no room that
+    a gang has on paper besides on idle nodes: it counts where there is any.
+    """
+    if not cycle.facts.starts_whole:
+        return
+    for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
+        job = cycle.jobs[key]
+        have = cycle.ready(job, kept=True)
+        short = lacking(job, have)
+        if short:
+            short = lacking(job, [*have, *_also_fit(cycle, job)])
+        yield f"room is kept for {key}, which would start with {short}" if short else ""
+
+
+def _also_fit(cycle: Cycle, job: Job) -> Iterator[Task]:
+    """Waiting pods of a job for which there is room besides all that is kept, first come, first served."""
+    room = {node: cycle.room_after(node) for node in cycle.nodes}
+    for uid, node in cycle.kept.items():
+        if node in room:
+            subtract(room[node], cycle.request(uid))
+    for task in job.pending.values():
+        if waits(task) and task.uid not in cycle.bound and task.uid not in cycle.kept:
+            for left in room.values():
+                if all(value <= left.get(column, 0) for column, value in task.shape.request):
+                    subtract(left, task.shape.request)
+                    yield task
+                    break

@@ -1,0 +1,62 @@
+"""What gangs need: the minima of a job, of its roles and of its sub-groups."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.topology.constraints import NO_POLICY, SubGroupPolicy
+from vsched.model.topology.subgroups import LEFT_OVER, Membership
+
+
+def lacking(job: Job, have: Iterable[Task]) -> str:
+    """What a job lacks of its minima with these pods, for people; empty where it has them.
+
+    Waiting pods that ask for nothing count as if they were there: they need no room.
+    """
+    counted = {task.uid: task for task in have}
+    counted |= {task.uid: task for task in job.pending.values() if task.best_effort and not task.unsupported}
+    spec = job.spec
+    if len(counted) < spec.min_member:
+        return f"{len(counted)} of the {spec.min_member} pods that it needs"
+    minima = spec.min_task_member
+    if spec.min_member >= sum(minimum for _, minimum in minima):
+        roles = Counter(task.role for task in counted.values())
+        for role, minimum in minima:
+            if roles[role] < minimum:
+                return f"{roles[role]} of the {minimum} pods that its role {role} needs"
+    return parts_lacking(spec.sub_groups, counted.values())
+
+
+def parts_lacking(policies: Sequence[SubGroupPolicy], have: Iterable[Task]) -> str:
+    """What is lacking of the sub-groups that a job needs; empty for nothing."""
+    complete = [len(whole_groups(policies, have, position)) for position in range(len(policies))]
+    for position in reversed(range(len(policies))):  # policies come after those above them
+        policy = policies[position]
+        if policy.above != NO_POLICY:
+            complete[policy.above] += complete[position] >= policy.minimum
+        elif complete[position] < policy.minimum:
+            return f"{complete[position]} of the {policy.minimum} complete sub-groups that it needs of {policy.name}"
+    return ""
+
+
+def whole_groups(policies: Sequence[SubGroupPolicy], have: Iterable[Task], position: int) -> list[tuple[str, ...]]:
+    """The sub-groups of a policy that have their minimum with these pods."""
+    membership = Membership(policies)
+    found = []
+    for key, count in Counter(map(membership.of, have)).items():
+        if key.policy == position and key != LEFT_OVER:
+            group = membership.group(key)
+            if count >= (policies[position].size if group is None else group.size):
+                found.append(key.values)
+    return found
+
+
+def leaves_whole(job: Job, evicted: Iterable[str]) -> bool:
+    """Whether all pods of a job that hold a node leave it, so that nothing of the gang stays behind."""
+    gone = set(evicted)
+    stays = (Status.RUNNING, Status.BOUND, Status.BINDING, Status.ALLOCATED)
+    return all(task.uid in gone for task in job.tasks.values() if task.status in stays)

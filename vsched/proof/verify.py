@@ -1,0 +1,61 @@
+"""All rules, and what they say of a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
+from vsched.proof import gangs, limits, order, placement, room, victims, work
+from vsched.proof.cycle import Cycle
+from vsched.proof.facts import Facts
+
+Rule = Callable[[Cycle], Iterator[str]]
+"""Yields one text for each decision that it looks at: empty where the rule is kept, else what is wrong."""
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "room": (
+        room.nodes_hold_what_is_bound,
+        room.nodes_hold_what_is_kept,
+        room.ports_are_free,
+        room.devices_are_given_once,
+    ),
+    "rules": (placement.bound_where_allowed, placement.apart_where_asked),
+    "gangs": (gangs.gangs_start_whole, gangs.gangs_keep_whole),
+    "limits": (
+        limits.queues_stay_within_capability,
+        limits.guarantees_are_kept_free,
+        limits.queues_get_what_they_deserve,
+    ),
+    "victims": (
+        victims.victims_may_leave,
+        victims.victims_are_in_reach,
+        victims.budgets_hold,
+        victims.gangs_keep_their_minima,
+        victims.takers_are_complete,
+        victims.queues_keep_what_they_deserve,
+        victims.nobody_leaves_in_vain,
+    ),
+    "work": (work.nothing_that_fits_waits,),
+    "order": (order.queues_give_in_turn,),
+}
+
+
+class Finding(NamedTuple):
+    """What a rule says of a cycle."""
+
+    rule: str
+    looked_at: int
+    violations: tuple[str, ...]
+
+
+def verify(snapshot: Snapshot, facts: Facts, report: CycleReport) -> tuple[Finding, ...]:
+    """What each rule says of the decisions of a cycle, in the order of the rules."""
+    cycle, found = Cycle(snapshot, facts, report), []
+    for group, rules in RULES.items():
+        for rule in rules:
+            told = list(rule(cycle))
+            name = f"{group}: {rule.__name__.replace('_', ' ')}"
+            found.append(Finding(name, len(told), tuple(text for text in told if text)))
+    return tuple(found)

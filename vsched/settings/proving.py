@@ -1,0 +1,25 @@
+"""What the checker has to know of a policy."""
+
+from __future__ import annotations
+
+from vsched.framework.policy import Policy
+from vsched.proof.facts import Facts
+
+
+def facts_of(policy: Policy) -> Facts:
+    """The facts of a policy."""
+    confs = {conf.name: conf for conf in policy.plugins()}
+    switches = {name: conf.switches for name, conf in confs.items()}
+    gang, capacity = switches.get("gang"), confs.get("capacity")
+    return Facts(
+        actions=policy.actions,
+        plugins=frozenset(confs),
+        starts_whole=gang is not None and gang.job_ready and gang.job_pipelined,
+        limits=frozenset(name for name, switch in switches.items() if switch.allocatable),
+        protects_from_preempt=frozenset(name for name, switch in switches.items() if switch.preemptable),
+        protects_from_reclaim=frozenset(name for name, switch in switches.items() if switch.reclaimable),
+        tree=capacity is not None and capacity.switches.hierarchy,
+        lenient=frozenset(
+            name for name, args in policy.action_args.items() if getattr(args, "victim_tiers", "") == "reference"
+        ),
+    )
