@@ -6,7 +6,7 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from random import randrange
 from typing import Any
 from zlib import crc32
@@ -35,6 +35,9 @@ providers._get_local_constants = providers.Constants
 
 # Nobody is asked but this machine: without the authorities of the system each process starts 40 ms sooner.
 os.environ.update(SSL_CERT_FILE=os.devnull, SSL_CERT_DIR=os.devnull)
+
+# Tables are as wide as where there is no terminal, wherever the tests are started.
+os.environ.pop("COLUMNS", None)
 
 # kubectl ends before a garbage collector is of use to it: without, each command takes a seventh less of the processor.
 os.environ.setdefault("GOGC", "off")
@@ -122,18 +125,14 @@ def pytest_unconfigure() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def _no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are as wide as where there is no terminal, wherever the tests are started."""
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_it_was() -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
     """A test that sets up logging, as commands do, sets it up for itself alone."""
     root = logging.getLogger()
     handlers, level, config = root.handlers[:], root.level, structlog.get_config()
-    yield
-    structlog.configure(**config)
-    root.handlers[:] = handlers
-    root.setLevel(level)
+    try:
+        return (yield)
+    finally:
+        structlog.configure(**config)
+        root.handlers[:] = handlers
+        root.setLevel(level)
