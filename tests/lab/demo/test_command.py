@@ -14,6 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.lab.demo.processes import start
+from tests.support.asking import ask
+from tests.support.waiting import until_answered
 from vsched.cli import cli
 from vsched.errors import Unavailable
 from vsched.lab.demo.command import judge
@@ -22,10 +24,21 @@ from vsched.lab.demo.view import DemoState
 
 
 async def test_without_a_screen_it_prints_what_happened_as_json_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    demo = await start(tmp_path, "--headless", "--seconds", "1.5")
+    demo = await start(tmp_path, "--headless", "--seconds", "600")
+    assert demo.stderr is not None
+    said = await asyncio.wait_for(demo.stderr.readline(), 90.0)
+    found = re.fullmatch(r"page: (http://127\.0\.0\.1:\d+/)\n", said.decode())
+    assert found is not None
+
+    async def binds() -> bool:
+        bound = re.search(r"^vsched_pods_bound_total (\S+)$", (await ask(f"{found[1]}metrics")).body, re.MULTILINE)
+        return bound is not None and float(bound[1]) > 8
+
+    await until_answered(binds)
+    assert "<title>" in (await ask(found[1], Accept="text/html")).body
+    demo.send_signal(signal.SIGINT)
     out, err = await asyncio.wait_for(demo.communicate(), 90.0)
-    assert demo.returncode == 0
-    assert re.fullmatch(rb"page: http://127\.0\.0\.1:\d+/\n", err)
+    assert (demo.returncode, err) == (0, b"")
     document = orjson.loads(out)
     assert document["pods_bound"] > 0
     assert document["gangs_bound"] > 0

@@ -51,11 +51,10 @@ def test_what_queues_hold_while_all_ask_is_averaged_over_time() -> None:
     assert contest.parts(100) == {"early": pytest.approx(0.3), "late": pytest.approx(0.7)}
 
 
-async def test_the_demo_shows_what_was_used_and_held(tmp_path: Path) -> None:
+async def test_the_demo_shows_what_was_used(tmp_path: Path) -> None:
     demo = await start(tmp_path, "--memory", "--headless", "--seconds", "4")
     out, err = await asyncio.wait_for(demo.communicate(), 120.0)
     assert demo.returncode == 0, err
     document = orjson.loads(out)
-    assert document["held_since_all_ask"]["late"] > 0.0
-    assert set(document["queues"]) == set(document["held_since_all_ask"]) == {"early", "late"}
-    assert all(0.0 < queue["used_lately"] < 1.0 for queue in document["queues"].values())
+    assert set(document["queues"]) == {"early", "late"}
+    assert all(0.0 <= queue["used_lately"] <= 1.0 for queue in document["queues"].values())

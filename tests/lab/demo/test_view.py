@@ -43,6 +43,7 @@ class TestWhatIsShown:
         assert printed["queues"]["batch"]["deserved_cpu"] == 1600.0
         assert "last_error" not in printed
         assert as_document(replace(STATE, errors=1, last_error="oh"))["last_error"] == "oh"
+        assert as_document(replace(STATE, contested={"late": 0.71234567}))["held_since_all_ask"] == {"late": 0.7123}
 
     def test_as_a_line(self) -> None:
         assert as_line(STATE) == (

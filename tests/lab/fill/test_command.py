@@ -17,7 +17,7 @@ from vsched.errors import VschedError
 from vsched.lab.fill.view import written
 
 POLICIES = Path(__file__).parents[3] / "config" / "policies"
-FIRST_FIT, BEST_FIT = (POLICIES / f"fill-{name}.yaml" for name in ("first-fit", "best-fit"))
+BEST_FIT = POLICIES / "fill-best-fit.yaml"
 
 
 def run(files: tuple[Path, ...], *arguments: str) -> Result:
@@ -40,9 +40,8 @@ def refusal(result: Result) -> str:
     return str(result.exception) if isinstance(result.exception, VschedError) else result.output
 
 
-def test_policies_and_seeds_in_processes_come_to_the_same_as_alone(files: tuple[Path, Path], tmp_path: Path) -> None:
-    policies = ("--policy", str(FIRST_FIT), "--policy", str(BEST_FIT))
-    asked = ("--fill", "1.3", "--seeds", "42-43", *policies)
+def test_seeds_in_processes_come_to_the_same_as_alone(files: tuple[Path, Path], tmp_path: Path) -> None:
+    asked = ("--fill", "1.3", "--seeds", "42-43", "--policy", str(BEST_FIT))
     side_by_side = run(files, *asked, "--jobs", "2", "--json")
     assert re.search(
         r"fill-best-fit, seed 43: 13\d% arrived, .*% allocated; \d+ of \d+ pods dropped", side_by_side.stderr
@@ -52,7 +51,7 @@ def test_policies_and_seeds_in_processes_come_to_the_same_as_alone(files: tuple[
     found = document(side_by_side)
     assert found == document(alone)
     assert found["trace"]["seeds"] == [42, 43]
-    assert [policy["policy"] for policy in found["policies"]] == ["fill-first-fit", "fill-best-fit"]
+    assert [policy["policy"] for policy in found["policies"]] == ["fill-best-fit"]
     for policy in found["policies"]:
         assert policy["dropped_with_room"] == 0
         assert 60.0 < policy["gpu_allocation_percent"]["least"] <= policy["gpu_allocation_percent"]["mean"] <= 100.0

@@ -158,7 +158,7 @@ def test_a_table_of_ours_is_replayed_as_it_says_and_several_policies_read_it_ali
     line = ["replay", "--trace", str(jobs), "--machines", "1x8", "--quiet"]
     assert "columns arrival and timestamp are of different formats" in refusal(CliRunner().invoke(cli, line))
     policies = ["--policy", str(SPREADING), "--policy", str(PACKING)]
-    result = CliRunner().invoke(cli, [*line, "--trace-format", "plain", *policies])
+    result = CliRunner().invoke(cli, [*line, "--trace-format", "plain", "--jobs", "1", *policies])
     assert result.exit_code == 0, result.output
     assert "2 pods on 1 node with 8 GPUs, as recorded" in result.stdout
     assert re.search(r"wait, p99, user ben +30s +30s", result.stdout)

@@ -12,7 +12,6 @@ import pytest
 import pytest_asyncio
 
 from tests.support.browser import Sitting, sitting
-from tests.support.demoing import demo_page
 from tests.support.running import OFTEN_SEEN, PODGROUPS, gang, node, nodes_of, pod, podgroup, scheduling
 from tests.support.waiting import until
 from vsched.daemon.app import Daemon
@@ -350,14 +349,3 @@ async def test_a_policy_that_was_refused_is_told_in_full(visit: Sitting, stage: 
     await expect(policy).to_contain_text("gnag")
     stage.policy.write_text(POLICY)
     await expect(policy.locator("#policy-result")).to_have_text("in force")
-
-
-async def test_the_demo_has_the_page(browser: Any) -> None:
-    async with demo_page("--nodes", "5") as url, sitting(browser, url) as found:
-        await expect(found.page.locator("#connection")).to_have_attribute("data-kind", "live")
-        await expect(found.page.locator("#count-nodes")).to_have_text("5")
-        await expect(found.page.locator("#count-bound")).not_to_have_text("0")
-        for name in ("research", "production", "batch", "interactive"):
-            await expect(found.page.get_by_role("treegrid").get_by_text(name, exact=True)).to_be_visible()
-        assert found.trouble == []
-        assert found.foreign(url) == []
