@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from math import inf
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.queues.frame import flat_frame, tree_frame
 
 ACTIONS = (
     "allocate, preempt, reclaim, backfill",
@@ -162,6 +164,55 @@ def test_no_queue_loses_what_it_is_guaranteed(text: str, chosen: Policy) -> None
                 subtract(left, cycle.total(name, lost).items())
                 for column, amount in cycle.before.queues[name].guarantee:
                     assert column not in taken or left.get(column, 0) - taken[column] >= amount, (name, eviction)
+
+
+def promised(snapshot: Snapshot, *, in_a_tree: bool) -> dict[tuple[str, int], tuple[int, float]]:
+    """What queues hold and what is kept free together, and how much there is, by queue above and resource.
+
+    The cluster is the queue without a name. Pods with a nominated node hold something.
+    """
+    places = (tree_frame if in_a_tree else flat_frame)(snapshot).places
+    below: dict[str, list[str]] = {}
+    for name, place in places.items():
+        below.setdefault(place.above[0] if place.above else "", []).append(name)
+    held: dict[str, Vector] = {name: dict(books.allocated) for name, books in snapshot.books.items()}
+    for job in snapshot.jobs.values():
+        for task in job.pending.values():
+            if task.nominated:
+                add(held.setdefault(job.spec.queue, {}), task.shape.request)
+    found: dict[tuple[str, int], tuple[int, float]] = {}
+
+    def holds(name: str, column: int) -> int:
+        return held.get(name, {}).get(column, 0) + sum(holds(child, column) for child in below.get(name, ()))
+
+    def kept(name: str, column: int) -> int:
+        inside, holding = sum(kept(child, column) for child in below.get(name, ())), holds(name, column)
+        limit = inf if name == ROOT else places[name].terms.limit.get(column, inf)
+        if inside:
+            found[name, column] = holding + inside, limit
+        owed = 0 if name == ROOT else dict(places[name].terms.guarantee).get(column, 0)
+        return int(max(owed - holding, min(inside, limit - holding), 0))
+
+    for column, total in enumerate(snapshot.total):
+        if free := sum(kept(name, column) for name in below.get("", ())):
+            found["", column] = sum(amounts.get(column, 0) for amounts in held.values()) + free, total
+    return found
+
+
+@often
+@given(contended(), policies(), st.booleans(), st.integers(0, 2))
+def test_nobody_takes_what_a_queue_is_guaranteed(text: str, chosen: Policy, returning: bool, terminating: int) -> None:
+    """Where more is held than leaves it free, it becomes no more."""
+    world, conf = Busy(text, chosen, returning=returning, terminating=terminating), chosen.plugin("capacity")
+    in_a_tree = conf is not None and conf.switches.hierarchy
+    before = promised(world.snapshot(), in_a_tree=in_a_tree)
+    for _ in range(CYCLES):
+        report = world.cycle()
+        after = promised(world.snapshot(), in_a_tree=in_a_tree)
+        for place, (amount, most) in after.items():
+            found = before[place][0] if place in before else 0
+            assert amount <= max(most, found) or not (report.binds or report.nominations), place
+        before = after
 
 
 @often

@@ -121,6 +121,15 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             id="the same while others of the queue hold the rest",
         ),
         pytest.param(
+            "node n1 cpu=8\nqueue q\nqueue r guarantee=cpu:4\nqueue s\njob x/o queue=s min=1 phase=Running\n"
+            "pods x/o 3 cpu=1 on=n1\njob ns/a queue=q min=2 phase=Inqueue pods=2 cpu=1",
+            CAPACITY,
+            Whereabouts.WAITS,
+            Code.QUEUE_SHARE,
+            "what queue r is guaranteed is kept free: cpu 3 of 4 held, 2 asked",
+            id="and while other queues do",
+        ),
+        pytest.param(
             "node n1 cpu=8\nqueue q capability=cpu:2\nqueue r guarantee=cpu:4\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=3",
             CAPACITY,

@@ -319,6 +319,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         ["minMember 5 (2 fewer)", "cpu", "2 less cpu guaranteed to queue a (guarantee 1)"],
     ),
     (
+        "what another is guaranteed is kept free of several queues",
+        "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c\njob x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\n"
+        "queue q\njob x/b min=2 pods=2 cpu=1 queue=q",
+        CAPACITY,
+        ["minMember 1 (1 fewer)", "cpu", "1 less cpu guaranteed to queue a (guarantee 2)"],
+    ),
+    (
         "each queue above is at its capability",
         "node n1 cpu=16\nqueue dept capability=cpu:4\nqueue team parent=dept capability=cpu:4 deserved=cpu:4\n"
         "job x/a min=4 pods=4 cpu=1 on=n1 phase=Running queue=team\njob x/b min=2 pods=2 cpu=1 queue=team",

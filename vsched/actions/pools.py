@@ -6,17 +6,16 @@ either, unless the node has changed since. Evictions only ever remove candidates
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
-from vsched.actions.pricing import Prices, amount_of, cheapest_first
+from vsched.actions.eviction_order import EvictionOrder
+from vsched.actions.pricing import Prices, amount_of
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.agreeing import Agreement
-from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import EvictionCause, LedgerEntry
+from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask
@@ -24,7 +23,6 @@ from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
-from vsched.model.queues.queue import Queue
 
 POOLS_MAX = 64
 """The most pools kept at a time; the oldest is dropped first."""
@@ -33,9 +31,6 @@ PRICED_MAX = 1024
 """How many nodes are compared by what their victims would waste."""
 LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
-
-ON_PAPER = EvictionCause("", "")
-"""Why tasks are evicted that others would follow."""
 
 
 class Refusals:
@@ -283,68 +278,6 @@ def is_moved(session: Session, victim: Task) -> bool:
     """Whether this session has evicted the task already."""
     job = session.standing(victim.job)
     return isinstance(job, JobView) and victim.uid in job.moved
-
-
-class EvictionOrder:
-    """The order in which the candidates of one node are evicted.
-
-    Queues take turns: each victim comes from the queue that the plugins' order of victim queues names first, of equal
-    ones from the last in queue order, once the victims before it are gone. Of one queue, jobs come in reverse job order
-    and their tasks in reverse task order; the keys of jobs are looked up once.
-    """
-
-    def __init__(self, session: Session, evictor: Queue) -> None:
-        self._session = session
-        self._evictor = evictor
-        self._jobs: dict[str, OrderKey] = {}
-
-    def by_queue(self, tasks: Sequence[Task]) -> dict[str, list[Task]]:
-        """The tasks of each queue in the order of eviction."""
-        by_job: dict[str, list[Task]] = {}
-        for task in tasks:
-            by_job.setdefault(task.job, []).append(task)
-        plugins, lanes = self._session.plugins, dict[str, list[Task]]()
-        for key in sorted(by_job, key=self._job, reverse=True):
-            lane = lanes.setdefault(self._session.snapshot.jobs[key].spec.queue, [])
-            lane += reversed(plugins.ordered_tasks(by_job[key]))
-        if plugins.victim_rules.weighs:
-            return {queue: cheapest_first(self._session, lane) for queue, lane in lanes.items()}
-        return lanes
-
-    def in_turn(self, lanes: Mapping[str, Sequence[Task]], row: int) -> list[Task]:
-        """The tasks of all queues, which are on one node, in the order of eviction."""
-        if len(lanes) < 2:
-            return [task for lane in lanes.values() for task in lane]
-        ledger, together = self._session.ledger, self._session.plugins.queues_move_together
-        left = {queue: deque(lane) for queue, lane in lanes.items()}
-        found: list[Task] = []
-        with ledger.on_paper():
-            keys = {queue: self._keys(queue) for queue in left}
-            while left:
-                first = min(key for key, _ in keys.values())
-                queue = max((last, queue) for queue, (key, last) in keys.items() if key == first)[1]
-                task = left[queue].popleft()
-                found.append(task)
-                view = self._session.view(task.job)
-                assert view is not None, "candidates are tasks of jobs of the snapshot"
-                ledger.evict(view, task, row, ON_PAPER)
-                if not left[queue]:
-                    del left[queue], keys[queue]
-                keys.update({one: self._keys(one) for one in left if together or one == queue})
-        return found
-
-    def _job(self, key: str) -> OrderKey:
-        found = self._jobs.get(key)
-        if found is None:
-            view = self._session.view(key)
-            assert view is not None, "candidates are tasks of jobs of the snapshot"
-            found = self._jobs[key] = self._session.plugins.job_key(view)
-        return found
-
-    def _keys(self, name: str) -> tuple[OrderKey, OrderKey]:
-        """The queue's keys as it stands: among the queues that victims come from, and in queue order."""
-        plugins, queue = self._session.plugins, self._session.snapshot.queues[name]
-        return plugins.victim_queue_key(queue, self._evictor), plugins.queue_key(queue)
 
 
 def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:

@@ -48,7 +48,7 @@ from vsched.model.claims.quota import device_amount
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
-from vsched.plugins.queues.accounts import Account, Accounts, Sums, problems_of, sums_of
+from vsched.plugins.queues.accounts import Account, Accounts, Sums, guarantees_of, problems_of, sums_of
 from vsched.plugins.queues.devices import DeviceQuotas, limits_of
 from vsched.plugins.queues.frame import Terms
 from vsched.plugins.queues.giving_back import deserves_some
@@ -143,6 +143,7 @@ class Capacity(
         self._answers = Answers() if known is None or len(known) > 2 * len(self._queues) else known
         context.keep(ANSWERS, self._answers)
         self._accounts, self._problems = Accounts(sums), problems_of(sums.frame, snapshot)
+        self._guarantees = guarantees_of(context, self._accounts)
         level = self.args.normalised().ancestor_reclaim_level if self._hierarchy else 0
         self._reclaiming = Reclaiming(self._accounts, context, level)
         self._devices = self._device_quotas()
@@ -185,7 +186,7 @@ class Capacity(
     # -- limits -------------------------------------------------------------------------------------------------
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
-        """None if the queue is open, and it and all queues above it stay within their limits of the request."""
+        """None if the queue is open, it and all queues above it stay within their limits, and guarantees stay free."""
         account = self._usable(queue)
         if isinstance(account, Refusal):
             return account
@@ -194,7 +195,7 @@ class Capacity(
             if short:
                 message = f"{_named(one, account)} would hold more than it may of {named(short)}"
                 return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
-        return None
+        return None if self._guarantees is None else self._guarantees.refusal(queue.name, request)
 
     def room_above(self, queue: Queue, column: int) -> Mapping[str, int]:
         """What the limits of the queues above leave, in a tree."""
@@ -218,6 +219,8 @@ class Capacity(
         if account is not None:
             for one in (account, *account.above):
                 (add if sign > 0 else subtract)(one.reserved, amounts)
+            if self._guarantees is not None:
+                self._guarantees.shift(queue.name, amounts, sign)
 
     def reserve_claims(self, queue: Queue, tasks: Sequence[Task], sign: int) -> None:
         """Reserve devices for the tasks in the queue and in all queues above it, or free them (``sign`` < 0)."""
@@ -287,12 +290,16 @@ class Capacity(
         """Add the placed task to its queue and, in a tree, to all queues above it."""
         for account in self._path(job):
             account.shift(task.shape.request, 1)
+        if self._guarantees is not None:
+            self._guarantees.shift(job.queue, task.shape.request, 1)
         self._count_claims(job, task, 1)
 
     def on_release(self, job: JobView, task: Task, row: int) -> None:
         """Subtract the task from its queue and, in a tree, from all queues above it."""
         for account in self._path(job):
             account.shift(task.shape.request, -1)
+        if self._guarantees is not None:
+            self._guarantees.shift(job.queue, task.shape.request, -1)
         self._count_claims(job, task, -1)
 
     def _count_claims(self, job: JobView, task: Task, sign: int) -> None:

@@ -22,6 +22,7 @@ from vsched.framework.points.extension import (
     JobState,
     NoArgs,
     Overused,
+    PlacementListener,
     Plugin,
     Preemptive,
     QueueDivider,
@@ -41,6 +42,7 @@ from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
+from vsched.plugins.queues.guarantees import Guarantees
 from vsched.plugins.queues.lacking import Lacking, asked_for
 from vsched.plugins.queues.refusals import (
     HOLD_NO_MORE,
@@ -84,6 +86,7 @@ class Proportion(
     JobEnqueueable,
     JobEnqueued,
     QueueDivider,
+    PlacementListener,
 ):
     """Divides the cluster by weight, and limits queues to what they deserve."""
 
@@ -111,6 +114,10 @@ class Proportion(
         self._deserved, self._limits, self._bounds = self._shares.deserved, self._shares.limits, self._shares.bounds
         self._reserved: dict[str, Vector] = {}
         """Amounts reserved for future pods, by queue."""
+        guarantees = {name: queue.guarantee for name, queue in snapshot.queues.items() if queue.guarantee}
+        self._guarantees = (
+            Guarantees(context, guarantees, lambda name: (), lambda name: {}, self._taken) if guarantees else None
+        )
         self._admitted: dict[str, Vector] = {}
 
     def _admitted_in(self, queue: str) -> Vector:
@@ -162,6 +169,20 @@ class Proportion(
         return True
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
+        """None if the queue is open, the request stays within what it deserves, and guarantees of others stay free."""
+        refusal = self._beyond_share(queue, request)
+        return refusal or (None if self._guarantees is None else self._guarantees.refusal(queue.name, request))
+
+    def _taken(self, name: str) -> Mapping[int, int]:
+        """What a queue holds, and what is reserved in it."""
+        held, reserved = self._usage.queue(name), self._reserved.get(name)
+        if not reserved:
+            return held
+        taken = dict(held)
+        add(taken, reserved.items())
+        return taken
+
+    def _beyond_share(self, queue: Queue, request: Amounts) -> Refusal | None:
         """None if the queue is open and the request stays within what the queue deserves."""
         if not queue.open:
             return not_open(self._queues, queue)
@@ -169,9 +190,7 @@ class Proportion(
         bounds = self._bounds.get(queue.name, NOTHING_DESERVED)
         if not reserved and within(request, bounds, held):
             return None
-        if reserved:
-            held = dict(held)
-            add(held, reserved.items())
+        held = self._taken(queue.name)
         short = shortages(self._names, request, bounds, held, reserved)
         if short:
             code = self._sort(queue, short)
@@ -189,10 +208,22 @@ class Proportion(
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
         """Reserve room in the queue, or free it (``sign`` < 0)."""
         (add if sign > 0 else subtract)(self._reserved.setdefault(queue.name, {}), amounts)
+        if self._guarantees is not None:
+            self._guarantees.shift(queue.name, amounts, sign)
+
+    def on_allocate(self, job: JobView, task: Task, row: int) -> None:
+        """Follow what is kept free for queues with guarantees."""
+        if self._guarantees is not None:
+            self._guarantees.shift(job.queue, task.shape.request, 1)
+
+    def on_release(self, job: JobView, task: Task, row: int) -> None:
+        """Follow what is kept free for queues with guarantees."""
+        if self._guarantees is not None:
+            self._guarantees.shift(job.queue, task.shape.request, -1)
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
-        """Like ``allocatable``: a queue may reclaim only what it deserves."""
-        return self.allocatable(queue, request) is None
+        """A queue may reclaim only what it deserves."""
+        return self._beyond_share(queue, request) is None
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Tasks of queues that hold more than they deserve of a resource that the task frees and the evictor lacks.

@@ -188,9 +188,9 @@ class PluginDecisions(PluginTiers):
         )
 
     def slot_limit(self, queue: Queue, task: Task) -> Refusal | None:
-        """The refusal of one more best-effort pod: only limits on its pod slot count."""
+        """The refusal of one more best-effort pod: only limits on its pod slot count, and slots that are kept free."""
         refusal = self.allocatable(queue, task.shape.request)
-        if refusal is not None and refusal.code is Code.QUEUE_CAPABILITY:
+        if refusal is not None and refusal.code in (Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE):
             return refusal
         return self.namespace_limit(task.namespace, task.shape)
 

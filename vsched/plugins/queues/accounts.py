@@ -7,15 +7,17 @@ when a session looks at it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.framework.ledger.usage import SessionUsage
+from vsched.framework.points.extension import SessionContext
 from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
 from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.frame import LEFT_OUT, Frame, Place, Terms, flat_frame, tree_frame
+from vsched.plugins.queues.guarantees import Guarantees
 
 _NOTHING: Vector = {}
 
@@ -198,6 +200,11 @@ class Accounts:
         """Every queue, each followed by the queues above it, nearest first."""
         return ((name, *place.above) for name, place in self._places.items())
 
+    def above(self, name: str) -> Sequence[str]:
+        """The queues above one, nearest first; none where queues are flat, or the queue is left out."""
+        place = self._places.get(name)
+        return () if place is None else place.above
+
     def guaranteed_beside(self, account: Account) -> Iterator[tuple[str, Amounts]]:
         """The siblings of a queue that have guarantees, and these; all other queues where queues are flat."""
         beside = self._sums.frame.guaranteed.get(account.above[0].name if account.above else "", ())
@@ -235,6 +242,23 @@ class Accounts:
         nearest = self[place.above[0]] if place.above else None
         above = () if nearest is None else (nearest, *nearest.above)
         return Account(name, place, above, self._sums.held.get(name), self._sums.admitted.get(name, _NOTHING))
+
+
+def guarantees_of(context: SessionContext, accounts: Accounts) -> Guarantees | None:
+    """What queues are guaranteed; None where none is."""
+    guarantees = {name: amounts for beside in accounts.frame.guaranteed.values() for name, amounts in beside}
+    if not guarantees:
+        return None
+
+    def taken(name: str) -> Mapping[int, int]:
+        account = accounts.get(name)
+        return _NOTHING if account is None else account.taken(context.usage)
+
+    def limit(name: str) -> Mapping[int, float]:
+        terms = accounts.terms(name)
+        return {} if terms is None else terms.limit
+
+    return Guarantees(context, guarantees, accounts.above, limit, taken)
 
 
 def problems_of(frame: Frame, snapshot: Snapshot) -> Mapping[str, Refusal]:
