@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from math import inf
@@ -16,7 +17,7 @@ from tests.support.taking import Busy, taking
 from vsched.framework.policy import Policy
 from vsched.model.amounts.resources import PODS, Vector, add, subtract
 from vsched.model.plan import CycleReport, Evict
-from vsched.model.pods.status import Status
+from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT
 from vsched.model.snapshot import Snapshot
@@ -84,6 +85,11 @@ class Cycle:
         self.queue_of = {key: job.spec.queue for key, job in self.before.jobs.items()}
         self.held = {name: dict(self.before.books[name].allocated) for name in self.before.books}
         self.ready = {key: job.ready for key, job in self.before.jobs.items()}
+        self.staffed = {
+            key: Counter(task.role for task in job.tasks.values() if HOLDS[task.status].ready)
+            for key, job in self.before.jobs.items()
+        }
+        """How many pods of each role count towards the minima, by job."""
         self.report: CycleReport = world.cycle()
         self.gained: dict[str, Vector] = {}
         """What queues were given, or were promised, in the cycle."""
@@ -138,14 +144,19 @@ def test_no_budget_is_passed(text: str, chosen: Policy) -> None:
 
 @often
 @given(contended(), policies())
-def test_no_gang_falls_below_its_minimum(text: str, chosen: Policy) -> None:
+def test_no_gang_falls_below_its_minima(text: str, chosen: Policy) -> None:
+    """Of the job, and of each role."""
     world = Busy(text, chosen)
     for _ in range(CYCLES):
         cycle = Cycle(world, chosen)
         for key in {eviction.job for eviction in cycle.report.evictions}:
-            gone = sum(1 for eviction in cycle.report.evictions if eviction.job == key)
-            bound = sum(1 for bind in cycle.report.binds if bind.job == key)
-            assert cycle.ready[key] + bound - gone >= cycle.before.jobs[key].spec.min_member, key
+            left = Counter(cycle.tasks[one.uid].role for one in cycle.report.binds if one.job == key)
+            left.subtract(cycle.tasks[one.uid].role for one in cycle.report.evictions if one.job == key)
+            spec = cycle.before.jobs[key].spec
+            assert cycle.ready[key] + left.total() >= spec.min_member, key
+            left.update(cycle.staffed[key])
+            for role, minimum in spec.min_task_member:
+                assert left[role] >= min(minimum, cycle.staffed[key][role]), (key, role)
 
 
 @often

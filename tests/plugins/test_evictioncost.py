@@ -134,6 +134,13 @@ def one(name: str, node: str, started: int, *, more: str = "", job: str = "") ->
             ["b.0"],
             id="a gang that falls below its minimum loses all of its work",
         ),
+        pytest.param(
+            "node n1 cpu=2\nnode n2 cpu=2\njob ns/a min=2 roles=ps:1 phase=Running\n"
+            "pods ns/a 1 cpu=1 on=n1 started=30 role=ps\n"
+            f"pods ns/a 2 cpu=1 on=n2 started=900 role=worker\n{one('b', 'n1', 50)}{NEW}",
+            ["b.0"],
+            id="and so does one that lacks a role",
+        ),
     ],
 )
 def test_who_is_evicted(text: str, evicted: list[str]) -> None:

@@ -122,6 +122,37 @@ def test_whom_a_job_can_spare_once_others_of_it_were_evicted(running: int, evict
         assert rules_out(plugin, evictor, view, purpose) is (spared == 0)
 
 
+@pytest.mark.parametrize(
+    ("minimum", "roles", "running", "evicted", "spared"),
+    [
+        pytest.param(2, "m:1 w:1", "mwwww", "", "www", id="the only pod of a role stays, though the newest"),
+        pytest.param(3, "m:1 w:2", "mwwww", "", "ww", id="a role keeps its minimum"),
+        pytest.param(2, "m:1", "mmww", "", "mw", id="what a role has beyond it may go, up to the minimum of the job"),
+        pytest.param(2, "m:1 w:1", "mmww", "m", "w", id="what left in this session counts"),
+        pytest.param(2, "m:1 w:1", "ww", "", "", id="a job at its minimum keeps all, though a role is missing"),
+        pytest.param(2, "m:1 w:1", "www", "", "w", id="of a role that is missing nothing can be kept"),
+        pytest.param(1, "m:1 w:1", "mww", "", "mw", id="minima that do not apply"),
+    ],
+)
+def test_whom_a_job_with_roles_can_spare(minimum: int, roles: str, running: str, evicted: str, spared: str) -> None:
+    cluster = SmallCluster().node("n1")
+    minima = tuple((word[0], int(word[2:])) for word in roles.split())
+    job = cluster.job("v", 0, min_member=minimum, min_task_member=minima)
+    candidates = [cluster.task(job, f"v-{at}", cluster.shape(), R, "n1", role=role) for at, role in enumerate(running)]
+    evictor = cluster.task(cluster.job("e", 0), "e", cluster.shape())
+    opening, plugin = cluster.opening(), Gang(NoArgs())
+    plugin.open(opening)
+    for role in evicted:
+        gone = next(task for task in candidates if task.role == role)
+        candidates.remove(gone)
+        opening.jobs[job.key].move(gone, R, L, "n1")
+
+    for purpose in Purpose:
+        left = agreed(plugin, evictor, candidates, purpose) or []
+        assert "".join(task.role for task in left) == spared
+        assert not (left and rules_out(plugin, evictor, opening.jobs[job.key], purpose))
+
+
 def test_victims_of_unknown_jobs_are_nobodys() -> None:
     orphan = gang(0, R)
 

@@ -148,14 +148,18 @@ def _contended_job(random: Random, name: str, free: dict[str, list[int]], *, run
     words.append(f"age={random.randint(0, 2)}")
     if random.random() < 0.4:
         words.append(f"class={random.choice(['high', 'higher'])}")
+    roles = ["w"] * pods
+    if minimum > 1 and random.random() < 0.5:
+        words.append(f"roles=lead:1,w:{random.randint(0, minimum - 1)}")
+        roles[random.randrange(pods)] = "lead"
     lines = [" ".join(words)]
     if ruled:
         rules = ("volcano.sh/preemptable=false", f"apart={name}", "never", "port=80")
         about += "".join(f" {rule}" for rule in rules if random.random() < 0.08)
         if random.random() < 0.1:
             lines.append(f"pdb {key} selector=job:{name} allowed={random.randint(0, 2)}")
-    for _ in range(pods):
-        line = f"pods {key} 1 {about}"
+    for role in roles:
+        line = f"pods {key} 1 {about} role={role}"
         if random.random() < 0.2:
             line += f" priority={random.randint(0, 3)}"
         nodes = [node for node, (cpus, gpus) in free.items() if cpus >= cpu and gpus >= gpu] if runs else []

@@ -74,7 +74,7 @@ class GangSearch(VictimSearch):
         return [key for key, job in jobs.items() if job.spec.leaves_whole or self._is_broken_up(job)]
 
     def _is_broken_up(self, job: JobView) -> bool:
-        if job.sub_groups is not None and not unit_of(job, self.session.nodes.statics.row):
+        if (job.sub_groups is not None or job.roles) and not unit_of(job, self.session.nodes.statics.row):
             return True
         return job.ready < job.min_member <= job.job.ready
 
@@ -82,7 +82,7 @@ class GangSearch(VictimSearch):
         """Says task by task whether a job can lose it; a job below its minimum can lose all it has."""
         view = self.session.view(key)
         assert view is not None, "candidates are tasks of jobs of the snapshot"
-        return _any_task if view.ready < view.min_member else Surplus(view).lose
+        return _any_task if view.ready < view.min_member or view.roles_missing() else Surplus(view).lose
 
 
 def _any_task(task: Task) -> bool:

@@ -69,7 +69,7 @@ class Gang(
         self._standing = context.standing
         self._foreign = context.snapshot.foreign
         self._views: dict[str, JobView] = {}
-        """Views of jobs with sub-groups that the session has none of; by key, made at the first use."""
+        """Views of jobs with roles or sub-groups that the session has none of; by key, made at the first use."""
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """None if enough tasks exist for the minima of the job, of each role, and of the sub-groups it needs."""
@@ -129,7 +129,7 @@ class Gang(
         return job.is_starving
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
-        """Tasks that their jobs can lose without falling below the minimum."""
+        """Tasks that their jobs can lose without falling below a minimum: of the job, its roles or its sub-groups."""
         return Votes(self._spare, BELOW_MINIMUM, _has_none_to_spare, depends_on=None, regains=self._has_more)
 
     def job_class(self, job: JobView) -> None:
@@ -140,7 +140,7 @@ class Gang(
         job = self._standing(taker.job)
         if job is not None and job.spec.leaves_whole:
             return True
-        if job is not None and job.spec.sub_groups:
+        if job is not None and _has_parts(job):
             return self._surplus(job, waiting=True).lose(taker)
         waiting = job.waiting if isinstance(job, JobView) else 0
         return job is not None and job.ready + waiting > job.spec.min_member
@@ -156,7 +156,7 @@ class Gang(
             if job.spec.leaves_whole:
                 spare.append(victim)  # nothing is left of it, so nothing of it is below a minimum
                 continue
-            if job.spec.sub_groups:
+            if _has_parts(job):
                 surplus = surpluses.get(victim.job)
                 if surplus is None:
                     surplus = surpluses[victim.job] = self._surplus(job)
@@ -170,7 +170,7 @@ class Gang(
         return spare
 
     def _surplus(self, job: JobState, *, waiting: bool = False) -> Surplus:
-        """What a job with sub-groups can lose."""
+        """What a job with roles or sub-groups can lose."""
         view = job if isinstance(job, JobView) else self._views.get(job.key)
         if view is None:
             assert not isinstance(job, JobView)
@@ -227,6 +227,11 @@ def _to_be_placed(job: JobView) -> str:
     if job.sub_groups is not None and (short := [*job.sub_groups.shortages()]):
         lacking.append(f"sub-groups are to be placed: {_named_shortages(short)}")
     return "; ".join(lacking)
+
+
+def _has_parts(job: JobState) -> bool:
+    """Whether not only the number of its pods counts, but also which ones they are."""
+    return bool(job.spec.sub_groups or job.spec.min_task_member)
 
 
 def _has_none_to_spare(job: JobState) -> bool:

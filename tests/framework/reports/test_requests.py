@@ -152,6 +152,21 @@ def test_pods_of_one_job_whose_room_is_needed_in_part(least: int, withdrawn: lis
     assert [one.name for one in report.withdrawals] == withdrawn
 
 
+@pytest.mark.parametrize(("role", "withdrawn"), [("ps", []), ("worker", ["old.1"])], ids=["its only one", "one of two"])
+def test_pods_of_a_job_that_loses_one_of_a_role(role: str, withdrawn: list[str]) -> None:
+    text = f"""
+        class high 9
+        node n1 cpu=1
+        node n2 cpu=2
+        job x/old min=2 phase=Running roles={role}:1
+        pods x/old 1 cpu=1 on=n1 role={role} {asked()}
+        pods x/old 1 cpu=1 on=n2 role=worker {asked()}
+        pods x/old 1 cpu=1 on=n2 role=worker
+        job x/want class=high phase=Inqueue pods=1 cpu=1 nominated=n1
+    """
+    assert [one.name for one in Busy(text, PREEMPT).cycle().withdrawals] == withdrawn
+
+
 def test_the_gang_that_waits_is_told_for_whom_and_until_when() -> None:
     def said(text: str) -> str:
         return Busy(text, PREEMPT).cycle().unschedulable["x/want.0"].message

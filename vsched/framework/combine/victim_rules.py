@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
 from vsched.framework.combine.nodes_on_the_way import NodesOnTheWay
@@ -10,6 +10,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
 from vsched.framework.points.extension import JobState, SessionContext, SortKey
 from vsched.framework.points.victims import EvictionDelay, Purpose, VictimCost, VictimProtection
+from vsched.framework.surplus import Surplus
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -124,9 +125,9 @@ class VictimRules:
 
     def _of_job(self, key: str, victims: Sequence[Task]) -> float:
         state = self._standing(key)
-        if state is not None and len(victims) > _spare(state, {victim.uid for victim in victims}):
-            return self._whole(state.job if isinstance(state, JobView) else state)
-        return sum(map(self._alone, victims))
+        if state is None or _can_spare(state, victims):
+            return sum(map(self._alone, victims))
+        return self._whole(state.job if isinstance(state, JobView) else state)
 
     def _whole(self, job: Job) -> float:
         lost = self._of_jobs.get(job.key)
@@ -145,11 +146,11 @@ def _nobody(key: str) -> JobState | None:
     return None
 
 
-def _spare(state: JobState, besides: Set[str]) -> int:
-    """How many tasks a job can lose, less those that the session evicted ``besides`` these tasks."""
+def _can_spare(state: JobState, victims: Sequence[Task]) -> bool:
+    """Whether a job keeps what it needs without these tasks and those that the session has evicted besides."""
     if state.spec.leaves_whole:
-        return 0
-    if isinstance(state, JobView):
-        gone = sum(status is Status.RELEASING and uid not in besides for uid, (status, _, _) in state.moved.items())
-        return state.job.ready - gone - state.min_member
-    return state.ready - state.spec.min_member
+        return False
+    moved = state.moved.values() if isinstance(state, JobView) else ()
+    gone = {task.uid: task for status, _, task in moved if status is Status.RELEASING}
+    surplus = Surplus(JobView(state.job if isinstance(state, JobView) else state))
+    return all(map(surplus.lose, (gone | {victim.uid: victim for victim in victims}).values()))

@@ -7,10 +7,12 @@ beneficiary (such as those of ``shuffle``) stand until their deadline.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from typing import NamedTuple
 
+from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.jobs.job import Job
 from vsched.model.plan import AskResponders, Evict, Withdraw
@@ -77,10 +79,17 @@ def _judged(job: Job, asked: Iterable[Task], needs: Needs) -> Iterable[tuple[Tas
     """
     requests = [(task, task.asked) for task in asked if task.asked is not None]
     needed = [needs.needs(task, request) for task, request in requests]
-    staying = job.ready + needed.count(False)
-    if any(needed) and (job.spec.leaves_whole or staying < job.spec.min_member):
+    staying = [task for (task, _), need in zip(requests, needed, strict=True) if not need]
+    if any(needed) and (job.spec.leaves_whole or _breaks(job, staying)):
         needed = [True] * len(needed)
     return [(task, request, need) for (task, request), need in zip(requests, needed, strict=True)]
+
+
+def _breaks(job: Job, staying: Sequence[Task]) -> bool:
+    """Whether the job lacks its minimum, or that of a role, although these asked pods stay."""
+    of_role = Counter(task.role for task in staying)
+    missing = JobView(job).roles_missing().items()
+    return job.ready + len(staying) < job.spec.min_member or any(of_role[role] < count for role, count in missing)
 
 
 class Needs:
