@@ -115,5 +115,5 @@ def test_all_get_the_same_for_their_weight_within_their_bounds(claims: list[tupl
         )
     low, high = (at_level(levels[at], weights, floor, most) for at in (below, above))
     part = Fraction(max(0, total - sum(low)), max(1, sum(high) - sum(low)))
-    exact = [one + min(part, 1) * (other - one) for one, other in zip(low, high, strict=True)]
+    exact = [one + min(part, Fraction(1)) * (other - one) for one, other in zip(low, high, strict=True)]
     assert all(abs(amount - right) < 1 for amount, right in zip(deserved, exact, strict=True))

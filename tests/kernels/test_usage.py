@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from vsched.kernels.usage import (
     Risk,
+    Views,
     figures,
     filled,
     idleness,
@@ -18,6 +19,7 @@ from vsched.kernels.usage import (
     lacking,
     loads,
     loads_row,
+    measured_of,
     pressing,
 )
 from vsched.model.nodes.table import Floats, Ints
@@ -56,13 +58,15 @@ def test_one_by_one_is_all_at_once_bit_for_bit_and_a_number(
     scale: float,
 ) -> None:
     measured, coming, has, requested = (np.ascontiguousarray(np.array(found).T) for found in zip(*nodes, strict=True))
+    measured = measured_of(measured)
     found = loads(measured, coming, has, requested, risk)
     scores = idleness(found, part, 1.0 - part, scale)
 
     assert np.isfinite(found).all()
     assert ((found >= 0.0) & (found <= 2.0)).all()
     for row in range(len(nodes)):
-        alone = loads_row(measured.data, coming.data, has.data, requested.data, risk, row)
+        views = Views(measured.load.data, measured.unknown.data, coming.data, has.data, requested.data)
+        alone = loads_row(views, risk, row)
         assert alone == tuple(found[:, row])
         assert idleness_row(alone, part, 1.0 - part, scale) == scores[row]
 
@@ -78,7 +82,9 @@ def test_more_load_is_never_less(
     tense = (coming[0], coming[1], coming[0] + coming[2], coming[1] + coming[3])  # at risk it counts for no less
 
     def load(measured: tuple[float, float], coming: tuple[int, ...]) -> list[float]:
-        return loads(column(*measured), whole(*coming), whole(*has), whole(*requested), risk)[:, 0].tolist()
+        return loads(measured_of(column(*measured)), whole(*coming), whole(*has), whole(*requested), risk)[
+            :, 0
+        ].tolist()
 
     before = load(measured, tense)
     hotter = load((max(measured[0], more), measured[1]), tense)
@@ -108,9 +114,30 @@ def test_the_load_of_a_node(
     risk: Risk,
     expected: tuple[float, float],
 ) -> None:
-    found = loads(column(*measured), whole(*coming), whole(100, 100), whole(*requested), risk)
+    found = loads(measured_of(column(*measured)), whole(*coming), whole(100, 100), whole(*requested), risk)
 
     assert found[:, 0].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("measured", "requested", "coming", "expected"),
+    [
+        pytest.param([0.05, math.nan, 0.6], 0, 0, 0.325, id="the mean of the others"),
+        pytest.param([0.05, math.nan, 0.6], 32, 0, 0.325, id="whatever is asked for below that"),
+        pytest.param([0.05, math.nan, 0.6], 33, 0, 0.33, id="more if more is asked for"),
+        pytest.param([0.05, math.nan, 0.6, math.nan], 0, 0, 0.325, id="others that are unknown do not count"),
+        pytest.param([0.0, math.nan], 0, 0, 0.0, id="nothing where the others are idle"),
+        pytest.param([math.nan, math.nan], 7, 0, 0.07, id="what is asked for where nothing is known"),
+        pytest.param([0.5, math.nan], 40, 90, 0.5, id="what is coming is part of the requests"),
+    ],
+)
+def test_the_load_of_a_node_of_which_it_is_unknown(
+    measured: list[float], requested: int, coming: int, expected: float
+) -> None:
+    one, count = np.array([measured, [0.0] * len(measured)]), len(measured)
+    amounts = np.full((4, count), coming), np.full((2, count), 100), np.full((2, count), requested)
+
+    assert loads(measured_of(one), *amounts, CALM)[0, 1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(

@@ -199,6 +199,24 @@ def test_each_resource_is_known_or_unknown_by_itself() -> None:
     assert scores(world, opened(world, EVEN)) == [pytest.approx(100 * (0.6 + 0.8) / 2)]
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [
+        pytest.param("", id="without figures"),
+        pytest.param("usage n1 cpu=1 memory=1 age=301", id="with figures that are too old"),
+        pytest.param("usage n1 cpu=1 memory=1 period=1h", id="with those of another period"),
+        pytest.param("usage n1 cpu=nan memory=inf", id="with figures that are no numbers"),
+    ],
+)
+def test_an_empty_node_is_not_taken_to_be_idle(usage: str) -> None:
+    text = f"{TWO_NODES}node n3 cpu=10\n{POD}usage n2 cpu=5 memory=20\nusage n3 cpu=60 memory=40\n{usage}"
+    world = World(text)
+
+    assert scores(world, opened(world, EVEN | {"dimension.weight": 0})) == [
+        pytest.approx(score) for score in (68.75, 87.5, 50.0)
+    ]
+
+
 PERCENT = st.floats(0.0, 100.0)
 
 

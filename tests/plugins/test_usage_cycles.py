@@ -79,6 +79,13 @@ def test_one_node_with_unknown_usage_is_neither_closed_nor_idle() -> None:
     assert by_node(f"{text}job ns/a min=4 pods=5 cpu=1", {"thresholds": {"cpu": 60}}) == {"n1": 1, "n2": 4}
 
 
+def test_an_empty_node_with_unknown_usage_is_not_chosen_before_one_that_is_idle() -> None:
+    text = "node n0 cpu=4\nnode n1 cpu=4\nnode n2 cpu=4\njob ns/x\npods ns/x 1 cpu=1 on=n0\n"
+
+    assert by_node(f"{text}usage n0 cpu=5 memory=5\nusage n2 cpu=60 memory=60\njob ns/a pods=1 cpu=1") == {"n0": 1}
+    assert by_node(f"{text}usage n0 cpu=90 memory=90\nusage n2 cpu=60 memory=60\njob ns/a pods=1 cpu=1") == {"n2": 1}
+
+
 @given(
     loads=st.lists(st.tuples(st.integers(0, 100), st.integers(0, 100)), min_size=2, max_size=4),
     pods=st.integers(1, 20),

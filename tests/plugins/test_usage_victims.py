@@ -52,7 +52,10 @@ def victims(text: str, pod: str, arguments: dict[str, Any] | None = None) -> lis
         pytest.param(LOADS, "selector=zone:b", None, id="the only node it may use is no hotter than itself"),
         pytest.param("", "", None, id="nothing is known"),
         pytest.param(LOADS.replace("\n", " age=301\n"), "", None, id="nothing new is known"),
-        pytest.param("usage n2 cpu=80 memory=80\n", "", ["n2"], id="requests stand in where nothing is known"),
+        pytest.param("usage n2 cpu=80 memory=80\n", "", None, id="a node of which nothing is known is no cooler"),
+        pytest.param(
+            "usage n2 cpu=80 memory=80\nusage n3 cpu=20 memory=20\n", "", ["n1", "n2"], id="it is as hot as the mean"
+        ),
         pytest.param(
             "usage n1 cpu=30 memory=30\nusage n2 cpu=30 memory=30\nusage n3 cpu=30 memory=30\n",
             "",

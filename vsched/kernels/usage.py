@@ -71,44 +71,64 @@ def filled(amounts: Ints, has: Ints) -> Floats:
     return np.minimum(1.0, parts, out=parts)
 
 
-def loads(measured: Floats, coming: Ints, has: Ints, requested: Ints, risk: Risk) -> Floats:
-    """The loads of nodes: measured plus coming; where a dimension is not measured, the requests are used instead.
+class Measured(NamedTuple):
+    """What was measured of nodes; arrays are [dimension, node]."""
+
+    load: Floats
+    """Where it is unknown, the mean of the nodes of which it is known; NaN where it is known of none."""
+    unknown: Mask
+
+
+def measured_of(load: Floats) -> Measured:
+    """Measured loads, NaN where they are unknown: such a node is taken to have as much as the others on average."""
+    unknown = np.isnan(load)
+    known = (~unknown).sum(axis=1, keepdims=True)
+    mean = np.where(unknown, 0.0, load).sum(axis=1, keepdims=True) / np.where(known, known, np.nan)
+    return Measured(np.where(unknown, mean, load), unknown)
+
+
+def loads(measured: Measured, coming: Ints, has: Ints, requested: Ints, risk: Risk) -> Floats:
+    """The loads of nodes: measured plus coming; of a dimension that is unknown, the requests if they are more.
 
     The sum may exceed 1, so that of two overloaded nodes the fuller one is known.
 
     ``coming`` is [4, node]: estimates of cpu and memory not measured yet, then the same for nodes at risk.
     """
-    known: Mask = ~np.isnan(measured)
-    by_request = filled(requested, has)
-    calm = np.where(known, measured + filled(coming[:DIMENSIONS], has), by_request)
+    guessed = np.fmax(measured.load, filled(requested, has))
+    calm = np.where(measured.unknown, guessed, measured.load + filled(coming[:DIMENSIONS], has))
     at_most = np.minimum(1.0, calm)
     at_risk = at_most[0] * risk.cpu + at_most[1] * risk.memory >= risk.threshold
     if not at_risk.any():
         return calm
-    tense = np.where(known, measured + filled(coming[DIMENSIONS:], has), by_request)
+    tense = np.where(measured.unknown, guessed, measured.load + filled(coming[DIMENSIONS:], has))
     return np.where(at_risk, tense, calm)
 
 
-def loads_row(measured: View, coming: View, has: View, requested: View, risk: Risk, row: int) -> tuple[float, float]:
-    """``loads`` of one node. Arrays are passed as their ``data``: reading an element costs a third of numpy's time."""
-    cpu, memory = (
-        _load_row(measured, coming, has, requested, 0, 0, row),
-        _load_row(measured, coming, has, requested, 1, 1, row),
-    )
+class Views(NamedTuple):
+    """The arrays of ``loads`` as their ``data``: reading an element costs a third of numpy's time."""
+
+    measured: View
+    unknown: View
+    coming: View
+    has: View
+    requested: View
+
+
+def loads_row(of: Views, risk: Risk, row: int) -> tuple[float, float]:
+    """``loads`` of one node."""
+    cpu, memory = _load_row(of, 0, 0, row), _load_row(of, 1, 1, row)
     if min(1.0, cpu) * risk.cpu + min(1.0, memory) * risk.memory < risk.threshold:
         return cpu, memory
-    return _load_row(measured, coming, has, requested, 0, 2, row), _load_row(
-        measured, coming, has, requested, 1, 3, row
-    )
+    return _load_row(of, 0, 2, row), _load_row(of, 1, 3, row)
 
 
-def _load_row(measured: View, coming: View, has: View, requested: View, dimension: int, kind: int, row: int) -> float:
-    of, load = has[dimension, row], measured[dimension, row]
-    if load == load:
-        total: float = load + (min(1.0, coming[kind, row] / of) if of > 0 else 1.0)
+def _load_row(of: Views, dimension: int, kind: int, row: int) -> float:
+    has, load = of.has[dimension, row], of.measured[dimension, row]
+    if not of.unknown[dimension, row]:
+        total: float = load + (min(1.0, of.coming[kind, row] / has) if has > 0 else 1.0)
         return total
-    load = requested[dimension, row] / of if of > 0 else 1.0  # the measured load is NaN: unknown
-    return load if load < 1.0 else 1.0
+    asked: float = min(1.0, of.requested[dimension, row] / has) if has > 0 else 1.0
+    return load if load > asked else asked  # a load of NaN is not more
 
 
 def idleness(load: Floats, cpu: float, memory: float, scale: float) -> Floats:

@@ -17,8 +17,8 @@ Preemptable: each preemptor has its own candidate, the least loaded node that no
 with more load than that node are possible victims. The plugin abstains where all nodes that the preemptor may use have
 equal load, and where no load is known.
 
-Unknown figures, or figures older than five minutes, never count as idle: the filter lets the node pass, and the
-requests of its pods count as its load.
+Unknown figures, or figures older than five minutes, never count as idle: the filter lets the node pass, and its load is
+what its pods request, or the mean of the nodes of which it is known if that is more.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
 from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import UNSCHEDULABLE, cordoned, is_tolerated, tolerated_mask
-from vsched.kernels.usage import DIMENSIONS, Risk, figures, idleness, idleness_row
+from vsched.kernels.usage import DIMENSIONS, Measured, Risk, figures, idleness, idleness_row
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.nodes.usage import STALE_SECONDS
@@ -83,7 +83,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         self._weights: dict[Shape, tuple[float, float]] = {}
         self._hot: dict[Shape, Hot | None] = {}
         self._nodes: NodeTable | None = None
-        self._measured: Floats | None = None
+        self._measured: Measured | None = None
         self._checks: tuple[Check, ...] | None = None
 
     # -- filter -------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         risk = Risk(args.cpu, args.memory, args.estimator.risk_threshold * (args.cpu + args.memory))
         self._loads = Loads(nodes, self._known_loads(), self._coming, risk)
 
-    def _known_loads(self) -> Floats:
+    def _known_loads(self) -> Measured:
         if self._measured is None:
             self._measured = measured_loads(self._table, self.args, self._snapshot.now, self._coming.shape[1])
         return self._measured
@@ -211,7 +211,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
 
     def _hot_of(self, shape: Shape) -> Hot | None:
         measured = self._known_loads()
-        if not self._scale or np.isnan(measured).all():
+        if not self._scale or measured.unknown.all():
             return None
         cpu, memory = self._weights_for(shape)
         steady = steady_loads(measured, self._snapshot.nodes)

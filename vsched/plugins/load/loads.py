@@ -2,14 +2,27 @@
 
 A pod placed before the cycle counts for the part that the averages do not contain yet: in full until it runs, then
 less and less until it has run for a whole period. A pod that this cycle places counts in full, even if it still waits
-for room. A node without fresh figures counts the requests of its pods as its load.
+for room. A node without fresh figures counts the requests of its pods as its load, or the mean of the nodes with fresh
+figures if that is more: it is no idle node.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from vsched.kernels.usage import DIMENSIONS, Risk, View, figures, lacking, loads, loads_row, pressing
+from vsched.kernels.usage import (
+    DIMENSIONS,
+    Measured,
+    Risk,
+    View,
+    Views,
+    figures,
+    lacking,
+    loads,
+    loads_row,
+    measured_of,
+    pressing,
+)
 from vsched.model.amounts.resources import MEMORY
 from vsched.model.nodes.table import Floats, Ints, NodeTable
 from vsched.model.nodes.usage import STALE_SECONDS, UsageTable, period_seconds
@@ -49,16 +62,16 @@ class Estimates:
         return amounts[0], amounts[1]
 
 
-def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes: int) -> Floats:
-    """float64[2, nodes]: measured averages plus their fluctuation, as fractions of 1; NaN without fresh figures."""
+def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes: int) -> Measured:
+    """Measured averages plus their fluctuation, as fractions of 1; unknown without fresh figures."""
     if table is None:
-        return np.full((DIMENSIONS, nodes), np.nan)
+        return measured_of(np.full((DIMENSIONS, nodes), np.nan))
     found = (figures(table, args.period, resource, now, STALE_SECONDS) for resource in ("cpu", "memory"))
-    return np.stack([pressing(average, spread, args.fluctuation) for average, spread in found])
+    return measured_of(np.stack([pressing(average, spread, args.fluctuation) for average, spread in found]))
 
 
-def steady_loads(measured: Floats, nodes: NodeTable) -> Floats:
-    """float64[2, nodes]: the measured loads, and by requests where nothing was measured."""
+def steady_loads(measured: Measured, nodes: NodeTable) -> Floats:
+    """float64[2, nodes]: the loads without what is coming."""
     nothing: Ints = np.zeros((2 * DIMENSIONS, len(nodes)), dtype=np.int64)
     return loads(
         measured, nothing, nodes.allocatable[: MEMORY + 1], nodes.requested[: MEMORY + 1], Risk(1.0, 1.0, np.inf)
@@ -68,13 +81,12 @@ def steady_loads(measured: Floats, nodes: NodeTable) -> Floats:
 class Loads:
     """Loads of nodes by row, kept up to date as tasks are placed."""
 
-    def __init__(self, nodes: NodeTable, measured: Floats, coming: Ints, risk: Risk) -> None:
-        self._allocatable = nodes.allocatable[: MEMORY + 1]
-        self._requested = nodes.requested[: MEMORY + 1]
+    def __init__(self, nodes: NodeTable, measured: Measured, coming: Ints, risk: Risk) -> None:
+        has, requested = nodes.allocatable[: MEMORY + 1], nodes.requested[: MEMORY + 1]
         self._risk = risk
         self._moved: set[int] = set()
-        self._loads = loads(measured, coming, self._allocatable, self._requested, risk)
-        self._views = measured.data, coming.data, self._allocatable.data, self._requested.data
+        self._loads = loads(measured, coming, has, requested, risk)
+        self._views = Views(measured.load.data, measured.unknown.data, coming.data, has.data, requested.data)
         self._at: View = self._loads.data
 
     def touch(self, row: int) -> None:
@@ -95,8 +107,7 @@ class Loads:
         return self._at[0, row], self._at[1, row]
 
     def _settle(self, row: int) -> tuple[float, float]:
-        measured, coming, has, requested = self._views
-        load = loads_row(measured, coming, has, requested, self._risk, row)
+        load = loads_row(self._views, self._risk, row)
         self._at[0, row], self._at[1, row] = load
         return load
 
