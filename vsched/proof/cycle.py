@@ -68,12 +68,15 @@ class Cycle:
         found = self.bound | self.kept
         return {uid: found[uid] for uid in self.jobs[job].pending if uid in found} if job in self.jobs else {}
 
-    def ready(self, job: Job, *, kept: bool = False) -> list[Task]:
-        """The pods that count for a job's minima after the cycle; with ``kept``, also those that room is kept for."""
+    def ready(self, job: Job, *, kept: bool = False, evicted: bool = False) -> list[Task]:
+        """The pods that count for a job's minima after the cycle.
+
+        With ``kept``, also those that room is kept for; with ``evicted``, also those that were evicted.
+        """
         return [
             task
             for task in job.tasks.values()
-            if (HOLDS[task.status].ready and task.uid not in self.evicted)
+            if (HOLDS[task.status].ready and (evicted or task.uid not in self.evicted))
             or task.uid in self.bound
             or (kept and task.uid in self.kept)
         ]
@@ -96,6 +99,11 @@ class Cycle:
             for one in self.report.evictions
             if one.beneficiary == beneficiary and one.action in TAKING and one.uid in self.tasks
         ]
+
+    def takers_before(self, key: str) -> set[str]:
+        """The jobs that pods were evicted for before they were for this one."""
+        takers = list(dict.fromkeys(eviction.beneficiary for eviction, _ in self.takings()))
+        return set(takers[: takers.index(key)]) if key in takers else set()
 
     def takings(self) -> Iterator[tuple[Evict, Task]]:
         """The evictions for others, in the order decided."""

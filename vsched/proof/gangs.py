@@ -12,7 +12,7 @@ from vsched.proof.minima import lacking
 
 
 def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
-    """Pods of a job are bound only if its minima are met with what runs and what was bound.
+    """Pods of a job are bound only if its minima are met with what ran and what was bound.
 
     config/policies/README.md, "gang": all of a job's minimum or nothing, by ``minMember``, role and sub-group.
     """
@@ -20,7 +20,7 @@ def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
         return
     for key in dict.fromkeys(bind.job for bind in cycle.report.binds):
         job = cycle.jobs[key]
-        short = lacking(job, cycle.ready(job))
+        short = lacking(job, cycle.ready(job, evicted=True))
         yield f"{key} starts with {short}" if short else ""
 
 

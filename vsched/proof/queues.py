@@ -128,7 +128,7 @@ class Queues:
         return self._parts
 
     def most(self, name: str, holds: dict[str, Vector]) -> Vector:
-        """The most that a queue may hold while the queues beside it hold this: what is guaranteed to them stays free."""
+        """The most that a queue may hold while those beside it hold this: what is guaranteed to them stays free."""
         parent, found = self.parents[name], dict[int, int]()
         above, limit = self.limit(parent) if parent else self.total, self.limit(name)
         beside = [other for other in self.beside(name) if other != name]

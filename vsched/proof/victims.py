@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 
 from vsched.model.amounts.resources import PODS, Vector, add, subtract
-from vsched.model.pods.status import HOLDS, Status
+from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import TAKING, Cycle
 from vsched.proof.fitting import Pod, fit_together
 from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking, leaves_whole
-from vsched.proof.placement import forbids, is_bound_by_more
+from vsched.proof.placement import ELSE_KEPT_OUT_BY, forbids, is_bound_by_more
 from vsched.proof.queues import Queues
 
 SYSTEM_CLASSES = frozenset({"system-cluster-critical", "system-node-critical"})
@@ -117,8 +118,7 @@ def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
             why = "" if whole else "leaves in part, and says that it leaves as a whole"
         elif (protected or actions <= WHOLE) and not (whole and actions <= WHOLE):
             short = lacking(job, stay)
-            before = lacking(job, [task for task in job.tasks.values() if HOLDS[task.status].ready])
-            broken_before = bool(before) and actions <= WHOLE
+            broken_before = actions <= WHOLE and bool(lacking(job, cycle.ready(job, evicted=True)))
             why = f"is left with {short}" if short and not broken_before else ""
         yield f"{key} loses pods to {', '.join(sorted(actions))}, and {why}" if why else ""
 
@@ -141,50 +141,54 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     """``reclaim`` takes what a queue, and each queue above it that is not above the taker's, holds beyond its part.
 
     It counts in a resource that the taker asks for and lacks. A job that lacks its minimum may take while the queue is
-    over before the loss; one that has it, and the gang forms, only what leaves the queue with what it deserves. The
+    over before the loss. One that has it, and a gang that leaves as a whole, leave the queue with what it deserves. The
     guarantee stays in each resource.
     """
-    queues = Queues(cycle)
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
-    if not division:
-        return
+    queues = Queues(cycle)
     holds = queues.held()
     for eviction, task in cycle.takings():
-        if "reclaim" not in eviction.action or task.job not in cycle.jobs or eviction.beneficiary not in cycle.jobs:
-            queues.count(holds, queues.queue_of(task.uid), task.uid, -1)
+        queues.count(holds, queues.queue_of(task.uid), task.uid, -1)
+        taker, job = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job)
+        protects = cycle.facts.protects(division, eviction.action)
+        if "reclaim" not in eviction.action or taker is None or job is None or not protects:
             continue
-        short, why = lacks_on_nodes(cycle, eviction.beneficiary), ""
-        taker = cycle.jobs[eviction.beneficiary]
-        before = [one for one in taker.tasks.values() if HOLDS[one.status].ready or one.uid in cycle.bound]
-        wholly = eviction.action in WHOLE or not lacking(taker, before)
-        above = queues.path(taker.spec.queue)
-        for name in queues.path(queues.queue_of(task.uid)):
-            if name in above or not queues.sound(name) or not cycle.facts.protects(division, eviction.action):
+        short, whole = lacks_on_nodes(cycle, taker.key), _leaves_as_one(cycle, job, {eviction.action})
+        keeps = whole or not lacking(taker, cycle.ready(taker, evicted=True))
+        above, why = queues.path(taker.spec.queue), ""
+        for name in queues.path(job.spec.queue):
+            if name in above or not queues.sound(name):
                 break
-            deserved: dict[int, int] = queues.deserved(name)
+            deserved = queues.deserved(name)
             if division == "proportion":
                 deserved = {column: int(value) for column, value in queues.parts.get(name, {}).items()}
-            after = dict(holds[name])
-            subtract(after, cycle.request(task.uid))
-            has = after if wholly else holds[name]
-            over = any(
-                has.get(column, 0) >= deserved.get(column, 0) + (not wholly)
-                for column, value in cycle.request(task.uid)
-                if column in short
-            )
+            lost = dict(cycle.request(task.uid))
             under = [
                 column
-                for column, value in cycle.request(task.uid)
-                if after.get(column, 0) < min(holds[name].get(column, 0), queues.guarantee(name).get(column, 0))
+                for column, value in lost.items()
+                if holds[name].get(column, 0)
+                < min(holds[name].get(column, 0) + value, queues.guarantee(name).get(column, 0))
             ]
-            if under and not why:
-                why = f"takes of queue {name} what is guaranteed to it"
-            elif short and not over and not why:
-                part = {column: deserved.get(column, 0) for column in short}
-                left = {column: after.get(column, 0) for column in short}
-                why = f"leaves queue {name} {cycle.words(left)} of {cycle.words(part)} that it deserves"
-        queues.count(holds, queues.queue_of(task.uid), task.uid, -1)
+            counted = short if whole else short & lost.keys()
+            over = any(
+                holds[name].get(column, 0) + (0 if keeps else lost[column] - 1) >= deserved.get(column, 0)
+                for column in counted
+            )
+            if under or (short and not over):
+                part = queues.guarantee(name) if under else deserved
+                words = [
+                    cycle.words({column: had.get(column, 0) for column in under or short})
+                    for had in (holds[name], part)
+                ]
+                why = why or f"leaves queue {name} {words[0]} of {words[1]} that are its own"
         yield f"the eviction of {task.key} for {eviction.beneficiary} {why}" if why else ""
+
+
+def _leaves_as_one(cycle: Cycle, job: Job, actions: set[str]) -> bool:
+    """Whether the pods of a job leave together: by its own word, or because a gang form breaks it up."""
+    had_minimum = not lacking(job, cycle.ready(job, evicted=True))
+    broken_up = actions <= WHOLE and had_minimum and leaves_whole(job, cycle.evicted)
+    return job.spec.leaves_whole or broken_up
 
 
 def lacks_on_nodes(cycle: Cycle, key: str) -> set[int]:
@@ -214,7 +218,8 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
         tasks = [cycle.tasks[uid] for uid in placed]
         if not tasks or key not in cycle.jobs or any(map(is_bound_by_more, [*tasks, *victims])):
             continue
-        moves = not cycle.jobs[key].spec.topology and not cycle.jobs[key].spec.sub_groups
+        spec = cycle.jobs[key].spec
+        moves = not (spec.topology or spec.sub_groups or cycle.facts.plugins & ELSE_KEPT_OUT_BY)
         for together in _units(cycle, victims):
             stay = {task.uid for task in together}
             room = room_for(cycle, key, {task.uid: task for task in victims if task.uid not in stay})
@@ -229,12 +234,16 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
 
 
 def _within_limits(queues: Queues, key: str, stay: set[str]) -> bool:
-    """Whether the queues of a job are within their limits after the cycle if these victims stay."""
-    cycle, holds = queues.cycle, queues.after()
+    """Whether the queues of a job are within their limits if these victims stay, and those of later takers, too."""
+    cycle, holds = queues.cycle, queues.held()
     if not LIMITING & cycle.facts.limits:
         return True
-    for uid in stay:
+    for uid in (*cycle.bound, *cycle.kept):
         queues.count(holds, queues.queue_of(uid), uid)
+    for taker in cycle.takers_before(key) | {key}:
+        for task in cycle.victims(taker):
+            if task.uid not in stay:
+                queues.count(holds, queues.queue_of(task.uid), task.uid, -1)
     asked = cycle.sum_of(cycle.placed(key))
     return all(
         holds[name].get(column, 0) <= most
@@ -250,8 +259,7 @@ def room_for(cycle: Cycle, key: str, victims: dict[str, Task]) -> dict[str, Vect
     Victims of jobs that evicted before have left; those of later ones are still there. Room that is kept for gangs
     that cannot start is nobody's.
     """
-    earlier = list(dict.fromkeys(eviction.beneficiary for eviction, _ in cycle.takings()))
-    gone = set(earlier[: earlier.index(key)]) if key in earlier else set()
+    gone = cycle.takers_before(key)
     room = {node: dict(amounts) for node, amounts in cycle.idle.items()}
     for node, leaving in cycle.leaving.items():
         add(room[node], leaving.items())
@@ -279,8 +287,7 @@ def _units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
         by_job.setdefault(task.job, []).append(task)
     for key, tasks in by_job.items():
         job = cycle.jobs.get(key)
-        actions = {cycle.evicted[task.uid].action for task in tasks}
-        whole = job is not None and (job.spec.leaves_whole or (actions <= WHOLE and leaves_whole(job, cycle.evicted)))
+        whole = job is not None and _leaves_as_one(cycle, job, {cycle.evicted[task.uid].action for task in tasks})
         if whole:
             yield tasks
         else:

@@ -12,26 +12,8 @@ from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, waits
 from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking
-from vsched.proof.placement import forbids, is_bound_by_more
+from vsched.proof.placement import ELSE_KEPT_OUT_BY, forbids, is_bound_by_more
 from vsched.proof.queues import Queues
-
-ELSE_KEPT_OUT_BY = frozenset(
-    {
-        "allocation",
-        "deviceshare",
-        "easy-backfill",
-        "extender",
-        "job-limits",
-        "nodegroup",
-        "numa-aware",
-        "rescheduling",
-        "resource-strategy-fit",
-        "tdm",
-        "usage",
-        "wall-time",
-    }
-)
-"""Plugins that keep pods from idle nodes by rules that are not looked at here."""
 
 
 def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
