@@ -276,7 +276,7 @@ class Proportion(
     def _keeps_deserved(self, queue: str, held: Mapping[int, int], given: Amounts) -> bool:
         """Whether the queue still holds what it deserves of these resources after losing these amounts."""
         deserved = self._deserved[queue]
-        return all(held.get(column, 0) - amount + EPSILON > deserved.get(column, 0.0) for column, amount in given)
+        return all(held.get(column, 0) - amount >= deserved.get(column, 0) for column, amount in given)
 
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Permits a job if its minimum fits the queue's limit, beside held and admitted amounts."""
