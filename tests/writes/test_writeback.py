@@ -524,6 +524,22 @@ async def test_a_broken_consumer_is_told_by_an_event_on_it() -> None:
         assert (sent.body["involvedObject"]["kind"], sent.body["message"]) == ("Consumer", message)
 
 
+WORKLOADS = {
+    "JobSet.jobset.x-k8s.io": ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    "Thing.example.com": ("example.com", "Thing"),  # a table without it is in force since
+}
+
+
+@pytest.mark.parametrize(("kind", "told"), WORKLOADS.items(), ids=WORKLOADS)
+async def test_a_workload_that_cannot_be_read_is_told_by_an_event_on_it(kind: str, told: tuple[str, str]) -> None:
+    async with bench() as test:
+        test.mirror.broken[kind, "ns/w"] = Problem(kind, "ns", "w", "w1", f"{kind} ns/w: spec: it cannot be read")
+        await until(lambda: test.server.sent)
+        [sent] = test.server.sent
+        about = sent.body["involvedObject"]
+        assert (about["apiVersion"], about["kind"], about["name"]) == (*told, "w")
+
+
 # -- the end
 
 

@@ -12,12 +12,14 @@ from tests.support.recording_server import RecordingServer, recording, writer_to
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import Clock, SystemClock
+from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.topology import TopologyStore
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.plan import CycleReport, JobOutcome, Unschedulable
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
+from vsched.settings.workloads import built_in_table
 from vsched.writes.events import EventSettings
 from vsched.writes.limits import Attempts
 from vsched.writes.status.podgroups import JobStatusSettings
@@ -42,6 +44,7 @@ class Mirror:
     broken: dict[tuple[str, str], Problem] = field(default_factory=dict)
     blemished: dict[tuple[str, str], Problem] = field(default_factory=dict)
     topology: TopologyStore = field(default_factory=TopologyStore)
+    workloads: WorkloadTable = field(default_factory=built_in_table)
 
 
 @dataclass

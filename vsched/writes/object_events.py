@@ -14,7 +14,7 @@ from cachetools import LRUCache
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.mirror.problems import Problem
-from vsched.mirror.resources import PODGROUPS, RESOURCES
+from vsched.mirror.resources import PODGROUPS
 from vsched.writes.bodies import Reference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -37,11 +37,14 @@ class ObjectEvents:
         served: ServedResources,
         events: EventRecorder,
         clock: Clock,
+        api_version: Callable[[str], str],
     ) -> None:
+        """``api_version`` gives that of a kind by its name in the mirror."""
         self._problems = problem
         self._statuses = StatusWriter("PodGroup", PODGROUPS, writer, served, ATTEMPTS)
         self._events = events
         self._clock = clock
+        self._api_version = api_version
         self._reported: LRUCache[tuple[str, str, str, str], str] = LRUCache(10_000)
 
     async def run(self) -> None:
@@ -58,7 +61,7 @@ class ObjectEvents:
             return
         self._reported[identity] = problem.message
         kind = problem.kind.partition(".")[0]  # the name of a kind with a group after it
-        about = Reference(RESOURCES[problem.kind].api_version, kind, problem.namespace, problem.name, problem.uid)
+        about = Reference(self._api_version(problem.kind), kind, problem.namespace, problem.name, problem.uid)
         self._events.record(about, WARNING, problem.reason, problem.message)
         can_be_written = is_name(problem.name) and is_name(problem.namespace)
         if problem.kind == "PodGroup" and problem.left_out and can_be_written:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from vsched.clock import Clock
 from vsched.errors import why_unreadable
 from vsched.kube.client import ApiClient
+from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.problems import Problem
 from vsched.model.maps import news
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Withdraw
@@ -57,6 +58,7 @@ class WritebackMirror(Protocol):
 
     broken: dict[tuple[str, str], Problem]
     blemished: dict[tuple[str, str], Problem]
+    workloads: WorkloadTable
 
     @property
     def topology(self) -> HyperNodeMirror: ...
@@ -101,7 +103,12 @@ class Writeback:
         self._placed: dict[str, None] = {}
         """The jobs of them that have a domain."""
         self._object_events = ObjectEvents(
-            lambda: chain(mirror.broken.values(), mirror.blemished.values()), writer, served, self.events, clock
+            lambda: chain(mirror.broken.values(), mirror.blemished.values()),
+            writer,
+            served,
+            self.events,
+            clock,
+            lambda kind: mirror.workloads.api_version(kind),
         )
 
     @property

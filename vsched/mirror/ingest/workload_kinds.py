@@ -97,6 +97,14 @@ class WorkloadTable(msgspec.Struct, frozen=True, dict=True):
         """By name in the mirror."""
         return {each.id: each for each in self.kinds}
 
+    def api_version(self, id: str) -> str:
+        """The API version of a kind by its name in the mirror, whether it is in this table or not."""
+        known = RESOURCES.get(id)
+        if known is not None:
+            return known.api_version
+        kind = self.by_id.get(id)
+        return id.partition(".")[2] if kind is None else kind.api_versions[0]
+
     @cached_property
     def by_label(self) -> Mapping[str, WorkloadKind]:
         """By the label with which pods name their object."""
