@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.cel.devices import DeviceView, attribute_version, device_expression
+from vsched.cel.devices import DeviceView, attribute_version, cost_of, device_expression
 from vsched.cel.expressions import NotCompiled, NotEvaluated
 
 GPU = DeviceView(
@@ -126,6 +126,15 @@ def test_a_selector_fails(text: str, why: str) -> None:
     [
         pytest.param("device.driver ==", "ERROR: <input>:1:17", id="half an expression"),
         pytest.param("devices.driver == 'a'", "undeclared reference to 'devices'", id="an unknown variable"),
+        pytest.param(
+            "'aaaaaaaaaaaaaaaaaaaa'.split('').all(x, 'aaaaaaaaaaaaaaaaaaaa'.split('').all(y, 'bbbbbbbbbb'.split('')"
+            ".all(z, x.size() + y.size() > z.size())))",
+            "it may cost 55,405 steps for one device (10,000 are taken at most)",
+            id="loops over literals that take too long",
+        ),
+        pytest.param(
+            'device.attributes["a.b"].c.split("-")[0].matches("a+")', "it may cost", id="a pattern in a part of a text"
+        ),
         pytest.param("cel.bind(a, 1)", "undeclared reference to 'bind'", id="a binding without a body"),
         pytest.param("cel.bind(a.b, 1, true)", "undeclared reference to 'bind'", id="a binding without a name"),
     ],
@@ -152,6 +161,22 @@ def test_a_selector_does_not_compile(text: str, where: str) -> None:
 )
 def test_what_the_answer_depends_on(text: str, reads: Any) -> None:
     assert device_expression(text).reads == reads
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        pytest.param('device.driver == "a"', 3, id="the driver"),
+        pytest.param('device.attributes["a.b"].c.matches("x.*y")', 4 + 7, id="fields of a domain are as large as any"),
+        pytest.param(
+            'device.attributes["a.b"].all(k, k != "c")', 32 * 5 + 4, id="a domain has as many names as it may"
+        ),
+        pytest.param("'abcd'.split('').size() > 0", 1 + 1 + 1, id="a text that is split, as API servers reckon"),
+        pytest.param("['abcd'].all(x, x.size() > 0)", 15 + 2, id="an item of a list"),
+    ],
+)
+def test_what_a_selector_costs(text: str, cost: int) -> None:
+    assert cost_of(text) == cost
 
 
 VALUES = st.one_of(st.booleans(), st.integers(0, 2), st.sampled_from(["a", "h100"]))

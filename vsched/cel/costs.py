@@ -61,6 +61,7 @@ class Estimate(NamedTuple):
         return _UNKNOWN if self.size is None else self.size
 
 
+VARIABLES = frozenset({"self", "oldSelf", "device"})
 _UNKNOWN, _ONE, _DYN = Size(0, MOST), Size(1, 1), Declared()
 _BOOL, _INT, _STRING = Declared("bool"), Declared("int"), Declared("string")
 _STRINGS = Declared("list", element=_STRING)
@@ -89,14 +90,21 @@ _RESULTS = {
 """The types of the values of functions; of others nothing is known."""
 
 
-def estimate(expression: Node, root: Declared) -> Estimate:
-    """The most that an expression costs; its variables are of the type ``root``."""
-    return _Estimator(root).of(expression)
+def estimate(expression: Node, root: Declared, *, loosely: bool = True, part_cost: int = 0) -> Estimate:
+    """The most that an expression costs; its variables are of the type ``root``.
+
+    An API server estimates validation rules loosely: it takes items of lists that the expression itself makes for as
+    large as the root. Of selectors, it knows nothing of such items, and the fields of a map are as large as its
+    entries. ``part_cost`` is what each part of a text that is split costs, besides what an API server reckons.
+    """
+    return _Estimator(root, loosely, part_cost).of(expression)
 
 
 class _Estimator:
-    def __init__(self, root: Declared) -> None:
+    def __init__(self, root: Declared, loosely: bool, part_cost: int) -> None:
         self._root = root
+        self._loosely = loosely
+        self._part_cost = part_cost
         self._variables: dict[str, Estimate] = {}
 
     def of(self, node: Node) -> Estimate:
@@ -152,13 +160,14 @@ class _Estimator:
         return found
 
     def _at(self, path: tuple[str, ...]) -> Declared | None:
-        """What is declared of a path. Whatever its first part is, it begins at the root, as in an API server."""
-        if not path:
+        """What is declared of a path. Loosely, it begins at the root, whatever its first part is."""
+        if not path or not (self._loosely or path[0] in VARIABLES):
             return None
         found: Declared | None = self._root
         for part in path[1:]:
             if found is not None:
-                found = {"@items": found.element, "@keys": found.key}.get(part, found.fields.get(part))
+                field = found.fields.get(part, None if self._loosely else found.element)
+                found = {"@items": found.element, "@keys": found.key}.get(part, field)
         return found
 
     def _selected(self, node: Select) -> Estimate:
@@ -197,6 +206,8 @@ class _Estimator:
         cost = _sum(own.cost, *(each.cost for each in given), 0 if target is None else target.cost)
         if node.function == "_?_:_":
             cost = _sum(given[0].cost, max(each.cost for each in given[1:]))
+        if node.function in ("split", "findAll"):
+            cost = _sum(cost, _times(self._part_cost, own.known.most))
         path = (*given[0].path, "@items") if node.function == "_[_]" and given else ()
         return self._sized(own._replace(cost=cost, path=path))
 

@@ -14,8 +14,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from vsched.cel.expressions import MOST_STEPS, CelExpression, NotEvaluated, compiled, without_literals
+from vsched.cel.costs import MOST, Declared, estimate
+from vsched.cel.expressions import CelExpression, NotCompiled, NotEvaluated, compiled, without_literals
 from vsched.cel.functions import quantity_of, type_name
+from vsched.cel.syntax import parsed
+from vsched.cel.tokens import Malformed
 from vsched.cel.versions import version
 
 _TEXT = r"""("[^"\\\n]*"|'[^'\\\n]*')"""
@@ -31,8 +34,26 @@ _GIVEN = "__given"
 _PLAIN = re.compile(r"(?<![\w.])device\s*\.\s*(?:driver|allowMultipleAllocations)\b")
 _ANY = re.compile(r"(?<![\w.])device\b")
 
-_MOST_NAMES, _MOST_CHARS = 32, 64
-"""The most attributes and capacities of a device, and the longest text of one."""
+MOST_COST = 10_000
+"""The most that a selector may cost for one device: some milliseconds."""
+MOST_COST_SERVED = 1_000_000
+"""The most that an API server accepts. There, a step takes a fraction of the time."""
+_PART_COST = 2
+_ID, _DOMAIN_NAME = Declared("string", 32), Declared("string", 63)
+_DEVICE = Declared(
+    "object",
+    fields={
+        "driver": _DOMAIN_NAME,
+        "attributes": Declared(
+            "map", 32, key=_DOMAIN_NAME, element=Declared("map", 32, key=_ID, element=Declared("dyn", 64))
+        ),
+        "capacity": Declared(
+            "map", 32, key=_DOMAIN_NAME, element=Declared("map", 32, key=_ID, element=Declared("quantity"))
+        ),
+        "allowMultipleAllocations": Declared("bool"),
+    },
+)
+"""What an API server knows of a device."""
 
 Pairs = Sequence[tuple[str, Hashable]]
 AttributeMap = Mapping[str, Any]
@@ -55,6 +76,8 @@ class DeviceExpression:
     """A compiled selector."""
 
     expression: CelExpression
+    cost: int
+    """How much it costs at most, for one device."""
     domains: Mapping[str, frozenset[str]]
     """The domains that it mentions of ``attributes`` and of ``capacity``."""
     reads: tuple[tuple[str, str], ...] | None
@@ -97,8 +120,11 @@ class DeviceExpression:
 
 @lru_cache(maxsize=1024)
 def device_expression(text: str) -> DeviceExpression:
-    """The compiled selector; raises NotCompiled."""
+    """The compiled selector; raises NotCompiled, also where it may cost too much."""
     expression = compiled(text, ("device",))  # errors are about the text as it was written
+    cost = cost_of(text, _PART_COST)
+    if cost > MOST_COST:
+        raise NotCompiled(f"it may cost {cost:,} steps for one device ({MOST_COST:,} are taken at most)")
     seeing_given = _seeing_given(text)
     counts_domains = seeing_given != text
     if counts_domains:
@@ -107,13 +133,15 @@ def device_expression(text: str) -> DeviceExpression:
     for match in _DOMAIN.finditer(text):
         domains[match[1]].add(match[2][1:-1] if match[2] else match[3])
     frozen = {name: frozenset(found) for name, found in domains.items()}
-    return DeviceExpression(expression, frozen, _reads(text), counts_domains)
+    return DeviceExpression(expression, cost, frozen, _reads(text), counts_domains)
 
 
-def is_too_complex(expression: CelExpression) -> bool:
-    """Whether it might cost more than a selector may, of a device with as many attributes as a device can have."""
-    largest = {"driver": "x" * _MOST_CHARS, "attributes": dict.fromkeys(range(_MOST_NAMES))}
-    return expression.steps({"device": largest}) > MOST_STEPS
+def cost_of(text: str, part_cost: int = 0) -> int:
+    """How much a selector costs at most, for one device; MOST where it is too deep to say."""
+    try:
+        return estimate(parsed(text), _DEVICE, loosely=False, part_cost=part_cost).cost
+    except Malformed:
+        return MOST
 
 
 def qualified(name: str, driver: str) -> tuple[str, str]:

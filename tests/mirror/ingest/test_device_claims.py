@@ -172,6 +172,13 @@ def test_a_share_of_a_device() -> None:
             "ResourceClaim ns/gpus: spec.devices.requests[0].exactly.count: -1 (expected 1 or more)",
             id="a count",
         ),
+        pytest.param(
+            of.resource_claim(
+                "gpus", of.request(selectors=[{"cel": {"expression": "true" + " " * 10_000}} for _ in range(4)])
+            ),
+            "ResourceClaim ns/gpus: spec.devices: 40,016 letters of selectors (32,768 are read at most)",
+            id="long selectors",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_one_clear_line(found: Fields, begins: str) -> None:

@@ -33,6 +33,10 @@ EVICTING = ("NoExecute",)
 """Effects of taints that also make pods leave which use the device."""
 REPELLING = ("NoSchedule", *EVICTING)
 _MOST_ANSWERS = 1 << 17
+STEPS_MAX = 500_000
+"""The most steps that the selectors of a claim take: a second or two, once."""
+_STEPS_OF_ONE = 10
+"""What an answer takes besides its expression."""
 
 
 class Want(msgspec.Struct, frozen=True, cache_hash=True):
@@ -67,6 +71,18 @@ class Match(NamedTuple):
     failure: Failure | None = None
     failed: Mask | None = None
     """bool[devices]: those for which a selector has no answer; they are not selected. None where there are none."""
+
+
+def steps(want: Want, inventory: Inventory) -> int:
+    """How many steps of work its selectors take at most, for the devices there are."""
+    found = 0
+    for selector in want.selectors:
+        answers = _answers(selector.expression)
+        if isinstance(answers, _Answers):
+            reads = answers.expression.reads
+            count = len(inventory.models) if reads is None else len(kinds(inventory, reads).first)
+            found += count * (answers.expression.cost + _STEPS_OF_ONE)
+    return found
 
 
 def match(want: Want, inventory: Inventory) -> Match:

@@ -62,6 +62,8 @@ DEVICES_MAX = 1024
 """Devices of one slice, and of one claim."""
 ASKED_DEVICES_MAX = 128
 """Requests of a claim, alternatives of a request, constraints, and selectors."""
+EXPRESSIONS_MAX = 1 << 15
+"""Letters of all selectors of a claim: each is compiled."""
 ATTRIBUTES_MAX = 256
 """Attributes of a device, capacities, counters and taints."""
 CONSUMERS_MAX = 1024

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
-from vsched.errors import BadObject
+from vsched.errors import BadObject, Beyond
 from vsched.mirror import wire
-from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, CONSUMERS_MAX, DEVICES_MAX, read
+from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, CONSUMERS_MAX, DEVICES_MAX, EXPRESSIONS_MAX, read
 from vsched.mirror.ingest.device_parts import nodes_of, quantities_of, selectors_of
 from vsched.mirror.ingest.memo import remembered
 from vsched.mirror.ingest.metadata import claim_owner_of, naming
@@ -72,6 +72,9 @@ def claim_spec_of(raw: Raw) -> ClaimSpec:
     read(asked.requests, ASKED_DEVICES_MAX, f"{at}.requests")
     read(asked.constraints, ASKED_DEVICES_MAX, f"{at}.constraints")
     requests = [_request(each, f"{at}.requests[{number}]") for number, each in enumerate(asked.requests or ())]
+    letters = sum(len(one.expression) for each in requests for request in each for one in request.selectors)
+    if letters > EXPRESSIONS_MAX:
+        raise Beyond(f"{at}: {letters:,} letters of selectors ({EXPRESSIONS_MAX:,} are read at most)")
     constraints = [
         _constraint(each, f"{at}.constraints[{number}]") for number, each in enumerate(asked.constraints or ())
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from vsched.cel.devices import is_too_complex
+from vsched.cel.devices import MOST_COST_SERVED, cost_of
 from vsched.cel.expressions import NotCompiled, compiled
 from vsched.sim.store.api_errors import FieldCause
 from vsched.sim.store.field_errors import Causes
@@ -137,8 +137,8 @@ def check_selectors(selectors: Sequence[Obj], path: str, causes: Causes) -> None
             causes.append(FieldCause("FieldValueTooLong", why, f"{at}.expression"))
         else:
             try:
-                expression = compiled(text, ("device",))
-                if is_too_complex(expression):
+                compiled(text, ("device",))
+                if cost_of(text) > MOST_COST_SERVED:
                     why = "Forbidden: too complex, exceeds cost limit"
                     causes.append(FieldCause("FieldValueForbidden", why, f"{at}.expression"))
             except NotCompiled as error:

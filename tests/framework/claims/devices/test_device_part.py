@@ -169,6 +169,11 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
             id="a selector that is no expression",
         ),
         pytest.param(
+            of_pod(asked=request("r", 1, "device.attributes['gpu'].all(k, device.attributes['gpu'].all(l, k != l))")),
+            "its selectors take over 500,000 steps with the devices there are",
+            id="a selector that takes long for many devices",
+        ),
+        pytest.param(
             of_pod(asked=request("r", 33)),
             "number of requested devices 33 exceeds the claim limit of 32",
             id="more devices than a claim can have",

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.devices.words import class_missing, selector_failed, too_many
+from vsched.framework.claims.devices.words import TOO_COSTLY, class_missing, selector_failed, too_many
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import Failure, Want, match
+from vsched.kernels.devices.matching import STEPS_MAX, Failure, Want, match, steps
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
 from vsched.model.claims.devices import ALL, ClaimSpec, DeviceClass, DeviceRequest
 from vsched.model.nodes.table import Mask
@@ -165,16 +165,20 @@ class NeedsTable:
         return Want(selectors, request.tolerations, request.capacity, request.admin)
 
     def _problem(self, spec: ClaimSpec) -> str:
-        least = 0
-        for alternatives in spec.requests:
-            for request in alternatives:
-                if request.device_class not in self._classes:
-                    return class_missing(request)
-            for request in alternatives:
-                failure = match(self.want(request), self._inventory).failure
-                if failure is not None and not failure.compiles:
-                    return self._failed(request, failure)
-            least += min((request.count if request.mode != ALL else 1 for request in alternatives), default=0)
+        every = [request for alternatives in spec.requests for request in alternatives]
+        for request in every:
+            if request.device_class not in self._classes:
+                return class_missing(request)
+        if sum(steps(self.want(request), self._inventory) for request in every) > STEPS_MAX:
+            return TOO_COSTLY
+        for request in every:
+            failure = match(self.want(request), self._inventory).failure
+            if failure is not None and not failure.compiles:
+                return self._failed(request, failure)
+        least = sum(
+            min((request.count if request.mode != ALL else 1 for request in alternatives), default=0)
+            for alternatives in spec.requests
+        )
         return too_many(least) if least > MOST_RESULTS else ""
 
     def _failures(self, specs: tuple[ClaimSpec, ...]) -> Iterator[SelectorFailure]:

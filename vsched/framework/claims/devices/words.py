@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
-from vsched.kernels.devices.matching import Failure
+from vsched.kernels.devices.matching import STEPS_MAX, Failure
 from vsched.kernels.devices.search import MOST_RESULTS
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceRequest
 from vsched.model.pods.task import Task
@@ -73,6 +73,10 @@ def selector_failed(request: DeviceRequest, failure: Failure, of_class: int) -> 
     else:
         where, number = f"request {request.name}", failure.selector - of_class
     return f"{where}: selector #{number}: CEL {'runtime' if failure.compiles else 'compile'} error: {failure.message}"
+
+
+TOO_COSTLY = f"its selectors take over {STEPS_MAX:,} steps with the devices there are"
+"""Nobody else's pods wait for them."""
 
 
 def too_many(number: int) -> str:
