@@ -21,6 +21,7 @@ from vsched.controllers.vcjobs.reconcile import NO_CLAIM, REFUSED, UNCREATED
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import Reason
 from vsched.framework.codes import Code
+from vsched.mirror import wire
 from vsched.model.pods.ignorable import IGNORABLE
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.metrics import MetricsSource
@@ -40,6 +41,12 @@ NOT_YET = {
 }
 """Metrics of a daemon with a source of usage, of one with a Lease, of one with shards, of one that has written its
 history."""
+
+
+def test_the_page_says_of_every_kind_how_much_is_read() -> None:
+    said = page("config/README.md").prose.partition("## How much is read of one object")[2].partition("\n## ")[0]
+    kinds = {kind.partition(".")[0] for kind in wire.KINDS | wire.HEEDED}
+    assert [kind for kind in sorted(kinds) if kind.lower() not in said.lower()] == []
 
 
 def pattern_of(name: str) -> str:

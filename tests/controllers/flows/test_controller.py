@@ -140,6 +140,14 @@ async def test_a_schedule_that_cannot_be_followed_is_told_in_an_event() -> None:
         assert jobs(cluster) == []
 
 
+async def test_what_nobody_thought_of_is_told_in_an_event() -> None:
+    flow = job_flow({"name": "a", "patch": {"jobSpec": {"plugins": ["svc"]}}})
+    async with Cluster([node("n1")], manifests=[flow, job_template("a", task("worker", 1))]) as cluster:
+        async with scheduling(cluster.url):
+            await until(lambda: "InvalidJobFlow" in reasons_of(cluster, "f"))
+        assert jobs(cluster) == []
+
+
 async def test_a_flow_goes_on_once_its_template_is_there_and_its_jobs_go_in_the_end() -> None:
     flow = job_flow({"name": "a"}, jobRetainPolicy="delete")
     template = job_template("a", task("worker", 1, "50ms"))

@@ -49,6 +49,11 @@ DUE = NOON + 10 * MINUTE
             cron(last=0), [], NOON, "2026-03-01T12:00:00Z", id="the first run is the first after its creation"
         ),
         pytest.param(cron(), [], DUE + 5 * 60 * MINUTE, "2026-03-01T17:10:00Z", id="of missed runs the newest is made"),
+        pytest.param(
+            cron(deadline_seconds=10**11), [], DUE, "2026-03-01T12:10:00Z", id="a deadline longer than there are years"
+        ),
+        pytest.param(cron("@every 1ns"), [], DUE, "", id="none at a schedule shorter than a second"),
+        pytest.param(cron("@every 1s"), [], DUE, "2026-03-01T12:10:00Z", id="at one of a second"),
         pytest.param(cron(deadline_seconds=60), [], DUE + 61, "", id="a run that is too late is left out"),
         pytest.param(cron(deadline_seconds=60), [], DUE + 60, "", id="at its deadline it is too late"),
         pytest.param(cron(deadline_seconds=60), [], DUE + 59, "2026-03-01T12:10:00Z", id="a little late is in time"),

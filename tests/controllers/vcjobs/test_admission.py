@@ -63,6 +63,26 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
             ["spec.tasks[0].minAvailable: 2 is more than replicas (1)"],
             id="minAvailable above the replicas of a task",
         ),
+        pytest.param(
+            manifest(worker("a", replicas=60_000), worker("b", replicas=40_001), minAvailable=1),
+            ["spec.tasks: 100,001 pods (expected 100,000 at most)"],
+            id="more pods than a job may have",
+        ),
+        pytest.param(
+            manifest(worker(replicas=10_001), minAvailable=1, plugins={"svc": [], "env": []}),
+            ["spec.plugins[svc]: 10,001 pods to list (expected 10,000 at most)"],
+            id="more hosts than a ConfigMap has room for",
+        ),
+        pytest.param(
+            manifest(worker(replicas=10_001), minAvailable=1, plugins={"ssh": []}),
+            ["spec.plugins[ssh]: 10,001 pods to list (expected 10,000 at most)"],
+            id="more hosts than a Secret has room for",
+        ),
+        pytest.param(
+            manifest(worker(replicas=2_001), minAvailable=1, plugins={"tensorflow": []}),
+            ["spec.plugins[tensorflow]: 2,001 pods to list (expected 2,000 at most)"],
+            id="more hosts than a variable has room for",
+        ),
         pytest.param(manifest(worker(), worker()), ["spec.tasks: 2 tasks are called worker"], id="two of one name"),
         pytest.param(
             manifest(worker("Worker")),

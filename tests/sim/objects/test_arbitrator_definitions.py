@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 import shutil
 from collections.abc import Iterator
 from importlib import resources
@@ -122,29 +120,9 @@ def test_the_names_fit_and_the_group_is_marked(plural: str) -> None:
     assert all(jsonpath.parse(column["jsonPath"]) for column in version["additionalPrinterColumns"])
 
 
-LARGEST_TEXT = 3 * 1024 * 1024 - 2
-"""What a server that does not look at maxLength takes a value for that may be a number or a text."""
-OF_AN_EXPRESSION, OF_A_DEFINITION = 10_000_000, 100_000_000
-
-
-def estimate(rule: str, properties: Obj) -> int:
-    """The quantities that may be read, at their largest; all the rest of a rule is a few units a turn."""
-    read = math.ceil(LARGEST_TEXT * 0.1)
-    [*over] = re.findall(r"self\.(\w+)\.all\(", rule)
-    turns = math.prod(properties[name]["maxProperties"] for name in over)
-    turns *= math.prod(each.count(",") + 1 for each in re.findall(r"\[([^\]]*)\]\.all\(", rule))
-    # Of a conditional only the dearer branch counts: the one that reads a text.
-    return turns * (len(re.findall(r"quantity\(self", rule)) * read + 100)
-
-
 @pytest.mark.parametrize("plural", ["buckets", "consumers"])
-def test_the_rules_are_cheap_enough_for_a_real_server(plural: str) -> None:
+def test_the_rules_stand_on_one_line_and_look_at_no_former_value(plural: str) -> None:
     spec = schema_of(plural)["properties"]["spec"]
-    costs = [estimate(rule["rule"], spec["properties"]) for rule in spec["x-kubernetes-validations"]]
-    assert len(costs) == 5
-    assert max(costs) < OF_AN_EXPRESSION
-    assert min(costs) > 2_000_000, "the estimate has lost sight of the loops"
-    assert sum(costs) < OF_A_DEFINITION
     compiled = [cel.compiled(rule["rule"], VARIABLES) for rule in spec["x-kubernetes-validations"]]
     assert all("oldSelf" not in each.names for each in compiled)
     assert all("\n" not in rule["rule"] for rule in spec["x-kubernetes-validations"])

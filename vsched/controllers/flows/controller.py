@@ -27,13 +27,14 @@ from vsched.controllers.flows.records import NOT_DECODED, BadMaker, Kept, MakerR
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.controllers.vcjobs.view import PodState
-from vsched.errors import VschedError
+from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import JOB_FLOWS, JOB_TEMPLATES, VCJOBS, VOLCANO_CRON_JOBS
 from vsched.writes.bodies import Reference, deletion_options, status_replacement
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
+from vsched.writes.unexpected import report
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Write, Writer, WriteResult
 
@@ -153,6 +154,11 @@ class MakerController:
         except VschedError as error:
             settled = False
             self._blame(maker.reference, "FailedSync", str(error))
+        except UNUSABLE as error:
+            # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
+            why = report(f"nothing is made of {key!a}", error)
+            self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"nothing is made of it: {why}")
+            settled = True
         if settled:
             self._back_offs.forget(key)
         elif self._records.maker(key) is not None:

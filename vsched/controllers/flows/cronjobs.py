@@ -179,8 +179,9 @@ def _many_missed(cron: CronJob, last: datetime, now: datetime) -> tuple[str, str
     The number is estimated from the first two, as Kubernetes does it.
     """
     since = last.astimezone(now.tzinfo)
-    if cron.deadline_seconds is not None:
-        since = max(since, now - timedelta(seconds=cron.deadline_seconds))
+    # A deadline may be of any length, and longer than there are years.
+    if cron.deadline_seconds is not None and cron.deadline_seconds < (now - since).total_seconds():
+        since = now - timedelta(seconds=cron.deadline_seconds)
     first = next_after(cron.schedule, since, since)
     between = next_after(cron.schedule, since, first.astimezone(now.tzinfo)) - first
     if (now - first) // between + 1 <= MISSED_MAX:

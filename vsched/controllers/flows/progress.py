@@ -93,10 +93,9 @@ def proceed(
         if each.name not in phases
     }
     due = [each for each in flow.flows if each.name in turns and turns[each.name].free]
-    missing = [each.name for each in due if f"{flow.namespace}/{each.name}" not in templates]
-    create = tuple(
-        job_body(flow, each, templates[f"{flow.namespace}/{each.name}"]) for each in due if each.name not in missing
-    )
+    found = [(each, templates.get(f"{flow.namespace}/{each.name}")) for each in due]
+    missing = [each.name for each, template in found if template is None]
+    create = tuple(job_body(flow, each, template) for each, template in found if template is not None)
     return FlowPlan(
         create,
         _status(flow, made, phases, bool(due), now),

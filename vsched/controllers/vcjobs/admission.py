@@ -29,6 +29,8 @@ _MODES = (None, "", "hard", "soft")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST = 63
+PODS_MAX = 100_000
+"""The most pods of one vcjob; Kubernetes has the same limit for Jobs whose pods are numbered."""
 
 
 def refusals(job: wire.VolcanoJob, read: VcJob) -> list[str]:
@@ -51,6 +53,8 @@ def _of_job(spec: wire.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
     if read.min_available > read.replicas:
         total = f"the {read.replicas} replicas of all tasks"
         yield f"spec.minAvailable: {read.min_available} is more than {total}"
+    if read.replicas > PODS_MAX:
+        yield f"spec.tasks: {read.replicas:,} pods (expected {PODS_MAX:,} at most)"
     yield from _of_policies("spec.policies", spec.policies)
     yield from _of_volumes(spec.volumes or (), read.name)
     yield from _of_topology("spec.networkTopology", spec.network_topology)
@@ -158,6 +162,8 @@ def _of_plugins(read: VcJob) -> Iterator[str]:
     for plugin in plugins_of(read):
         # Others can do without the task that they look for: a job with such a plugin runs, and is told.
         yield from plugin.problems(read) if plugin.name == Mpi.name else ()
+        if plugin.hosts_max and read.replicas > plugin.hosts_max:
+            yield f"spec.plugins[{plugin.name}]: {read.replicas:,} pods to list (expected {plugin.hosts_max:,} at most)"
 
 
 def _of_names(read: VcJob) -> Iterator[str]:

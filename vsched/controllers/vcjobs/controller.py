@@ -28,7 +28,7 @@ from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import JobPlan, JobView, PodState, Request
 from vsched.controllers.vcjobs.writes import JobWrites
-from vsched.errors import VschedError
+from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -37,6 +37,7 @@ from vsched.model.jobs.advice import headline_of
 from vsched.writes.bodies import Reference
 from vsched.writes.events import WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
+from vsched.writes.unexpected import report
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
@@ -152,6 +153,11 @@ class JobController:
         except VschedError as error:
             settled = False
             self._complain(key, "FailedSync", str(error))
+        except UNUSABLE as error:
+            # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
+            why = report(f"nothing is done about vcjob {key!a}", error)
+            self._complain(key, "InvalidJob", f"nothing is done about it: {why}")
+            settled = True
         if settled:
             self._back_offs.forget(key)
         elif self._records.is_known(key):

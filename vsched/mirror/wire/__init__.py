@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 import msgspec
 
-from vsched.errors import UNREADABLE, BadObject
+from vsched.errors import UNREADABLE, BadObject, Beyond
 from vsched.kube.watch import framing
 from vsched.kube.watch.deltas import Delta
 from vsched.kube.watch.mending import mended
@@ -18,6 +18,7 @@ from vsched.mirror.wire.batch import VolcanoJob
 from vsched.mirror.wire.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from vsched.mirror.wire.evictions import Eviction
 from vsched.mirror.wire.flows import JobFlow, JobTemplate, VolcanoCronJob
+from vsched.mirror.wire.limits import check_limits
 from vsched.mirror.wire.native import CompositePodGroup, NativePodGroup, SchedulingWorkload
 from vsched.mirror.wire.objects import (
     Command,
@@ -256,8 +257,7 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Object:
         found = _decoded(kind, data)
     except UNREADABLE as error:
         raise BadObject(f"{named(kind, _identity(data))}: {located(error)}") from None
-    if kind != "Pod":  # a pod on a node uses room, whatever its name; its names are checked later
-        check_names(kind, found.metadata)
+    _check(kind, found)
     return found
 
 
@@ -281,8 +281,7 @@ def read_line(kind: str, line: bytes) -> framing.ReadEvent[Any] | None:
         found: framing.ReadEvent[Any] = decoder.decode(line)
         if found.type not in _UPON:
             return None
-        if kind != "Pod":
-            check_names(kind, found.object.metadata)
+        _check(kind, found.object)
     except (*UNREADABLE, BadObject):
         return None
     return found
@@ -310,6 +309,17 @@ def _decoded(kind: str, data: bytes | msgspec.Raw) -> Object:
         raise
     except UNREADABLE:  # perhaps only in a field that nobody reads
         return decoder.decode(mended(bytes(data)))  # type: ignore[no-any-return]
+
+
+def _check(kind: str, found: Object) -> None:
+    """Raise BadObject for names that are none, and for more than is read of one object."""
+    if kind == "Pod":
+        return  # a pod on a node uses room, whatever its name; its names are checked later
+    check_names(kind, found.metadata)
+    try:
+        check_limits(kind, found)
+    except Beyond as error:
+        raise Beyond(f"{named(kind, found.metadata)}: {error}") from None
 
 
 def _identity(data: bytes | msgspec.Raw) -> Metadata:

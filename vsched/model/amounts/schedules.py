@@ -10,6 +10,8 @@ from croniter import CroniterBadDateError, croniter
 from vsched.model.amounts.durations import parse_duration
 
 EVERY = "@every "
+LEAST_SECONDS = 1.0
+"""The shortest period of ``@every``."""
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -17,7 +19,10 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 def problem_of(schedule: str) -> str:
     """What is wrong with a schedule; empty if nothing is."""
     if schedule.startswith(EVERY):
-        return "" if _seconds(schedule) > 0 else f"failed to parse duration {schedule}"
+        seconds = _seconds(schedule)
+        if 0 < seconds < LEAST_SECONDS:
+            return f"{schedule} is shorter than a second"
+        return "" if seconds > 0 else f"failed to parse duration {schedule}"
     fields = schedule.split()
     if not schedule.startswith("@") and len(fields) != 5:
         return f"expected exactly 5 fields, found {len(fields)}: {fields}"

@@ -28,6 +28,8 @@ def syntax_error(body: bytes) -> str:
         return _message(text, error)
     except RecursionError:
         return "exceeded max depth"
+    except ValueError:
+        return "cannot unmarshal number into Go value of type float64"
     return "invalid character in JSON input"
 
 

@@ -33,6 +33,8 @@ class JobPlugin(msgspec.Struct, frozen=True, kw_only=True):
     name: ClassVar[str]
     tracked: ClassVar[bool] = True
     """Whether ``status.controlledResources`` names it."""
+    hosts_max: ClassVar[int] = 0
+    """The most pods whose hosts it can list; 0 where it lists none."""
 
     @classmethod
     def parse(cls, arguments: Sequence[str]) -> tuple[Self, list[str]]:

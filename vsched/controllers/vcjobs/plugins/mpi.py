@@ -11,6 +11,7 @@ class Mpi(JobPlugin, frozen=True):
     """``MPI_HOST`` for the master, and the port of ssh."""
 
     name = "mpi"
+    hosts_max = 2_000  # an environment variable has 128 KiB
 
     master: str = "master"
     worker: str = "worker"

@@ -18,6 +18,7 @@ class Ssh(JobPlugin, frozen=True, rename="kebab"):
     """A Secret with keys and a configuration of ssh, mounted by every container."""
 
     name = "ssh"
+    hosts_max = 10_000  # a Secret has a megabyte
 
     ssh_key_file_path: str = "/root/.ssh"
     ssh_private_key: str = ""

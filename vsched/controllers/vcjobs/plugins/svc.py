@@ -18,6 +18,7 @@ class Svc(JobPlugin, frozen=True, rename="kebab"):
     """A Service, a ConfigMap and a NetworkPolicy for each job."""
 
     name = "svc"
+    hosts_max = 10_000  # a ConfigMap has a megabyte
 
     publish_not_ready_addresses: bool = False
     """Whether names of pods resolve before the pods are ready."""

@@ -13,6 +13,7 @@ class Tensorflow(JobPlugin, frozen=True):
     """``TF_CONFIG``; a job of a single pod needs none."""
 
     name = "tensorflow"
+    hosts_max = 2_000  # an environment variable has 128 KiB
 
     ps: str = "ps"
     worker: str = "worker"

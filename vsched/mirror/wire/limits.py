@@ -1,0 +1,107 @@
+"""How much is read of one object of the kinds that controllers look after; one that says more is left out, and told.
+
+Pods, nodes and what else the mirror keeps have their bounds where they are read (``vsched.mirror.ingest.bounds``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vsched.errors import Beyond
+from vsched.mirror.resources import VCJOB, VOLCANO_CRON_JOB
+from vsched.mirror.wire.base import Raw
+
+TEMPLATE_BYTES_MAX = 256 << 10
+"""Bytes of the template of a pod: each pod is a copy of it."""
+
+JOB_BYTES_MAX = 512 << 10
+"""Bytes of the spec of a vcjob within another object."""
+
+
+class Limit(NamedTuple):
+    """A field, and how much of it is read."""
+
+    path: str
+    """As in messages; ``[*]`` for the items of a list, which count together."""
+    most: int
+    """Entries of a list or a map; letters of each text; bytes of each part that is read later."""
+
+
+LIMITS: Mapping[str, tuple[Limit, ...]] = {
+    VCJOB: (
+        Limit("spec.tasks", 256),
+        Limit("spec.tasks[*].template", TEMPLATE_BYTES_MAX),
+        Limit("spec.tasks[*].policies", 1024),
+        Limit("spec.tasks[*].policies[*].events", 4096),
+        Limit("spec.tasks[*].dependsOn.name", 4096),
+        Limit("spec.policies", 128),
+        Limit("spec.policies[*].events", 512),
+        Limit("spec.volumes", 128),
+        Limit("spec.volumes[*].mountPath", 4096),
+        Limit("spec.plugins", 32),
+        Limit("metadata.labels", 512),
+        Limit("status.controlledResources", 1024),
+        Limit("status.taskStatusCount", 1024),
+        Limit("status.conditions", 128),
+    ),
+    VOLCANO_CRON_JOB: (
+        Limit("spec.schedule", 256),
+        Limit("spec.timeZone", 64),
+        Limit("spec.jobTemplate.spec", JOB_BYTES_MAX),
+        Limit("status", 64),
+    ),
+    "JobFlow": (
+        Limit("spec.flows", 1024),
+        Limit("spec.flows[*].name", 317),
+        Limit("spec.flows[*].dependsOn.targets", 4096),
+        Limit("spec.flows[*].dependsOn.probe.taskStatusList", 256),
+        Limit("spec.flows[*].dependsOn.probe.httpGetList", 256),
+        Limit("spec.flows[*].dependsOn.probe.tcpSocketList", 256),
+        Limit("spec.flows[*].patch.jobSpec", TEMPLATE_BYTES_MAX),
+    ),
+    "JobTemplate": (Limit("spec", JOB_BYTES_MAX),),
+    "ProvisioningRequest": (Limit("spec.podSets", 32), Limit("status.conditions", 64)),
+    "CapacityBuffer": (Limit("status.conditions", 64),),
+}
+"""By kind."""
+_ITEMS, _CAPITAL = "[*]", re.compile(r"(?<!^)(?=[A-Z])")
+
+
+def check_limits(kind: str, found: Any) -> None:
+    """Raise Beyond where an object says more than is read of it."""
+    for limit, steps in _STEPS.get(kind, ()):
+        listed = 0
+        for value in _values(found, steps):
+            if isinstance(value, Raw | str | bytes):
+                size, what = (len(value), "letters") if isinstance(value, str) else (len(bytes(value)), "bytes")
+                if size > limit.most:
+                    raise Beyond(f"{limit.path}: {size:,} {what} ({limit.most:,} are read at most)")
+            else:
+                listed += len(value)
+        if listed > limit.most:
+            raise Beyond(f"{limit.path}: {listed:,} entries ({limit.most:,} are read at most)")
+
+
+def _steps(path: str) -> tuple[str, ...]:
+    """The names of fields, and ``[*]``, one after the other."""
+    parts = path.replace(_ITEMS, f".{_ITEMS}").split(".")
+    return tuple(part if part == _ITEMS else _CAPITAL.sub("_", part).lower() for part in parts)
+
+
+def _values(found: Any, steps: Sequence[str]) -> Iterator[Any]:
+    """What stands at a path, without what is absent."""
+    for at, step in enumerate(steps):
+        if found is None:
+            return
+        if step == _ITEMS:
+            for item in found:
+                yield from _values(item, steps[at + 1 :])
+            return
+        found = getattr(found, step)
+    if found is not None:
+        yield found
+
+
+_STEPS = {kind: tuple((limit, _steps(limit.path)) for limit in limits) for kind, limits in LIMITS.items()}
