@@ -68,9 +68,9 @@ def test_nothing_stays_of_pods_that_came_and_went() -> None:
     cache = mirror(manifests("node n1 cpu=4"))
     for number in range(20):
         uid = placed(cache, f"pod-{number}").uid
-        cache.refused.note(uid, "no room")
+        cache.binding_refused(uid, "no room", "n1")
         cache.apply("Pod", "DELETED", make.read(big.pod(f"pod-{number}")))
     cache.snapshot(NOW)
-    assert cache.refused.publish() == {}
+    assert cache.snapshot(NOW).setbacks == {}
     assert cache.task("uid-pod-1") is None
     assert cache.describe()["tasks"] == 0

@@ -31,6 +31,7 @@ def native_world(
     for fields in (make.queue("default"), node, group, *pods):
         kind = wire.kind_of(fields.get("apiVersion", ""), fields["kind"])
         cache.apply(kind, "ADDED", wire.read(kind, msgspec.json.encode(fields)))
+    cache.snapshot(NOW)
     for uid, message in (setbacks or {}).items():
-        cache.refused.note(uid, message)
+        cache.binding_refused(uid, message)
     return cache.snapshot(NOW)

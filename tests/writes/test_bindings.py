@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
 from tests.support.waiting import until
 from vsched.model.plan import Bind
-from vsched.writes.bind_backoff import BindBackoff, wait_seconds
+from vsched.writes.bind_backoff import TRIES_ELSEWHERE, BindBackoff, wait_seconds
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts
 from vsched.writes.precedence import Precedence
@@ -107,6 +107,29 @@ async def test_what_an_answer_means(replies: list[Reply], verdict: BindOutcome, 
         assert len(server.sent) == requests
 
 
+@pytest.mark.parametrize(
+    ("reply", "by_admission"),
+    [
+        pytest.param(Reply(422, "denied by a policy"), True, id="a policy that denies it"),
+        pytest.param(Reply(403, 'admission webhook "w" denied the request: no'), True, id="a webhook that denies it"),
+        pytest.param(
+            Reply(403, 'pods "pod-0" is forbidden: User "u" cannot create resource "pods/binding" in API group ""'),
+            False,
+            id="rights that we lack concern all nodes",
+        ),
+        pytest.param(Reply(403, "it goes", cause="NamespaceTerminating"), False, id="a namespace that is going"),
+        pytest.param(Reply(409, "uid does not match"), False, id="another pod of the same name"),
+        pytest.param(Reply(503), False, id="a server that cannot answer"),
+    ],
+)
+async def test_which_refusals_concern_the_node(reply: Reply, by_admission: bool) -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        server.reply = lambda sent: reply
+        dispatcher.submit([bind()])
+        await until(lambda: outcomes)
+        assert [outcome.by_admission for outcome in outcomes] == [by_admission]
+
+
 async def test_a_server_that_asks_for_patience_is_given_it() -> None:
     async with dispatching() as (server, dispatcher, outcomes, _):
         script = iter([Reply(429, retry_after="1"), Reply(201)])
@@ -186,6 +209,14 @@ async def test_a_first_failure_frees_the_pod_at_once_and_later_ones_after_a_wait
     await until(lambda: freed == ["u", "v", "u"])
     task.cancel()
     await asyncio.wait((task,))
+
+
+def test_some_other_nodes_are_tried_without_a_wait() -> None:
+    freed: list[str] = []
+    setbacks = BindBackoff(freed.append)
+    for _ in range(TRIES_ELSEWHERE + 1):
+        setbacks.failed("u", elsewhere=True)
+    assert (len(freed), len(setbacks.workqueue)) == (TRIES_ELSEWHERE, 1)
 
 
 def test_once_the_server_answers_again_all_are_freed_at_once_and_counted_anew() -> None:

@@ -78,6 +78,15 @@ class Cache(ObjectIntake):
             self.on_change()
         return forgotten
 
+    def binding_refused(self, uid: str, message: str, node: str = "") -> None:
+        """The API server refused a binding; ``node`` is where admission will not have the pod, empty for no node."""
+        self._pods.binding_refused(uid, message, node, self._previous)
+        self.on_calm_change()
+
+    def binding_settled(self, uid: str) -> None:
+        """The pod is bound, or is gone: what was refused to it does not count any more."""
+        self._pods.binding_settled(uid)
+
     def found_bound(self, uid: str, node: str) -> None:
         """The API server says that a pod was already bound to the node that it was to be bound to."""
         self._pods.found_bound(uid, node)
@@ -243,6 +252,7 @@ class Cache(ObjectIntake):
         previous, self._previous = self._previous, now
         self._groups.shown()
         self._budgets.expire(now)
+        self._pods.forget_refusals(now)
         if self._awaiting_columns:
             self._make_room(now)
         if self._published_axis.names != self.axis.names:
@@ -299,7 +309,7 @@ class Cache(ObjectIntake):
             strays=self._jobs.strays,
             history=self.history.publish(),
             learnt=self._pods.learn(),
-            setbacks=self.refused.publish(),
+            setbacks=self._pods.refused.publish(),
             ignored=tuple(sorted(self._defaults.ignored)),
             foreign=self._foreign.publish(),
             claims=self._claims.publish(),

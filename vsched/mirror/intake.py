@@ -35,7 +35,6 @@ from vsched.mirror.state.native.store import NativeGroupStore
 from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
-from vsched.mirror.state.refused_bindings import RefusedBindings
 from vsched.mirror.state.responders import ResponderStore
 from vsched.mirror.state.topology import TopologyStore
 from vsched.mirror.state.zones import KINDS as ZONED
@@ -119,7 +118,6 @@ class ObjectIntake(WatchHandler):
         self._provisioning: Mapping[str, Provisioning] | None = None
         self._node_pools: Mapping[str, NodePool] = {}
         self._masks: Sequence[NodeMask] = ()
-        self.refused = RefusedBindings()
         self.on_arrival: Handlers[str] = Handlers()
         """Called with the uid of a pod with an assumed binding, once the watch shows its outcome."""
         self.on_foreign: Handlers[Task] = Handlers()
@@ -197,6 +195,8 @@ class ObjectIntake(WatchHandler):
             match found:
                 case wire.Node():
                     facts = node_of(found, self.axis, remarks)
+                    if self._nodes.alters(facts.attributes):
+                        self._pods.forget_node(key)
                     matters = self._nodes.see(facts)
                     matters |= self._device_shares.put(key, facts.devices)
                 case wire.PodGroup():
@@ -294,7 +294,7 @@ class ObjectIntake(WatchHandler):
         self._problems.drop(kind, key)
         self._awaiting_columns.drop(kind, key)
         if kind == "Pod":
-            self.refused.drop(key)
+            self._pods.refused.drop(key)
         return self._drop(kind, key)
 
     def _drop(self, kind: str, key: str) -> bool:
@@ -307,6 +307,7 @@ class ObjectIntake(WatchHandler):
                 return self._native.lose(key) or gone or known
             case "Node":
                 self._device_shares.put(key, ())
+                self._pods.forget_node(key)
                 return self._nodes.lose(key)
             case "PodGroup":
                 return self._groups.drop(key)

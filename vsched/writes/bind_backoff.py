@@ -15,6 +15,8 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
 FIRST_SECONDS, CEILING_SECONDS = 0.25, 30.0
 """The wait after the second failure in a row; it doubles up to the ceiling."""
+TRIES_ELSEWHERE = 4
+"""So many nodes are tried one after the other without a wait, where admission refuses them."""
 
 
 class BindBackoff:
@@ -31,11 +33,12 @@ class BindBackoff:
         """Reset the count: the pod was bound, or is gone."""
         self._failures.pop(uid, None)
 
-    def failed(self, uid: str) -> None:
-        """A binding failed: forget the placement now, or after a wait."""
+    def failed(self, uid: str, *, elsewhere: bool = False) -> None:
+        """A binding failed: forget the placement now, or after a wait. ``elsewhere``: the next is to another node."""
         failures = self._failures.get(uid, 0) + 1
         self._failures[uid] = failures
-        if failures == 1 or not self.workqueue.put(uid, uid, wait_seconds(failures)):
+        at_once = TRIES_ELSEWHERE if elsewhere else 1
+        if failures <= at_once or not self.workqueue.put(uid, uid, wait_seconds(failures - at_once + 1)):
             self._forget(uid)
 
     def release(self) -> None:

@@ -22,6 +22,7 @@ from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Write, Write
 
 SLICE_SECONDS = 0.005
 """How long what is left at the end is dropped before others have their turn."""
+_LACKS_RIGHTS = re.compile(r'User "[^"]*" cannot create resource')
 _ASSIGNED = re.compile(r'is already assigned to node "([^"]*)"')
 
 
@@ -51,6 +52,8 @@ class Outcome(msgspec.Struct, frozen=True):
     seconds: float = 0.0
     found_done: bool = False
     """The first thing the API server said was that the pod has this node already."""
+    by_admission: bool = False
+    """Whether admission refused it, which concerns this pod on this node and does not pass by itself."""
 
     @property
     def bound(self) -> bool:
@@ -98,6 +101,13 @@ def judge(bind: Bind, answer: WriteResult) -> BindOutcome:
     return BindOutcome.GAVE_UP if answer.code in RETRIED else BindOutcome.REFUSED
 
 
+def refused_by_admission(answer: WriteResult) -> bool:
+    """Whether admission will not have this pod on this node: no lack of our own rights, and no namespace that goes."""
+    if answer.code == 403:
+        return not answer.namespace_ends and not _LACKS_RIGHTS.search(answer.message)
+    return answer.code in (400, 422)
+
+
 class Dispatcher(Outgoing[Bind]):
     """Sends bindings. It accepts nothing new once it is draining."""
 
@@ -136,7 +146,8 @@ class Dispatcher(Outgoing[Bind]):
         answer = await self._send(item, self._write, self._attempts)
         verdict = judge(item, answer)
         found_done = verdict is BindOutcome.BOUND and not answer.done and answer.attempts == 1
-        self._on_outcome(Outcome(item, verdict, answer.code, answer.message, answer.seconds, found_done))
+        by_admission = verdict is BindOutcome.REFUSED and refused_by_admission(answer)
+        self._on_outcome(Outcome(item, verdict, answer.code, answer.message, answer.seconds, found_done, by_admission))
         return verdict is BindOutcome.BOUND
 
     def _write(self, item: Bind) -> Write:

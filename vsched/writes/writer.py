@@ -26,6 +26,9 @@ NOT_PERMITTED = -1
 UNSENT = -2
 """The code of a write that cannot be made into a request. It is not retried."""
 
+NAMESPACE_TERMINATING = "NamespaceTerminating"
+"""The cause of a refusal of what is created in a namespace that is being deleted."""
+
 RETRIED = frozenset({NO_ANSWER, 408, 429, 500, 502, 503, 504})
 
 
@@ -68,6 +71,11 @@ class WriteResult(msgspec.Struct, frozen=True):
     @property
     def done(self) -> bool:
         return 200 <= self.code < 300
+
+    @property
+    def namespace_ends(self) -> bool:
+        """Whether nothing can be created there any more, because the namespace is being deleted."""
+        return NAMESPACE_TERMINATING in self.causes
 
     @property
     def resource_version(self) -> str | None:

@@ -299,9 +299,10 @@ def test_bindings_that_the_api_server_does_not_take_are_told_where_nothing_else_
 ) -> None:
     objects = manifests(f"node n1 cpu=4\n{text}")
     mirrored = mirror(objects)
+    mirrored.snapshot(NOW)
     for found in objects:
         if found["kind"] == "Pod":
-            mirrored.refused.note(found["metadata"]["uid"], "denied by a webhook")
+            mirrored.binding_refused(found["metadata"]["uid"], "denied by a webhook")
     told = run_cycle(mirrored.snapshot(NOW), DEFAULT_POLICY, REGISTRY).jobs["ns/a"]
 
     assert (told.code, told.message) == (code, message)

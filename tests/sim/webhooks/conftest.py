@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.sim.webhooks.hooks import DATA, Hook, serve
+from tests.support.hooks import Hook, webhook
 
 
 @pytest.fixture
 async def hook() -> AsyncIterator[Hook]:
-    hook = Hook()
-    runner = await serve(hook, DATA / "server.pem", DATA / "server.key")
-    yield hook
-    await runner.cleanup()
+    async with webhook() as hook:
+        yield hook

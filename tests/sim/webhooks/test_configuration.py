@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import Api
-from tests.sim.webhooks.hooks import HOOKS, NAME, Hook, configuration, rule
+from tests.support.hooks import HOOKS, NAME, Hook, configuration, rule
 
 Obj = dict[str, Any]
 

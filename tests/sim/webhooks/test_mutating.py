@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.sim.api_client import PODS, Api, pod
-from tests.sim.webhooks.hooks import HOOKS, MUTATING, Hook, Obj, configuration, mutating, patch_of, rule
+from tests.support.hooks import HOOKS, MUTATING, Hook, Obj, configuration, mutating, patch_of, rule
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 

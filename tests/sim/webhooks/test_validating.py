@@ -13,7 +13,7 @@ import pytest
 from aiohttp import web
 
 from tests.sim.api_client import APPLY, PODS, Api, pod
-from tests.sim.webhooks.hooks import HOOKS, NAME, Hook, Obj, answered, bundle, configuration, rule, serve
+from tests.support.hooks import HOOKS, NAME, Hook, Obj, answered, bundle, configuration, rule, serve
 from vsched.sim.client import LocalClient
 
 MAPS = "/api/v1/namespaces/default/configmaps"

@@ -69,11 +69,14 @@ class Outcomes:
                 self._clear(bind.uid)
                 self._pod_events.bound(bind)
             case BindOutcome.REFUSED | BindOutcome.GAVE_UP:
-                self._cache.refused.note(bind.uid, outcome.message)
-                self._bind_backoff.failed(bind.uid)
+                if outcome.by_admission:
+                    self._cache.binding_refused(bind.uid, f"on {bind.node}: {outcome.message}", bind.node)
+                else:
+                    self._cache.binding_refused(bind.uid, outcome.message)
+                self._bind_backoff.failed(bind.uid, elsewhere=outcome.by_admission)
                 self._pod_events.bind_failed(bind, outcome.message)
             case BindOutcome.UNDONE:
-                self._cache.refused.note(bind.uid, outcome.message)
+                self._cache.binding_refused(bind.uid, outcome.message)
             case BindOutcome.GONE | BindOutcome.DROPPED:
                 self._clear(bind.uid)
                 self._cache.forget(bind.uid)
@@ -89,7 +92,7 @@ class Outcomes:
     def _clear(self, uid: str) -> None:
         """Earlier failures of a pod no longer count."""
         self._bind_backoff.clear(uid)
-        self._cache.refused.drop(uid)
+        self._cache.binding_settled(uid)
 
     def eviction(self, outcome: EvictionOutcome) -> None:
         """An eviction has ended, well or not."""

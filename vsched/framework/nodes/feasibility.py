@@ -14,6 +14,7 @@ import numpy as np
 
 from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.few import FewNodes, FewScores
+from vsched.framework.nodes.masks import admitted
 from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.kernels.lowest import LowestIdle
@@ -233,6 +234,8 @@ class FeasibilityCache:
             if found:
                 checks = [*checks, *found]
             dynamic = dynamic or filtering.is_dynamic(shape, self._one_class(task_class, position))
+        if shape.rules.refused:
+            checks = [*checks, admitted(shape.rules.refused, nodes.statics)]
         preference: Floats | None = None
         if self._by_queue:
             queue = self._queue_of(task)

@@ -1,9 +1,11 @@
-"""What masks of nodes mean for the choice of nodes: some are ruled out, and some are tried before all others."""
+"""Nodes that are ruled out by name, and nodes that are tried before all others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -11,6 +13,7 @@ from vsched.model.nodes.masks import NodeMask, rows_of
 from vsched.model.nodes.table import Mask, NodeStatics
 
 OTHERS = "node(s) belonged to another shard"
+REFUSED = "node(s) were refused by admission"
 
 
 class Shards(NamedTuple):
@@ -42,3 +45,14 @@ def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> Shards:
             soft = rows if soft is None else soft & rows
     checks = () if hard is None or hard.all() else (Check(OTHERS, hard, code=Code.SHARD),)
     return Shards(checks, None if soft is None or soft.all() or not soft.any() else soft, hard)
+
+
+def admitted(refused: tuple[str, ...], statics: NodeStatics) -> Check:
+    """Leaves out the nodes for which admission refused a pod's binding."""
+
+    def compute() -> Mask:
+        rows = np.ones(len(statics), dtype=np.bool_)
+        rows[[row for name in refused if (row := statics.row.get(name)) is not None]] = False
+        return rows
+
+    return Check(REFUSED, statics.remember(("refused", refused), compute), code=Code.BINDING)

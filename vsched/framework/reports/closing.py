@@ -20,7 +20,7 @@ from vsched.framework.reports.plain import PlainJobs, Standing
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
-from vsched.framework.reports.unschedulable import UnschedulableReasons
+from vsched.framework.reports.unschedulable import UnschedulableReasons, set_back
 from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -35,6 +35,8 @@ from vsched.model.plan import (
 )
 from vsched.model.pods.status import Phase, Status
 
+BINDING_REFUSED = "BindingRefused"
+"""The reason of a job that has nodes which the API server does not let its pods have."""
 NOTICE = "PriorityClassMissing"
 _SOME = 256
 # An attribute of an enumeration takes several times as long as a name of the module.
@@ -162,6 +164,9 @@ def job_outcome(
         message = advised(headline.message, advice)
         # The reason stays one of Volcano's reasons, because tools look for them.
         condition = Condition("Unschedulable", condition.status, condition.reason, message, condition.since)
+    elif _lacks_bindings(session, view):
+        message = headline.message
+        condition = Condition("Unschedulable", "True", BINDING_REFUSED, message)
     else:
         message = advised(headline.message, advice)
     conditions = noticed(merged(spec.conditions, condition), view.job.notice)
@@ -194,6 +199,12 @@ def job_outcome(
         unplanned="" if session.kept is None else unplanned(session, view),
         ahead_of="" if session.kept is None else session.kept.ahead_of(view),
     )
+
+
+def _lacks_bindings(session: Session, view: JobView) -> bool:
+    """Whether the job has its minimum only with tasks that have a node and are refused their binding."""
+    refused = len(set_back(session, view, (Status.BINDING,)))
+    return bool(refused) and view.ready - refused < view.min_member
 
 
 def _sub_groups(session: Session, view: JobView) -> tuple[SubGroupOutcome, ...]:

@@ -5,11 +5,12 @@ Conditions, events, pages and commands all show this code and message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.nodes.masks import REFUSED
 from vsched.framework.nodes.why import NO_NODES_KNOWN, NodeReasons
 from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
@@ -55,7 +56,7 @@ class UnschedulableReasons:
     def _set_back(self, view: JobView) -> UnschedulableReason:
         """The reason for a job whose pods have nodes, but whose bindings are refused or whose claims failed."""
         setbacks = self.session.snapshot.setbacks
-        found = [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in UNBOUND]
+        found = set_back(self.session, view, UNBOUND)
         if not found:
             return SILENT
         first = min(found, key=lambda task: task.name)
@@ -162,7 +163,7 @@ class UnschedulableReasons:
         if not len(self.session.nodes):
             return UnschedulableReason(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
         never = self._if_empty(view, cause).told
-        on_each = explained.named(on_nodes(why) or why.message)
+        on_each = with_refusal(self.session, cause, why, explained.named(on_nodes(why) or why.message))
         message = f"{head}: {'; '.join(one for one in (never, on_each) if one)}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
@@ -260,6 +261,20 @@ def cause_of(session: Session, view: JobView) -> Task | None:
         key=lambda task: (_waits(refusals[task.uid]), task.role not in short, task.created, task.name),
         default=None,
     )
+
+
+def set_back(session: Session, view: JobView, statuses: Collection[Status]) -> list[Task]:
+    """Its tasks in these statuses whose last binding was refused, or whose claims could not be had."""
+    setbacks = session.snapshot.setbacks
+    if not setbacks:
+        return []
+    return [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in statuses]
+
+
+def with_refusal(session: Session, task: Task, why: NodeReasons, message: str) -> str:
+    """The message, with what admission said where nodes are left out for it."""
+    said = session.snapshot.setbacks.get(task.uid) if REFUSED in why.reasons else None
+    return message if said is None else f"{message.removesuffix('.')}; {said}"
 
 
 def set_apart(session: Session, view: JobView) -> Set[str] | None:

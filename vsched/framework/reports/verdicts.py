@@ -15,16 +15,25 @@ from vsched.framework.reports.crowds import ToldCrowds
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict
 from vsched.framework.reports.scaling import NODES_HELP, AskingRow, ScaleUp, ScaleUps, sizes
-from vsched.framework.reports.unschedulable import UnschedulableReasons, in_sight, refusal_of, set_apart
+from vsched.framework.reports.unschedulable import (
+    UnschedulableReasons,
+    in_sight,
+    refusal_of,
+    set_apart,
+    set_back,
+    with_refusal,
+)
 from vsched.framework.session import PIPELINED, Session
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
+from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import title_of
 from vsched.model.jobs.provisioning import told
 from vsched.model.maps import GroupedMap, SortedMap
 from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
@@ -174,6 +183,30 @@ def verdicts(
     told: Told,
     plain: PlainJobs,
 ) -> Verdicts:
+    """Why each task is unschedulable that waits and that this cycle did not bind, or whose binding is refused."""
+    refused = set_back(waiting.session, view, (Status.BINDING,))
+    said = _pending(waiting, view, outcome, bound, scale_up, told, plain)
+    if not refused:
+        return said
+    setbacks = waiting.session.snapshot.setbacks
+    return {**said, **{task.key: _refused(task, setbacks[task.uid]) for task in refused}}
+
+
+def _refused(task: Task, message: str) -> Unschedulable:
+    """The verdict about a task that has a node which the API server does not let it have."""
+    code = Code.CLAIM if message.startswith(NOT_HAD) else Code.BINDING
+    return Unschedulable(task.uid, task.namespace, task.name, task.job, code, message, {code.value: 1})
+
+
+def _pending(
+    waiting: UnschedulableReasons,
+    view: JobView,
+    outcome: JobOutcome,
+    bound: Set[str],
+    scale_up: ScaleUp,
+    told: Told,
+    plain: PlainJobs,
+) -> Verdicts:
     """Why each pending task that this cycle did not bind is unschedulable."""
     found, wanted = plain.get(view.key), sizes(view, scale_up)
     if found is not None and wanted is not None and (known := told.again(plain, found, outcome, wanted)) is not None:
@@ -247,6 +280,7 @@ class _Telling:
         explained = self._waiting.holders.explain(self._view.key, task, why)
         kept = self._session.protected.get(self._view.key)
         named = explained.named(explained.why.message)
+        named = with_refusal(self._session, task, why, named)
         return explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
 
     def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> Said:

@@ -157,6 +157,17 @@ class NodeStore:
             self._placed.shift(new.labels, new.shape, record.name, 1)
             self._relabelled = True
 
+    def alters(self, new: NodeAttributes) -> bool:
+        """Whether a known node gets other labels or taints, or is cordoned or made anew."""
+        record = self._records.get(new.name)
+        old = None if record is None else record.attributes
+        return old is not None and (old.labels, old.taints, old.unschedulable, old.created) != (
+            new.labels,
+            new.taints,
+            new.unschedulable,
+            new.created,
+        )
+
     def see(self, facts: NodeFacts) -> bool:
         """Take in a node; True where it has changed."""
         attributes = facts.attributes

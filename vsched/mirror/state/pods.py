@@ -6,7 +6,7 @@ Methods that take in objects return whether that can matter to scheduling.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import ceil
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
 from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.pod_changes import matters, says_the_same
+from vsched.mirror.state.refused_bindings import RefusedBindings
 from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.mirror.state.zones import ZoneStore
 from vsched.model.jobs.durations import Learnt
@@ -102,6 +103,7 @@ class PodStore:
         self._tried: LRUCache[str, str] = LRUCache(TRIED_MAX)
         """Nodes that pods were to be bound to where that failed, or seemed to: an answer that was lost may have been
         a yes."""
+        self.refused = RefusedBindings()
         self._tasks: dict[str, Task] = {}
         self._classless: dict[str, tuple[bool, str]] = {}
         """Pods with the priority of their class: whether each is gated, and its unsupported features."""
@@ -143,12 +145,16 @@ class PodStore:
             task, implicit = self._gangs.placed(task, implicit)
         task = self._joined(task) if task.group else task
         task = self._answered(task) if task.asked is not None else task
+        task = self._kept_away(task)
         if facts.needs_class:
             self._classless[uid] = task.gated, task.unsupported
             task = self._with_class(task)
         else:
             self._classless.pop(uid, None)
         before = self._tasks.get(uid)
+        if before is not None and before.shape.rules.refused and _has_changed(before, task):
+            self.refused.drop(uid)
+            task = self._kept_away(task)
         task = self._assumed.overlay(task, self._seen.version(uid))
         if before is not None and says_the_same(before, task) and self._jobs.implicit_of(before) == implicit:
             return False
@@ -377,6 +383,35 @@ class PodStore:
         shown |= self._show(self._assumed.unanswer(uid))
         return self.claims.forget(uid) or shown
 
+    def binding_refused(self, uid: str, message: str, node: str, at: float) -> None:
+        """The API server refused a binding; ``node`` is where admission will not have the pod, empty for no node."""
+        self.keep_away((uid, *self.refused.note(uid, message, node, at)))
+        if uid in self._tasks:
+            self._jobs.tell_again(self._tasks[uid].job)
+
+    def binding_settled(self, uid: str) -> None:
+        """What was refused to a pod does not count any more."""
+        if self.refused.drop(uid):
+            self.keep_away((uid,))
+
+    def forget_node(self, name: str) -> None:
+        """A node is not what it was: the pods that it refused may be tried there again."""
+        self.keep_away(self.refused.forget_node(name))
+
+    def forget_refusals(self, now: float) -> None:
+        """Pods may be tried again on nodes that refused them long ago."""
+        self.keep_away(self.refused.expire(now))
+
+    def keep_away(self, uids: Iterable[str]) -> None:
+        """Keep these pods from the nodes that are known to refuse them, and from no others."""
+        for uid in uids:
+            self._assumed.reprice((uid,), self._kept_away)
+            task = self._tasks.get(uid)
+            if task is not None:
+                kept_away = self._kept_away(task)
+                if kept_away is not task:
+                    self._store(kept_away)
+
     def spare(self, uid: str) -> None:
         """The pod is no victim until ``unspare``, or until it is gone."""
         task = self._tasks.get(uid)
@@ -471,6 +506,15 @@ class PodStore:
         if self.accounts is not None:
             self.accounts.move(before, task)
 
+    def _kept_away(self, task: Task) -> Task:
+        """The pod with the nodes that it is kept from, while it has none."""
+        nodes = self.refused.nodes(task.uid) if task.status in (Status.PENDING, Status.BINDING) else ()
+        rules = task.shape.rules
+        if rules.refused == nodes:
+            return task
+        shape = self._reader.shaper.table.with_rules(task.shape, msgspec.structs.replace(rules, refused=nodes))
+        return msgspec.structs.replace(task, shape=shape)
+
     def _with_class(self, task: Task) -> Task:
         """The pod with the priority of its class; if there is no such class, it waits for it."""
         priority, missing = self._judge_class(task.priority_class)
@@ -480,3 +524,8 @@ class PodStore:
         if unsupported != task.unsupported:
             task = msgspec.structs.replace(task, gated=gated or (waits and bool(unsupported)), unsupported=unsupported)
         return task if priority == task.priority else msgspec.structs.replace(task, priority=priority)
+
+
+def _has_changed(before: Task, after: Task) -> bool:
+    """Whether a pod that waits asks for something else than before, or has other labels."""
+    return after.status is Status.PENDING and (before.shape is not after.shape or before.labels is not after.labels)

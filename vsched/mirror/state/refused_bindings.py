@@ -1,37 +1,107 @@
-"""The API server's messages about bindings that it refused, until their pods are bound."""
+"""What the API server said about bindings that it refused, and the nodes that pods are kept from for it.
+
+A refusal by admission concerns one node: the pod is not tried there again as long as neither of them changes, until the
+pod is bound, or until its last refusal is ``FORGOTTEN_SECONDS`` old.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 REMEMBERED = 10_000
 """How many pods are remembered; the oldest are dropped first."""
+NODES_MAX = 256
+"""How many nodes a pod is kept from at most; the oldest are dropped first."""
 LONGEST = 300
 """The longest message; some of them quote whole objects."""
+FORGOTTEN_SECONDS = 300.0
+"""How long after the last refusal a pod is tried again on the nodes that refused it."""
+
+
+class _Refusals(msgspec.Struct):
+    """What is remembered of a pod."""
+
+    message: str
+    """The last one."""
+    at: float
+    nodes: dict[str, None]
+    """In the order of the refusals."""
 
 
 class RefusedBindings:
-    """The last message by the pod's uid."""
+    """Refusals by the pod's uid; those whose last refusal is oldest come first."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
-        self._messages: dict[str, str] = {}
+        self._pods: dict[str, _Refusals] = {}
+        self._by_node: dict[str, dict[str, None]] = {}
+        """The uids of the pods that are kept from a node."""
         self._published: dict[str, str] = {}
 
-    def note(self, uid: str, message: str) -> None:
-        self._messages.pop(uid, None)
-        self._messages[uid] = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
-        if len(self._messages) > self._remembered:
-            del self._messages[next(iter(self._messages))]
+    def note(self, uid: str, message: str, node: str = "", at: float = 0.0) -> list[str]:
+        """A binding was refused, by admission for this node where one is named; returns the pods that are dropped."""
+        known = self._pods.pop(uid, None)
+        nodes = {} if known is None else known.nodes
+        if node:
+            nodes.pop(node, None)
+            nodes[node] = None
+            self._by_node.setdefault(node, {})[uid] = None
+            if len(nodes) > NODES_MAX:
+                self._take(uid, next(iter(nodes)), nodes)
+        shown = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+        self._pods[uid] = _Refusals(shown, at, nodes)
         self._published = {}
+        if len(self._pods) <= self._remembered:
+            return []
+        oldest = next(iter(self._pods))
+        self.drop(oldest)
+        return [oldest]
 
-    def drop(self, uid: str) -> None:
-        """The pod was bound, or is gone."""
-        if self._messages.pop(uid, None) is not None:
-            self._published = {}
+    def drop(self, uid: str) -> bool:
+        """The pod was bound, has changed, or is gone; True where something was known of it."""
+        known = self._pods.pop(uid, None)
+        if known is None:
+            return False
+        for node in list(known.nodes):
+            self._take(uid, node, known.nodes)
+        self._published = {}
+        return True
+
+    def nodes(self, uid: str) -> tuple[str, ...]:
+        """The nodes that a pod is kept from, sorted."""
+        known = self._pods.get(uid)
+        return () if known is None else tuple(sorted(known.nodes))
+
+    def forget_node(self, node: str) -> list[str]:
+        """The node has changed, or is gone; returns the pods that were kept from it."""
+        uids = list(self._by_node.get(node, ()))
+        for uid in uids:
+            self._take(uid, node, self._pods[uid].nodes)
+        return uids
+
+    def expire(self, now: float) -> list[str]:
+        """Forget refusals that are too old; returns their pods."""
+        over: list[str] = []
+        for uid, known in self._pods.items():
+            if known.at + FORGOTTEN_SECONDS > now:
+                break
+            over.append(uid)
+        for uid in over:
+            self.drop(uid)
+        return over
 
     def publish(self) -> Mapping[str, str]:
         """All messages; immutable, and the same object while nothing is new."""
-        if self._messages and not self._published:
-            self._published = self._messages.copy()
+        if self._pods and not self._published:
+            self._published = {uid: known.message for uid, known in self._pods.items()}
         return self._published
+
+    def _take(self, uid: str, node: str, nodes: dict[str, None]) -> None:
+        """A pod is not kept from a node any more."""
+        nodes.pop(node, None)
+        uids = self._by_node[node]
+        uids.pop(uid, None)
+        if not uids:
+            del self._by_node[node]

@@ -155,6 +155,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "required": parts,
         "preferred": parts,
         "tolerations": parts,
+        "refused": each(node),
     },
     NodeTerm: {"expressions": parts, "fields": parts},
     Requirement: {"key": name, "operator": word, "values": each(value)},

@@ -109,6 +109,8 @@ class Rules(msgspec.Struct, frozen=True, cache_hash=True):
     tolerations: tuple[Toleration, ...] = ()
     revocable: bool = False
     """Whether it may use nodes of revocable zones (``volcano.sh/revocable-zone``)."""
+    refused: tuple[str, ...] = ()
+    """Sorted names of the nodes for which admission refused the pod's binding: they are left out for a while."""
 
 
 class PodTerm(msgspec.Struct, frozen=True):
@@ -314,6 +316,25 @@ class ShapeTable:
                 devices=devices,
             )
         return shape
+
+    def with_rules(self, shape: Shape, rules: Rules) -> Shape:
+        """The interned shape that differs in its rules alone."""
+        return self.shape(
+            shape.request,
+            scoring_cpu=shape.scoring_cpu,
+            scoring_memory=shape.scoring_memory,
+            rules=rules,
+            ports=shape.ports,
+            affinity=shape.affinity,
+            spread=shape.spread,
+            images=shape.images,
+            containers=shape.containers,
+            strategy=shape.strategy,
+            burst=shape.burst,
+            limits=shape.limits,
+            zones=shape.zones,
+            devices=shape.devices,
+        )
 
     def forgetting(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
         """Keep only these shapes and labels, in steps; the caller calls this when the table has grown, to bound it.

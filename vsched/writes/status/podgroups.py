@@ -14,7 +14,7 @@ from vsched.clock import Clock
 from vsched.framework.reports.closing import NOTICE
 from vsched.mirror.resources import PODGROUPS
 from vsched.model.jobs.advice import WOULD_START, about, headline_of
-from vsched.model.jobs.job import Condition, JobSpec
+from vsched.model.jobs.job import Condition, Job, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase
 from vsched.model.snapshot import Snapshot
@@ -29,7 +29,8 @@ from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 from vsched.writes.writer import Writer
 
 UNSCHEDULABLE = "Unschedulable"
-SAYS = {UNSCHEDULABLE: WARNING, "Scheduled": NORMAL, NOTICE: WARNING}
+SCHEDULED = "Scheduled"
+SAYS = {UNSCHEDULABLE: WARNING, SCHEDULED: NORMAL, NOTICE: WARNING}
 """Condition types that are also recorded as an Event, with its severity."""
 
 
@@ -141,6 +142,17 @@ def _only_tells(outcome: JobOutcome, before: StatusContent) -> bool:
     return outcome.phase in (before.phase, Phase.RUNNING) or _on_its_way(outcome)
 
 
+def _is_unconfirmed(job: Job, outcome: JobOutcome, before: StatusContent) -> bool:
+    """Whether it would say that the gang is scheduled while bindings of its minimum may be refused yet."""
+    if outcome.ready < outcome.min_member or job.confirmed >= outcome.min_member:
+        return False
+    return _says_scheduled(outcome.conditions) and not _says_scheduled(before.conditions)
+
+
+def _says_scheduled(conditions: Iterable[Condition]) -> bool:
+    return any(one.kind == SCHEDULED and one.status == "True" for one in conditions)
+
+
 class JobStatuses:
     """Coalesces and writes the statuses of PodGroups."""
 
@@ -183,11 +195,15 @@ class JobStatuses:
         growing = is_growing(job, outcome, snapshot.now)
         if growing:
             outcome = replace(outcome, conditions=tuple(c for c in outcome.conditions if c.kind != UNSCHEDULABLE))
-        content = content_of(outcome)
         written = self._written.get(key)
         if written is not None and written.uid != job.spec.uid:
             self.forget(key)  # another PodGroup has taken the name, as where a vcjob is restarted
             written = None
+        before = written.content if written is not None else spoken_by(job.spec)
+        unconfirmed = _is_unconfirmed(job, outcome, before)
+        if unconfirmed:
+            outcome = replace(outcome, conditions=before.conditions)
+        content = content_of(outcome)
         if (
             written is not None
             and written.content == content
@@ -195,11 +211,12 @@ class JobStatuses:
         ):
             self.workqueue.discard(key)
             return False
-        before = written.content if written is not None else spoken_by(job.spec)
         if growing and content.phase == before.phase:
             return False  # what it lacks is said once no more pods come
         on_its_way = _on_its_way(outcome)
         waiting = self.workqueue.get(key)
+        if unconfirmed and waiting is None and content.phase == before.phase:
+            return False  # that it is scheduled is said once that is certain
         # What waits already may be a phase, which the mirror takes for written: that is never called back.
         if waiting is None and written is None and self._may_look_yet() and _loses_advice(content, before):
             return False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import ssl
 from base64 import b64encode
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from aiohttp import web
 Obj = dict[str, Any]
 
 
-DATA = Path(__file__).parents[2] / "kube" / "data"
+DATA = Path(__file__).parents[1] / "kube" / "data"
 """A certificate for 127.0.0.1, its key and its authority."""
 
 
@@ -54,6 +55,16 @@ class Hook:
             return await self.reply(review)
         return web.json_response(answered(review, **self.response))
 
+    def deny_bindings_to(self, *nodes: str, code: int = 422) -> None:
+        """Refuse bindings to these nodes, as admission that checks what a node is allowed to run."""
+
+        async def reply(review: Obj) -> web.Response:
+            node = review["request"]["object"]["target"]["name"]
+            status = {"code": code, "message": f"{node} is not for such pods"}
+            return web.json_response(answered(review, allowed=node not in nodes, status=status))
+
+        self.reply = reply
+
     def seen(self) -> list[tuple[str, str]]:
         """What was asked about: operation, resource and subresource."""
         requests = [each["request"] for each in self.asked]
@@ -66,6 +77,17 @@ class Hook:
 def answered(review: Obj, **response: Any) -> Obj:
     kind = {"apiVersion": review["apiVersion"], "kind": "AdmissionReview"}
     return {**kind, "response": {"uid": review["request"]["uid"], **response}}
+
+
+@asynccontextmanager
+async def webhook() -> AsyncIterator[Hook]:
+    """A webhook, served for as long as the block takes."""
+    hook = Hook()
+    runner = await serve(hook, DATA / "server.pem", DATA / "server.key")
+    try:
+        yield hook
+    finally:
+        await runner.cleanup()
 
 
 async def serve(hook: Hook, certificate: Path, key: Path) -> web.AppRunner:
