@@ -38,7 +38,7 @@ from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.policy.geometries import GeometryWatch
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
 from vsched.daemon.policy.usage import UsageCollector
-from vsched.daemon.system.first_contact import reach, served_versions
+from vsched.daemon.system.first_contact import reach
 from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.system.tuning import LEFT_ALONE, Collector, collected
 from vsched.daemon.tasks import LongLived
@@ -164,7 +164,7 @@ class Daemon:
             await self._listen(stack)
             stack.callback(self.inspection.close)
             await reach(self._base.client, self.telemetry, self._base.stopping, self.health.turned)
-            self.watches.begin_with(await served_versions(self._base.client))
+            await self.watches.discover()
             async with asyncio.TaskGroup() as group:
                 running = {task.name: group.create_task(self._begin(task)(), name=task.name) for task in self.tasks}
                 await self._base.stopping.wait()

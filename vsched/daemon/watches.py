@@ -11,6 +11,7 @@ from typing import NamedTuple
 from vsched.kube.client import ApiClient
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import BrokenObject, Delta, PartsSink, ReadLine, Statistics, WatchState
+from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import DELTAS, Reflector, ReflectorSettings
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
@@ -178,6 +179,7 @@ def reflectors(
     arbitrating: bool = False,
     user_key: str = USER,
     streamed: StreamedLists | None = None,
+    discovery: Discovery | None = None,
 ) -> dict[str, Reflector[wire.Object]]:
     """A reflector for every kind that the mirror or one of the ``others`` needs, whatever table of workloads counts.
 
@@ -203,6 +205,7 @@ def reflectors(
                 on_version=read.use_version,
                 read_line=read.line,
                 streamed=streamed,
+                discovery=discovery,
             )
     return found
 
@@ -213,6 +216,7 @@ def workload_reflector(
     workload: WorkloadKind,
     on_state: Callable[[Statistics], None],
     user_key: str = USER,
+    discovery: Discovery | None = None,
 ) -> Reflector[wire.Object]:
     """A reflector for a kind that only the table of workload kinds names."""
     newest, *older = workload.resources
@@ -225,6 +229,7 @@ def workload_reflector(
         settings=ReflectorSettings(missing_seconds=NOT_SERVED_SECONDS, seldom_served=True, settles_on_errors=True),
         on_state=partial(_tell, cache, workload.id, on_state),
         older=older,
+        discovery=discovery,
     )
 
 

@@ -207,15 +207,19 @@ class ApiClient:
         params: Params | None = None,
         body: bytes | None = None,
         content_type: str = JSON,
+        headers: Headers = (),
         timeout_seconds: float | None = None,
         attempts: int | None = None,
     ) -> ApiResponse:
-        """The answer to a request; the request is repeated where that is harmless and may help."""
+        """The answer to a request; the request is repeated where that is harmless and may help.
+
+        ``headers`` take the place of those that every request has.
+        """
         bound = self._settings.attempts if attempts is None else attempts
         back_off = BackOff(self._settings.back_off)
         while True:
             try:
-                return await self._once(method, path, params, body, content_type, timeout_seconds)
+                return await self._once(method, path, params, body, content_type, timeout_seconds, headers)
             except (ApiError, Unavailable) as error:
                 if back_off.failures + 1 >= bound or not _may_repeat(method, error):
                     raise
@@ -230,10 +234,11 @@ class ApiClient:
         body: bytes | None,
         content_type: str,
         timeout_seconds: float | None,
+        headers: Headers,
     ) -> ApiResponse:
         seconds = self._settings.timeout_seconds if timeout_seconds is None else timeout_seconds
         timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._settings.connect_seconds)
-        response = await self._open(self._calls, method, target(path, params), timeout, body, content_type)
+        response = await self._open(self._calls, method, target(path, params), timeout, body, content_type, headers)
         async with response:
             return ApiResponse(response.status, response.headers, await self._read(method, path, response))
 
@@ -275,6 +280,7 @@ class ApiClient:
         timeout: aiohttp.ClientTimeout,
         body: bytes | None = None,
         content_type: str = JSON,
+        headers: Headers = (),
     ) -> aiohttp.ClientResponse:
         """A successful response with an unread body; refused credentials are renewed once."""
         if session.closed:
@@ -282,10 +288,10 @@ class ApiClient:
         began = time.monotonic()
         try:
             credentials = await self.connection.credentials.headers()
-            response = await self._send(session, method, path, timeout, body, content_type, credentials)
+            response = await self._send(session, method, path, timeout, body, content_type, credentials, headers)
             if response.status == 401 and await self._renewed(response, credentials):
                 credentials = await self.connection.credentials.headers()
-                response = await self._send(session, method, path, timeout, body, content_type, credentials)
+                response = await self._send(session, method, path, timeout, body, content_type, credentials, headers)
         except NO_ANSWER as error:
             problem = why_no_answer(error, time.monotonic() - began)
             raise Unavailable(f"{self._at(method, path)}: {problem}") from error
@@ -304,10 +310,11 @@ class ApiClient:
         body: bytes | None,
         content_type: str,
         credentials: Headers,
+        more: Headers,
     ) -> aiohttp.ClientResponse:
         if not _IN_A_REQUEST.fullmatch(path):
             raise BadInput(_not_in_a_url(method, path))
-        headers = list(credentials)
+        headers = [*credentials, *more]
         if body is not None:
             headers.append(("Content-Type", content_type))
         connection = self.connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -36,6 +36,7 @@ from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.errors import NotFound
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import Delta, WatchState
+from vsched.kube.watch.discovery import Served
 from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 
 EXPIRED = refusal(410, "Expired", "The provided continue parameter is too old")
@@ -58,7 +59,7 @@ async def reflecting(
     settings: ReflectorSettings = QUICK,
     decode: Callable[[bytes], Pod] | None = None,
     resource: ApiResource = PODS,
-    served: Collection[str] | None = None,
+    served: set[str] | None = None,
     **more: Any,
 ) -> AsyncIterator[Watching]:
     mirror, told = Mirror(), list[tuple[WatchState, str]]()
@@ -72,7 +73,7 @@ async def reflecting(
             on_state=lambda statistics: told.append((statistics.state, statistics.problem)),
             **more,
         )
-        reflector.begin_with(served)
+        reflector.begin_with(None if served is None else Served(frozenset(served)))
         task = asyncio.create_task(reflector.run())
         try:
             yield Watching(reflector, mirror, told)

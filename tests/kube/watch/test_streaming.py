@@ -19,6 +19,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient, ClientSettings
 from vsched.kube.paths import ApiResource
 from vsched.kube.watch.deltas import WatchState
+from vsched.kube.watch.discovery import Served
 from vsched.kube.watch.reflector import Reflector, ReflectorSettings
 from vsched.kube.watch.streaming import StreamedLists
 
@@ -210,7 +211,7 @@ async def test_what_the_server_does_not_serve_is_not_asked_for(server: StubServe
             settings=msgspec.structs.replace(QUICK, missing_seconds=600.0, seldom_served=True),
             streamed=StreamedLists(),
         )
-        reflector.begin_with(["v1"])
+        reflector.begin_with(Served(frozenset({"apps/v1"})))
         task = asyncio.create_task(reflector.run())
         try:
             await eventually(reflector.settled.is_set)

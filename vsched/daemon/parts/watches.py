@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from vsched.daemon.observe.progress import Progress
 from vsched.daemon.parts.base import Base
 from vsched.daemon.policy.workloads import WorkloadFile
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.watches import ObjectSink, awaited, is_expected, reflectors, workload_reflector
+from vsched.kube.watch.discovery import Discovery
 from vsched.kube.watch.reflector import Reflector
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
@@ -22,6 +23,7 @@ class Watches:
     def __init__(self, base: Base, others: Mapping[str, ObjectSink]) -> None:
         options, telemetry = base.options, base.telemetry
         self._base = base
+        self._discovery = Discovery(base.client, base.clock)
         self.reflectors = reflectors(
             base.client,
             base.cache,
@@ -31,6 +33,7 @@ class Watches:
             arbitrating=options.arbitrate,
             user_key=options.user_key,
             streamed=StreamedLists() if options.streaming_lists else None,
+            discovery=self._discovery,
         )
         self._always = tuple(self.reflectors)
         self._statistics = {kind: reflector.statistics for kind, reflector in self.reflectors.items()}
@@ -51,8 +54,9 @@ class Watches:
         progress = LongLived("progress", self.progress.run, "tells of lists that take long")
         return (*follow, LongLived("workload kinds", self._follow_workloads, says), progress)
 
-    def begin_with(self, served: Collection[str] | None) -> None:
-        """The ``group/version`` pairs that the API server serves: kinds of others are not asked for at first."""
+    async def discover(self) -> None:
+        """Find out what the API server serves: other kinds are not asked for until it does."""
+        served = await self._discovery.served()
         for reflector in self.reflectors.values():
             reflector.begin_with(served)
 
@@ -110,7 +114,7 @@ class Watches:
     def _add(self, kind: WorkloadKind) -> None:
         base = self._base
         made: Reflector[wire.Object] = workload_reflector(
-            base.client, base.cache, kind, base.telemetry.watch, base.options.user_key
+            base.client, base.cache, kind, base.telemetry.watch, base.options.user_key, self._discovery
         )
         self.reflectors[kind.id] = made
         self._statistics[kind.id] = made.statistics

@@ -1,4 +1,4 @@
-"""Waits until an API server answers at the configured address, and asks it once which API versions it serves."""
+"""Waits until an API server answers at the configured address."""
 
 from __future__ import annotations
 
@@ -6,31 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 
-import msgspec
-
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.errors import UNREADABLE, Unavailable
+from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, UnexpectedAnswer
 
 RETRY_SECONDS = 2.0
 """Between two attempts."""
-DISCOVERY_SECONDS = 5.0
-"""How long the start waits for the list of API groups."""
-
-
-class _Version(msgspec.Struct):
-    api_version: str = msgspec.field(name="groupVersion")
-
-
-class _Group(msgspec.Struct):
-    versions: list[_Version]
-
-
-class _Groups(msgspec.Struct):
-    """An APIGroupList, as far as it matters here."""
-
-    groups: list[_Group]
 
 
 async def reach(client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event, turned: Callable[[], None]) -> None:
@@ -51,16 +33,3 @@ async def reach(client: ApiClient, telemetry: Telemetry, stopping: asyncio.Event
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(RETRY_SECONDS):
                 await stopping.wait()
-
-
-async def served_versions(client: ApiClient) -> frozenset[str] | None:
-    """The ``group/version`` pairs that the API server serves, without the core group; None if it does not say.
-
-    With them, a daemon does not list some thirty kinds at its start that the cluster does not have.
-    """
-    try:
-        answer = await client.request("GET", "/apis", timeout_seconds=DISCOVERY_SECONDS, attempts=1)
-        groups = msgspec.json.decode(answer.body, type=_Groups).groups
-    except (ApiError, Unavailable, *UNREADABLE):
-        return None
-    return frozenset(version.api_version for group in groups for version in group.versions) or None

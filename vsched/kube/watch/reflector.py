@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
@@ -34,6 +34,7 @@ from vsched.kube.errors import (
 from vsched.kube.paths import ApiResource, Params
 from vsched.kube.watch.bounds import LoopTurns, ReflectorSettings
 from vsched.kube.watch.deltas import Delta, PartsSink, ReadLine, Sink, Statistics, WatchState, in_parts
+from vsched.kube.watch.discovery import Discovery, Served
 from vsched.kube.watch.framing import (
     LineSplitter,
     LineTooLong,
@@ -88,12 +89,13 @@ class Reflector(Generic[T]):
         on_version: Callable[[ApiResource], None] = lambda resource: None,
         read_line: Callable[[bytes], ReadLine[T] | None] = lambda line: None,
         streamed: StreamedLists | None = None,
+        discovery: Discovery | None = None,
     ) -> None:
         """``older`` are versions of the kind to read where the newest one is not served.
 
         ``on_version`` is called before each list, with the version that is tried. ``read_line`` reads a line of a watch
         faster than ``decode``; None is for lines that it leaves to that. With ``streamed``, lists come with the watch
-        where the server offers that.
+        where the server offers that. A kind that the server does not serve is listed again once ``discovery`` names it.
         """
         self.statistics = Statistics(resource)
         self.synced = asyncio.Event()
@@ -124,16 +126,17 @@ class Reflector(Generic[T]):
         self._fruitless = 0
         self._asked = asyncio.Event()
         """Set while somebody waits for a list that has not begun."""
-        self._served: Collection[str] | None = None
+        self._served: Served | None = None
+        self._discovery = discovery
         self._streamed = streamed
         """None where kinds are listed in pages; also after the server has not streamed this one."""
         self._streaming: StreamedList | None = None
         """The list that comes with the watch at the moment."""
 
-    def begin_with(self, served: Collection[str] | None) -> None:
-        """The ``group/version`` pairs that the server serves; None if it did not say.
+    def begin_with(self, served: Served | None) -> None:
+        """What the server serves; None if it did not say.
 
-        The first attempt does not request the kind in any other: it is missing. Later attempts do.
+        The first attempt does not request the kind if it is not among it: it is missing. Later attempts do.
         """
         self._served = served
 
@@ -186,11 +189,11 @@ class Reflector(Generic[T]):
             self._use(self._versions[0])
             raise
 
-    async def _first_page_of(self, resource: ApiResource, served: Collection[str] | None) -> Page:
-        """The first page of one version; ``served`` are the versions that the server is known to have."""
+    async def _first_page_of(self, resource: ApiResource, served: Served | None) -> Page:
+        """The first page of one version; ``served`` is what the server is known to have."""
         self._use(resource)
-        if served is not None and resource.group and resource.api_version not in served:
-            raise NotFound(self._where, 404, f"the API server serves no {resource.api_version}")
+        if served is not None and (lacks := served.lacks(resource)):
+            raise NotFound(self._where, 404, f"the API server serves no {lacks}")
         return await self._lister.first()
 
     def _use(self, resource: ApiResource) -> None:
@@ -302,7 +305,7 @@ class Reflector(Generic[T]):
         streaming.complete.set()
 
     def _is_served(self, resource: ApiResource) -> bool:
-        return self._served is None or not resource.group or resource.api_version in self._served
+        return self._served is None or not self._served.lacks(resource)
 
     async def _until_restored(self, following: asyncio.Task[None]) -> None:
         """Wait for the watch task, or until the server is back at an earlier version, or a list is asked for.
@@ -502,13 +505,16 @@ class Reflector(Generic[T]):
             back_off.failures = 1
             return
         asked_seconds = error.retry_after_seconds if isinstance(error, ApiError) else None
-        missing_seconds = self._settings.missing_seconds
         if state is not WatchState.MISSING:
             await asyncio.sleep(back_off.next_seconds(asked_seconds))
-        elif self._settings.seldom_served:
+            return
+        missing_seconds = self._settings.missing_seconds
+        if self._settings.seldom_served:
             await asyncio.sleep(missing_seconds * random.uniform(0.5, 1.0))
         else:
             await asyncio.sleep(back_off.next_seconds(asked_seconds, missing_seconds))
+        if self._discovery is not None:
+            await self._discovery.until_served(self._versions, missing_seconds)
 
     def _enter(self, state: WatchState, problem: str = "") -> None:
         statistics = self.statistics
