@@ -210,7 +210,7 @@ def mark_of(change: Change) -> str:
 
 def _is_old_news(answer: WriteResult) -> bool:
     """Whether an answer means that the object has changed, exists already or is gone, or that its namespace is."""
-    return answer.code in (404, 409) or (answer.code == 403 and "NamespaceTerminating" in answer.causes)
+    return answer.code in (404, 409) or answer.namespace_ends
 
 
 def _is_seen(key: Key, arbitration: Arbitration) -> bool:

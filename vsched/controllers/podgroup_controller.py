@@ -255,7 +255,7 @@ class PodGroupController:
 
     def _failed(self, key: str, write: Write, answer: WriteResult) -> None:
         failure = (f"{write.method} {write.kind}", answer.code)
-        if answer.code == 409 or "NamespaceTerminating" in answer.causes or failure in self._worried:
+        if answer.code == 409 or answer.namespace_ends or failure in self._worried:
             return
         self._worried.add(failure)
         problem = {"code": answer.code, "problem": answer.message}

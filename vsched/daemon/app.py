@@ -101,6 +101,7 @@ class Daemon:
             self.housekeeping.flows,
             self.housekeeping.shard,
             partial(shards_held, base.election),
+            lambda: base.election.problem,
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)

@@ -189,6 +189,7 @@ REQUESTS: tuple[RequestKind, ...] = (
     RequestKind(f"{_PODGROUPS}.PodGroupController._name", "patch", "", "pods", _keeps_podgroups),
     RequestKind(f"{_VCJOBS}.controller.JobController._dismiss", "get", VCJOBS.group, "jobs", _runs_jobs),
     RequestKind(f"{_VCJOBS}.writes.JobWrites._write_status", "update", VCJOBS.group, "jobs/status", _runs_jobs),
+    RequestKind(f"{_VCJOBS}.writes.JobWrites.write_defaults", "patch", VCJOBS.group, "jobs", _runs_jobs),
     RequestKind(f"{_VCJOBS}.writes.JobWrites._delete_job", "delete", VCJOBS.group, "jobs", _runs_jobs),
     *(
         RequestKind(f"{_VCJOBS}.writes.JobWrites._create", verb, resource.group, resource.plural, _runs_jobs)
@@ -262,7 +263,7 @@ _MIRROR = (
 )
 _ANYBODY = (
     "daemon.system.first_contact.reach",
-    "daemon.system.first_contact.served_versions",
+    "kube.watch.discovery.Discovery._ask",
     "writes.status.served_resources.ServedResources._ask",
     "collectors.custom_metrics.CustomMetrics._served_version",
 )

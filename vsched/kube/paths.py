@@ -55,6 +55,7 @@ class ApiResource(msgspec.Struct, frozen=True):
 
 
 _SAFE = "._~:-"
+_NAMESPACED = re.compile(r"/apis?/(?:[^/]+/)?[^/]+/namespaces/([^/]+)/")
 NAME_LIMIT = 253
 """The longest name of an object, in characters."""
 NAMES_KNOWN_MAX = 4096
@@ -103,3 +104,9 @@ def namespace_and_name(flag: str, text: str) -> tuple[str, str]:
     if not namespace or not name or "/" in name:
         raise BadInput(f"{flag}: {text!r} (expected NAMESPACE/NAME)")
     return namespace, name
+
+
+def namespace_of(path: str) -> str:
+    """The namespace in a path of this module; empty where there is none."""
+    found = _NAMESPACED.match(path)
+    return "" if found is None else found[1]

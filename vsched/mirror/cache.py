@@ -342,6 +342,10 @@ class Cache(ObjectIntake):
         """Every node with its allocatable amounts."""
         return self._nodes.known()
 
+    def is_leaving(self, namespace: str) -> bool:
+        """Whether a namespace is being deleted."""
+        return namespace in self._leaving
+
     def awaits(self, uid: str) -> bool:
         """Whether a binding or an eviction of the pod is assumed and not shown by the watch yet."""
         return self._pods.awaits(uid)

@@ -84,6 +84,8 @@ class ObjectIntake(WatchHandler):
         """Problems of objects that are left out."""
         self.blemished: Problems = self._problems.blemished
         """Problems of objects that are used except for an annotation or a selector."""
+        self._leaving: set[str] = set()
+        """Namespaces that are being deleted."""
         self.workloads = workloads
         """The kinds of workloads whose pods form gangs."""
         self._open_without_state = open_without_state
@@ -211,6 +213,7 @@ class ObjectIntake(WatchHandler):
                 case wire.PriorityClass():
                     matters = self._defaults.put_class(class_of(found))
                 case wire.Namespace():
+                    (self._leaving.discard if found.metadata.deletion_timestamp is None else self._leaving.add)(key)
                     matters = self._defaults.put_namespace(namespace_of(found))
                 case wire.ResourceQuota():
                     matters = self._quotas.put(wire.namespace_in(key), key, quota_of(found))
@@ -313,6 +316,8 @@ class ObjectIntake(WatchHandler):
                 return self._groups.drop(key)
             case "HyperNode":
                 return self.topology.drop(key)
+            case "Namespace":
+                self._leaving.discard(key)
             case wire.NATIVE_POD_GROUP | "CompositePodGroup":
                 composite = kind != wire.NATIVE_POD_GROUP
                 self._groups.drop_native(native_key(*key.split("/"), composite=composite))

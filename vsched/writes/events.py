@@ -160,6 +160,9 @@ class EventRecorder:
             self.dropped[reason] += waiting.times
 
     async def _write(self, key: EventKey, occurrence: Occurrence) -> None:
+        if self._writer.is_leaving(key.namespace):
+            self.dropped[key.reason] += occurrence.times
+            return
         known = self._known.get(key)
         if known is not None and await self._count(key, known, occurrence):
             return

@@ -15,6 +15,7 @@ import msgspec
 from vsched.errors import UNREADABLE, BadInput, Unavailable
 from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
+from vsched.kube.paths import namespace_of
 from vsched.writes.limits import Attempts, TokenBucket
 
 NO_ANSWER = 0
@@ -98,7 +99,7 @@ def refusal_of(answer: WriteResult, method: str) -> str:
 
     An object that is there already is no obstacle either; whether it is the right one, the caller has to find out.
     """
-    gone = "NamespaceTerminating" in answer.causes or (answer.code == 404 and method != "POST")
+    gone = answer.namespace_ends or (answer.code == 404 and method != "POST")
     if answer.done or gone or answer.code in (409, NOT_PERMITTED):
         return ""
     return answer.message or f"the API server answers {answer.code}"
@@ -123,7 +124,10 @@ class Writer:
         bucket: TokenBucket,
         on_request: OnRequest = lambda kind, code, seconds: None,
         permit: Permit = lambda: True,
+        is_leaving: Callable[[str], bool] = lambda namespace: False,
     ) -> None:
+        """``is_leaving`` says whether a namespace is being deleted: nothing can be created in it."""
+        self.is_leaving = is_leaving
         self._client = client
         self._bucket = bucket
         self._on_request = on_request
@@ -152,6 +156,9 @@ class Writer:
         if not self._permit():  # asked last of all: every wait is behind us
             await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
             return WITHOUT_PERMIT
+        if write.method == "POST" and self.is_leaving(namespace := namespace_of(write.path)):
+            why = f"not sent: the namespace {namespace} is being deleted"
+            return WriteResult(403, why, causes=(NAMESPACE_TERMINATING,))
         message, body, asked_seconds = "", b"", 0.0
         causes: tuple[str, ...] = ()
         try:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from tests.support.answering import answering, content
 from tests.support.builders import merged
-from tests.support.running import node, pod, scheduling, sessions
-from tests.support.vcjob_cluster import command, commands, on, phase, phases, pods, status, task, vcjob
+from tests.support.fault_proxy import faulty
+from tests.support.running import node, pod, reasons_of, scheduling, sessions
+from tests.support.vcjob_cluster import command, commands, job, on, phase, phases, pods, status, task, vcjob
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.kube.auth.connection import Connection
-from vsched.kube.client import ApiClient
+from vsched.kube.client import ApiClient, ClientSettings
+from vsched.kube.errors import ServerError
 from vsched.kube.lease.record import micro_time
 from vsched.sim.cluster import Cluster
 
@@ -124,11 +128,102 @@ async def test_a_lease_counts_for_as_long_as_it_is_renewed() -> None:
 
 
 async def test_without_an_answer_what_was_known_stays() -> None:
-    cluster = Cluster(0, manifests=[NAMESPACE, lease()])
+    cluster, clock = Cluster(0, manifests=[NAMESPACE, lease()]), FakeClock()
     async with ApiClient(Connection(cluster.url)) as client:
-        volcano = VolcanoControllers(client, set(), FakeClock(), lambda: None, lambda *args, **fields: None)
+        volcano = VolcanoControllers(client, set(), clock, lambda: None, lambda *args, **fields: None)
         async with cluster:
             await volcano.look()
         before = volcano.problem
+        clock.advance(60)  # only a Lease that was seen unchanged for so long is over
         await volcano.look()
         assert (volcano.problem, bool(before)) == (before, True)
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+async def test_a_server_that_cannot_say_who_holds_the_lease_is_asked_again(code: int) -> None:
+    async with answering() as server, ApiClient(Connection(server.url), ClientSettings(attempts=1)) as client:
+        server.replies["*"] = content({"message": "not now"}, code)
+        volcano = VolcanoControllers(client, set(), FakeClock(), lambda: None, lambda *args, **fields: None)
+        await volcano.look()
+        assert "not yet looked" in volcano.problem
+
+
+async def test_the_lease_is_read_right_before_something_is_done_and_not_more_often_than_needed() -> None:
+    clock = FakeClock()
+    async with answering() as server, ApiClient(Connection(server.url), ClientSettings(attempts=1)) as client:
+        volcano = VolcanoControllers(client, set(), clock, lambda: None, lambda *args, **fields: None)
+        await volcano.look()
+        assert [await volcano.look_first() for _ in range(3)] == [""] * 3
+        assert len(server.asked) == 1
+        server.replies["*"] = content(lease())
+        clock.advance(1)
+        assert "vc-1 holds the Lease" in await volcano.look_first()
+        server.replies["*"] = content({"message": "not now"}, 503)
+        assert "vc-1 holds the Lease" in await volcano.look_first()
+
+
+async def test_where_nobody_says_who_holds_the_lease_nothing_is_done() -> None:
+    clock = FakeClock()
+    async with answering() as server, ApiClient(Connection(server.url), ClientSettings(attempts=1)) as client:
+        volcano = VolcanoControllers(client, set(), clock, lambda: None, lambda *args, **fields: None)
+        await volcano.look()
+        clock.advance(1)
+        server.replies["*"] = content({"message": "not now"}, 503)
+        with pytest.raises(ServerError):
+            await volcano.look_first()
+
+
+async def test_no_job_is_begun_once_volcano_s_controllers_have_their_lease() -> None:
+    async with Cluster([node("n1")], manifests=[NAMESPACE]) as cluster, scheduling(cluster.url) as daemon:
+        jobs = daemon.housekeeping.jobs
+        assert jobs is not None
+        await until(lambda: not jobs.standing_back)
+        await asyncio.sleep(RivalSettings().fresh_seconds)  # what was read is fresh for so long
+        cluster.apply([lease(), vcjob("train", task("worker", 1))])
+        await until(lambda: "vc-1 holds the Lease" in jobs.standing_back)
+        await sessions(daemon, 3)
+        assert (phase(cluster, "train"), pods(cluster, "train")) == ("", {})
+
+
+async def test_readyz_says_where_the_lease_may_not_be_read() -> None:
+    path = "/apis/coordination.k8s.io/v1/namespaces/volcano-system/leases/vc-controller-manager"
+    made = vcjob("train", task("worker", 1))
+    async with Cluster([node("n1")], manifests=[made]) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("GET", path, 403, times=1000, message="you may not get leases")
+        async with scheduling(proxy.url) as daemon:
+            await until(lambda: phase(cluster, "train") == "Running")
+            assert daemon.health.ready().details["vcjobs"] == {"lease": "you may not get leases"}
+
+
+async def test_a_job_that_goes_back_carries_the_defaults_it_was_run_by() -> None:
+    network = {"hostNetwork": True}
+    worker = task("worker", 3)
+    worker["template"]["spec"] |= network
+    parts = task("part", 4, partitionPolicy={"totalPartitions": 2, "partitionSize": 2, "minPartitions": 1})
+    made = merged(vcjob("train", worker, parts, plugins={"mpi": ["--master=worker", "--worker=part"]}), {"spec": {"schedulerName": ""}})
+    async with Cluster([node("n1")], manifests=[NAMESPACE, made]) as cluster, scheduling(cluster.url) as daemon:
+        await until(lambda: phase(cluster, "train") in ("Pending", "Running"))
+        cluster.apply([controller()])
+        jobs = daemon.housekeeping.jobs
+        assert jobs is not None
+        await until(lambda: "they run in pod" in jobs.standing_back)
+        spec = job(cluster, "train")["spec"]
+        assert (spec["minAvailable"], spec["maxRetry"], spec["queue"], spec["schedulerName"]) == (
+            5,
+            3,
+            "default",
+            "vsched",
+        )
+        assert sorted(spec["plugins"]) == ["mpi", "ssh", "svc"]
+        first, second = spec["tasks"]
+        assert (first["maxRetry"], first["template"]["spec"]["dnsPolicy"]) == (3, "ClusterFirstWithHostNet")
+        assert ("minAvailable" in first, second["minAvailable"]) == (False, 2)
+
+
+async def test_a_job_whose_defaults_may_not_be_written_runs_all_the_same() -> None:
+    made = vcjob("train", task("worker", 1))
+    async with Cluster([node("n1")], manifests=[made]) as cluster, faulty(cluster.url) as proxy:
+        proxy.spoil("PATCH", "/apis/batch.volcano.sh/v1alpha1/namespaces/default/jobs/train", 403, times=1000)
+        async with scheduling(proxy.url):
+            await until(lambda: phase(cluster, "train") == "Running")
+            await until(lambda: "FailedUpdate" in reasons_of(cluster, "train"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -73,11 +73,11 @@ class MakerController:
         writer: Writer,
         events: EventRecorder,
         clock: Clock,
-        stands_back: Callable[[], str],
+        stands_back: Callable[[], Awaitable[str]],
         pods: Callable[[str], Sequence[PodState]],
         settings: MakerSettings | None = None,
     ) -> None:
-        """``stands_back`` says why nothing is to be done for now, in words; empty where there is no such reason.
+        """``stands_back`` finds out why nothing is to be done for now, in words; empty where there is no such reason.
         ``pods`` gives the pods of a vcjob by its uid.
         """
         self._client = client
@@ -146,10 +146,13 @@ class MakerController:
 
     async def _look(self, key: str, _: None) -> None:
         maker = self._records.maker(key)
-        if maker is None or self._stands_back() or not self._records.is_ready(maker):
+        if maker is None or self._writer.is_leaving(maker.reference.namespace) or not self._records.is_ready(maker):
             self.prober.forget(key)
             return  # looked at again once that has changed
         try:
+            if await self._stands_back():
+                self.prober.forget(key)
+                return
             settled = await self._settle(key, maker)
         except VschedError as error:
             settled = False
@@ -243,7 +246,7 @@ class MakerController:
             self._records.wrote_job(answer.body)
             self._events.record(about, NORMAL, "SuccessfulCreate", f"created vcjob {name}")
             return True
-        if answer.code == 409 and "NamespaceTerminating" not in answer.causes:
+        if answer.code == 409:
             found = await self._client.get(VCJOBS.path(about.namespace, name))
             if is_controlled_by(found, about.uid):
                 self._records.wrote_job(orjson.dumps(found))

@@ -145,10 +145,11 @@ class JobController:
     # -- one job
 
     async def _look(self, key: str, _: None) -> None:
-        if self.rivals.problem:
-            self.rivals.tell()
-            return  # all of them are looked at once nobody else does
+        if self._writer.is_leaving(key.partition("/")[0]):
+            return  # the API server deletes all of it, and lets nothing be made
         try:
+            if await self.rivals.look_first():
+                return  # all of them are looked at once nobody else does
             settled = await self._settle(key)
         except VschedError as error:
             settled = False
@@ -181,6 +182,11 @@ class JobController:
             return await self._remove(order)
         if self._is_behind(key, job):
             return True
+        if job.defaults and not job.deleting:
+            if not await self._writes.write_defaults(job):
+                return False
+            found = self._records.job(key)
+            job = found if isinstance(found, VcJob) and found.uid == job.uid else job
         view = self._records.view(job)._replace(uncreated=self._writes.uncreated(job))
         self._tell_waiting(view)
         plan = await self._decided(view, request)

@@ -1,4 +1,4 @@
-"""The defaults of a vcjob as changes to its object: what the webhook writes into new vcjobs.
+"""The defaults of a vcjob as changes to its object: what the webhook writes into new vcjobs, else the controller.
 
 The values are those that ``read`` fills in. A vcjob is the same to the controller with and without them.
 """
@@ -7,31 +7,41 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from vsched.controllers.vcjobs.read import job_of
-from vsched.controllers.vcjobs.spec import TaskSpec
+from vsched.controllers.vcjobs.spec import Default, TaskSpec, VcJob
 from vsched.mirror.wire import batch as wire
 from vsched.mirror.wire.base import json_object
 
 Data = dict[str, Any]
 
 
-class Default(NamedTuple):
-    """A field that has to be added, and its value."""
-
-    path: tuple[str | int, ...]
-    value: Any
-
-    def as_operation(self) -> Data:
-        """An operation of a JSON patch (RFC 6902)."""
-        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in self.path)
-        return {"op": "add", "path": "".join(f"/{part}" for part in parts), "value": self.value}
-
-
 def defaults_of(job: wire.VolcanoJob, scheduler_name: str = "") -> list[Default]:
     """The fields that the job leaves out and that have defaults. None for a job without tasks, which is refused."""
-    return [*_missing(job, scheduler_name)] if job.spec.tasks else []
+    return defaults_in(job, job_of(job, scheduler_name))
+
+
+def defaults_in(job: wire.VolcanoJob, read: VcJob) -> list[Default]:
+    """The same, where the job has been read."""
+    return [*_missing(job, read)] if job.spec.tasks else []
+
+
+def lacking(job: wire.VolcanoJob, read: VcJob) -> tuple[Default, ...]:
+    """Those without which Volcano's controllers would run the job otherwise.
+
+    A task without ``minAvailable`` has all its replicas as its minimum there as well, and may be scaled down so.
+    """
+    return tuple(
+        default
+        for default in defaults_in(job, read)
+        if default.path[-1] != "minAvailable" or len(default.path) == 2 or default.value != _replicas(read, default)
+    )
+
+
+def _replicas(read: VcJob, default: Default) -> int:
+    """The replicas of the task whose field it is."""
+    return read.tasks[int(default.path[2])].replicas
 
 
 def with_defaults(body: Data, defaults: Iterable[Default]) -> Data:
@@ -45,8 +55,8 @@ def with_defaults(body: Data, defaults: Iterable[Default]) -> Data:
     return body
 
 
-def _missing(job: wire.VolcanoJob, scheduler_name: str) -> Iterator[Default]:
-    spec, read = job.spec, job_of(job, scheduler_name)
+def _missing(job: wire.VolcanoJob, read: VcJob) -> Iterator[Default]:
+    spec = job.spec
     for field, written, value in (
         ("queue", spec.queue, read.queue),
         ("schedulerName", spec.scheduler_name, read.scheduler_name),

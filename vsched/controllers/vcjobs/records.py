@@ -14,12 +14,13 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order, Refuse, command_reference, order_of
+from vsched.controllers.vcjobs.defaults import lacking
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
 from vsched.controllers.vcjobs.gone import GonePods
 from vsched.controllers.vcjobs.pod_states import JobGroup, JobPod, job_group_of, job_pod_of
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
-from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.view import GroupState, JobView, PodState
 from vsched.controllers.vcjobs.volumes import named_claims
 from vsched.errors import BadObject
@@ -244,7 +245,10 @@ class JobRecords:
         if not isinstance(item, wire.VolcanoJob):
             return None
         # A job that names no scheduler is ours: where a webhook runs, it fills the name in.
-        return job_of(item, self._names[0])
+        job = job_of(item, self._names[0])
+        if job.status.phase is not JobPhase.NEW or job.refusals:
+            return job
+        return msgspec.structs.replace(job, defaults=lacking(item, job))
 
     def _job_changed(self, key: str, before: VcJob | BadJob | None, after: VcJob | BadJob | None) -> None:
         self._fresh_jobs.drop(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -15,7 +16,7 @@ from vsched.clock import Clock
 from vsched.controllers.vcjobs.counts import ENDED
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
-from vsched.kube.errors import ApiError, NotFound
+from vsched.kube.errors import Forbidden, NotFound, Unauthorized
 from vsched.kube.lease.record import LEASES, LeaseRecord, read_record
 from vsched.mirror import wire
 
@@ -35,6 +36,8 @@ class RivalSettings(msgspec.Struct, frozen=True):
     period_seconds: float = 10.0
     duration_seconds: float = 15.0
     """How long a Lease lasts that does not say it."""
+    fresh_seconds: float = 1.0
+    """The Lease is read again before something is done about a vcjob, unless it was read so short a time ago."""
 
 
 class VolcanoControllers:
@@ -57,10 +60,15 @@ class VolcanoControllers:
         self._say = say
         self._settings = settings or RivalSettings()
         self._lease: LeaseRecord | None = None
-        self._renewed = 0.0
+        self._changed_at = 0.0
         """When the Lease was seen to change, by the monotonic clock: clocks of machines differ."""
+        self._holder = ""
+        """Who held the Lease when it was read last; empty for nobody. Time alone does not end it: a reading does."""
+        self._read_at = -float("inf")
+        self._reading = asyncio.Lock()
         self._looked = not self._settings.namespace
-        self._unreadable = ""
+        self.unreadable = ""
+        """Why the Lease may not be read, in words; empty where it may."""
         self._told: str | None = None
 
     @property
@@ -78,11 +86,19 @@ class VolcanoControllers:
         """
         if self._pods:
             return f"Volcano's controllers look after vcjobs: they run in pod {min(self._pods)}"
-        lease = self._lease
-        if lease is not None and lease.holder and self._clock.monotonic() < self._renewed + lease.duration_seconds:
+        if self._holder:
             where = f"{self._settings.namespace}/{VOLCANO_LEASE}"
-            return f"Volcano's controllers look after vcjobs: {lease.holder} holds the Lease {where}"
+            return f"Volcano's controllers look after vcjobs: {self._holder} holds the Lease {where}"
         return ""
+
+    async def look_first(self) -> str:
+        """Why this process stands back, by a Lease that was read just now. Raises where nobody answers."""
+        if self._settings.namespace and not self.problem:
+            async with self._reading:
+                if self._clock.monotonic() >= self._read_at + self._settings.fresh_seconds:
+                    await self._read_lease()
+        self.tell()
+        return self.problem
 
     async def run(self) -> None:
         """Look again and again, and say what has changed."""
@@ -91,9 +107,10 @@ class VolcanoControllers:
             await asyncio.sleep(self._settings.period_seconds)
 
     async def look(self) -> None:
-        """Look once, and say what has changed."""
+        """Look once, and say what has changed. Where nobody answers, what was known stays."""
         if self._settings.namespace:
-            await self._read_lease()
+            with suppress(VschedError):
+                await self._read_lease()
         self.tell()
 
     def tell(self) -> None:
@@ -109,24 +126,29 @@ class VolcanoControllers:
             self._on_change()
 
     async def _read_lease(self) -> None:
-        path = LEASES.path(self._settings.namespace, VOLCANO_LEASE)
+        """Read the Lease; raises where the API server says nothing about it."""
+        began = self._clock.monotonic()
+        refused = ""
         try:
-            found = await self._client.get(path)
+            found = await self._client.get(LEASES.path(self._settings.namespace, VOLCANO_LEASE))
         except NotFound:
-            self._lease, self._looked = None, True
-        except ApiError as error:
-            self._looked = True
-            if error.message != self._unreadable:
-                self._unreadable = error.message
-                self._say("Volcano's Lease cannot be read", problem=error.message)
-        except VschedError:
-            return  # nobody answers: what was known stays
+            self._lease, self._holder = None, ""
+        except (Forbidden, Unauthorized) as error:
+            refused = error.message
         else:
-            lease = read_record(found, self._settings.duration_seconds)
-            before = self._lease.spec if self._lease is not None else None
-            if lease.spec != before:
-                self._renewed = self._clock.monotonic()
-            self._lease, self._looked = lease, True
+            self._note(read_record(found, self._settings.duration_seconds))
+        self._looked, self._read_at = True, began
+        if refused and not self.unreadable:
+            self._say("Volcano's Lease cannot be read", problem=refused)
+        self.unreadable = refused
+
+    def _note(self, lease: LeaseRecord) -> None:
+        """The Lease is held until it was seen unchanged for its duration."""
+        now = self._clock.monotonic()
+        if self._lease is None or lease.spec != self._lease.spec:
+            self._changed_at = now
+        self._lease = lease
+        self._holder = lease.holder if now < self._changed_at + lease.duration_seconds else ""
 
 
 def is_volcano_controller(item: wire.Object, namespace: str) -> bool:

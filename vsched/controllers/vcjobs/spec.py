@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -130,6 +130,18 @@ class JobStatus(msgspec.Struct, frozen=True):
     """The whole status as JSON data, without what is zero or empty; never changed in place."""
 
 
+class Default(NamedTuple):
+    """A field that an object leaves out, and its value."""
+
+    path: tuple[str | int, ...]
+    value: Any
+
+    def as_operation(self) -> dict[str, Any]:
+        """An operation of a JSON patch (RFC 6902) that adds it."""
+        parts = (str(part).replace("~", "~0").replace("/", "~1") for part in self.path)
+        return {"op": "add", "path": "".join(f"/{part}" for part in parts), "value": self.value}
+
+
 class VcJob(msgspec.Struct, frozen=True):
     """A vcjob."""
 
@@ -157,6 +169,8 @@ class VcJob(msgspec.Struct, frozen=True):
     generation: int = 0
     refusals: tuple[str, ...] = ()
     """Why the job cannot be run as it is written, one line each; nothing is made of such a job."""
+    defaults: tuple[Default, ...] = ()
+    """What a new job leaves out and is yet to be written into it."""
     status: JobStatus = JobStatus()
 
     @property

@@ -31,7 +31,7 @@ from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.stages import gang_of
 from vsched.controllers.vcjobs.view import JobPlan, JobView
 from vsched.errors import BadObject, VschedError
-from vsched.kube.client import MERGE_PATCH, ApiClient
+from vsched.kube.client import JSON_PATCH, MERGE_PATCH, ApiClient
 from vsched.kube.errors import AlreadyExists, NotFound
 from vsched.kube.paths import ApiResource
 from vsched.mirror.resources import (
@@ -97,6 +97,20 @@ class JobWrites:
         found = sorted(self._uncreated.get(job.uid, ()))
         others = f" ({len(found) - 1} more could not be created)" if len(found) > 1 else ""
         return f"{found[0]}{others}" if found else ""
+
+    async def write_defaults(self, job: VcJob) -> bool:
+        """Write into a new job the defaults that it leaves out, so that whoever has it later goes by the same.
+
+        False if that is to be tried again. Where it may not be, the job runs all the same, and an Event says so.
+        """
+        same = {"op": "test", "path": "/metadata/resourceVersion", "value": job.resource_version}
+        operations = [same, *(default.as_operation() for default in job.defaults)]
+        path, shown = VCJOBS.path(job.namespace, job.name), self._records.version(job.key)
+        write = Write("vcjob", "PATCH", path, orjson.dumps(operations), JSON_PATCH)
+        answer = await self._send(job, write, "defaults")
+        if answer.done:
+            self._records.wrote_job(answer.body, shown)
+        return answer.done or (answer.code in (400, 403, 422) and self._records.version(job.key) == shown)
 
     async def carry_out(self, view: JobView, plan: JobPlan) -> bool:
         """Write all that a plan says; False if something failed, or was decided on outdated data."""
@@ -271,7 +285,7 @@ class JobWrites:
             return answer.body
         if answer.code == 409 and resource == SECRETS:
             return b"{}"  # whose it is cannot be known without the right to read all Secrets
-        if answer.code == 409 and "NamespaceTerminating" not in answer.causes:
+        if answer.code == 409:
             try:
                 found = await self._client.get(resource.path(job.namespace, name))
             except VschedError:

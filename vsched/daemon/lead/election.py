@@ -42,6 +42,11 @@ class Election(Protocol):
         """What ``/readyz`` says: ``leader``, ``standby``, ``lost`` or ``released``."""
         ...
 
+    @property
+    def problem(self) -> str:
+        """Why the last attempt to get or keep a Lease has failed; empty if it has not."""
+        ...
+
     def holds(self) -> bool:
         """Whether this daemon may write now."""
         ...
@@ -85,6 +90,10 @@ class NoElection:
     @property
     def role(self) -> str:
         return Role.LEADER.value
+
+    @property
+    def problem(self) -> str:
+        return ""
 
     def holds(self) -> bool:
         return True
@@ -136,6 +145,10 @@ class LeaseElection:
     @property
     def role(self) -> str:
         return self._elector.standing.role.value
+
+    @property
+    def problem(self) -> str:
+        return self._elector.standing.problem
 
     def holds(self) -> bool:
         return self._elector.holds()

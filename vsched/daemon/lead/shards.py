@@ -88,6 +88,10 @@ class ShardElection:
             return Role.LOST.value
         return Role.LEADER.value if self.leading.is_set() else Role.STANDBY.value
 
+    @property
+    def problem(self) -> str:
+        return next((one.standing.problem for one in self._electors if one.standing.problem), "")
+
     def holds(self) -> bool:
         """Whether this daemon may write: it has a shard, and none of its Leases has run out."""
         held = [one for one in self._electors if one.leading.is_set()]

@@ -45,9 +45,7 @@ class Housekeeping:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
             self.jobs = jobs
-            self.makers = MakerController(
-                client, writer, events, base.clock, lambda: jobs.standing_back, jobs.pods, makers
-            )
+            self.makers = MakerController(client, writer, events, base.clock, jobs.rivals.look_first, jobs.pods, makers)
             jobs.on_hands.append(self.makers.look_at_all)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:
@@ -87,9 +85,11 @@ class Housekeeping:
         return sinks
 
     def standing_back(self) -> Mapping[str, object]:
-        """For ``/readyz``: why vcjobs are left alone; empty if they are not."""
-        problem = "" if self.jobs is None else self.jobs.standing_back
-        return {"problem": problem} if problem else {}
+        """For ``/readyz``: why vcjobs are left alone, and why Volcano's Lease may not be read; empty otherwise."""
+        if self.jobs is None:
+            return {}
+        said = {"problem": self.jobs.standing_back, "lease": self.jobs.rivals.unreadable}
+        return {what: problem for what, problem in said.items() if problem}
 
     def flows(self) -> Mapping[str, object]:
         """For ``/readyz``: the CronJobs and JobFlows of Volcano; empty where there are none."""

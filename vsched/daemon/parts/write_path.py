@@ -35,7 +35,7 @@ class WritePath:
     ) -> None:
         options, client, clock, cache, telemetry = base.options, base.client, base.clock, base.cache, base.telemetry
         bucket = TokenBucket(options.api_qps, options.api_burst)
-        self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds)
+        self.writer = writer = Writer(client, bucket, telemetry.request, base.election.holds, cache.is_leaving)
         events = EventSettings(options.scheduler_names[0], options.event_qps, 4 * options.event_qps)
         settings, statuses = writeback or WritebackSettings(events=events), StatusOutcomes(cache)
         self.writeback = Writeback(

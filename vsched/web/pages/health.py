@@ -30,6 +30,7 @@ class Health:
         flows: Callable[[], Mapping[str, object]] = dict,
         shard: Callable[[], Mapping[str, object]] = dict,
         shards: Callable[[], Mapping[str, object]] = dict,
+        lease: Callable[[], str] = str,
         stale_seconds: float = 60.0,
     ) -> None:
         self._clock = clock
@@ -39,6 +40,7 @@ class Health:
         self._stale_seconds = stale_seconds
         self._turned = clock.monotonic()
         self._role = role
+        self._lease = lease
         self._more = {"rivals": rivals, "vcjobs": vcjobs, "flows": flows, "nodeShard": shard, "shards": shards}
 
     def turned(self) -> None:
@@ -55,14 +57,17 @@ class Health:
 
         ``role`` is that of this process: ``leader`` acts, any other only watches. ``absent`` has optional kinds that
         cannot be listed, with the reason. ``usage`` has the state of its source, if usage is collected. ``rivals`` is
-        there while another scheduler binds pods of ours, and ``vcjobs`` while they are left to Volcano's controllers.
+        there while another scheduler binds pods of ours, and ``vcjobs`` while they are left to Volcano's controllers or
+        Volcano's Lease may not be read. ``lease`` is there while the own Lease cannot be had, read or kept.
         ``flows`` has counts of Volcano's CronJobs and JobFlows, if there are any. ``nodeShard`` says how many nodes are
         ours, where a NodeShard says so, ``shards`` which shards of the work, where it is divided.
         """
         synced, absent = dict(self._synced()), dict(self._absent())
         ok = bool(synced) and all(listed or kind in absent for kind, listed in synced.items())
         usage = self._usage()
-        more = {"usage": dict(usage)} if usage else {}
+        more: dict[str, object] = {"usage": dict(usage)} if usage else {}
+        if problem := self._lease():
+            more["lease"] = {"problem": problem}
         for name, say in self._more.items():
             if said := say():
                 more[name] = dict(said)
