@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -194,6 +195,15 @@ ANSWERS: Mapping[str, tuple[Reply, str]] = {
     "a web page": (content(PAGE, 200, "text/html"), "answered with a web page, not JSON; is the address right?"),
     "a redirect": (content(b"", 302, Location="/login"), "302: redirects to /login"),
     "a connection that is cut": (hang_up, "Server disconnected"),
+    "a body that unpacks to very much": (
+        content(gzip.compress(b" " * (33 << 20), 1), Content_Encoding="gzip"),
+        "the answer is longer than 32 MiB",
+    ),
+    "a body that is packed as nobody knows": (
+        content(b"x", Content_Encoding="br"),
+        "the answer is encoded as 'br', which was not asked for",
+    ),
+    "an error that is packed as nobody knows": (content(b"x", 403, Content_Encoding="br"), "403: Forbidden"),
     "a body that does not end": (endless, "the answer is longer than 32 MiB"),
 }
 

@@ -142,6 +142,7 @@ VALUES: dict[str, Obj] = {
     },
     "PodGroups by Volcano, gates by vsched": {"controllers": {"podGroups": False, "volcanoNamespace": ""}},
     "vcjobs alone": {"controllers": {"queues": False, "podGroups": False, "gates": False}},
+    "probes of pods in two networks": {"controllers": {"podNetworks": ["10.244.0.0/16", "fd01::/48"]}},
     "replicas that never share a node": {"antiAffinity": "required", "tolerations": [{"operator": "Exists"}]},
 }
 """Sets of values, by what they are for."""

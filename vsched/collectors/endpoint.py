@@ -5,6 +5,7 @@ from __future__ import annotations
 import ssl
 import time
 from base64 import b64encode
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,6 +21,7 @@ from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
 from vsched.kube.silence import NO_ANSWER, why_no_answer
+from vsched.kube.unpacking import BadPacking, Unpacked
 from vsched.settings.metrics import Hidden, MetricsSource, Tls
 from vsched.settings.reach import ANYTHING, Reach
 from vsched.version import user_agent
@@ -93,7 +95,7 @@ class Endpoint:
                 allow_redirects=False,
             ) as response:
                 if response.status != 200:
-                    raise self._refusal(where, response, await response.content.read(ERROR_BYTES))
+                    raise self._refusal(where, response, await _reason(response))
                 return await _bounded(where, response)
         except NO_ANSWER as error:
             raise SourceError(f"{where}: {why_no_answer(error, time.monotonic() - began)}") from error
@@ -106,6 +108,7 @@ class Endpoint:
             self._session = aiohttp.ClientSession(
                 connector=connector,
                 cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
                 headers={
                     "Accept": "application/json",
                     "Accept-Encoding": "identity",
@@ -124,10 +127,18 @@ class Endpoint:
         return SourceError(f"{where}: {code}: {reason}", retry_after_seconds(response.headers.get("Retry-After")))
 
 
+async def _reason(response: aiohttp.ClientResponse) -> bytes:
+    """The beginning of the body of an error; nothing where it cannot be unpacked, as the code says enough."""
+    with suppress(BadPacking):
+        return (await Unpacked(response).next())[:ERROR_BYTES]
+    return b""
+
+
 async def _bounded(where: str, response: aiohttp.ClientResponse) -> bytes:
     parts: list[bytes] = []
     size = 0
-    async for chunk in response.content.iter_any():
+    unpacked = Unpacked(response)
+    while chunk := await unpacked.next():
         size += len(chunk)
         if size > ANSWER_BYTES:
             raise SourceError(f"{where}: the answer is longer than {ANSWER_BYTES >> 20} MiB")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from vsched.arbitrator.rules import ArbitrationRules
+from vsched.controllers.flows.probes import Network
 from vsched.daemon.access_options import AccessOptions, check_access
 from vsched.errors import BadInput
 from vsched.kube.lease.record import LeaseSettings, lease_name
@@ -55,6 +56,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Run vcjobs (Jobs of ``batch.volcano.sh``), CronJobs and JobFlows; off where Volcano's controllers do."""
     volcano_namespace: str = "volcano-system"
     """Where Volcano's controllers are looked for: while they run, vcjobs are left to them. Empty for nowhere."""
+    pod_networks: tuple[str, ...] = ()
+    """The networks (CIDR) of pods that probes of JobFlows may ask; none means all but addresses that no pod has."""
     workloads_file: Path | None = None
     """A table of workload kinds whose pods form gangs, besides the built-in one; edits of it count at once."""
     gate_controller: bool = True
@@ -172,6 +175,17 @@ def workloads_of(options: Options) -> WorkloadTable:
     return load_table(options.workloads_file) if options.schedule else NO_WORKLOADS
 
 
+def networks_of(options: Options) -> tuple[Network, ...]:
+    """The networks of pods; raises BadInput."""
+    found = []
+    for text in options.pod_networks:
+        try:
+            found.append(ip_network(text))
+        except ValueError as error:
+            raise BadInput(f"--pod-network: {error} (expected a network, as 10.244.0.0/16)") from None
+    return tuple(found)
+
+
 def check(options: Options) -> None:
     """Raise BadInput where options do not go together."""
     if options.policy_file is not None and options.policy_map:
@@ -181,6 +195,7 @@ def check(options: Options) -> None:
             raise BadInput(f"--command-namespace: {name!r} is not the name of a namespace")
     if options.volcano_namespace and not is_name(options.volcano_namespace):
         raise BadInput(f"--volcano-namespace: {options.volcano_namespace!r} is not the name of a namespace")
+    networks_of(options)
     if not LABEL_KEY.fullmatch(options.user_key):
         raise BadInput(f"--user-key: {options.user_key!r} (expected the key of a label, as example.com/user)")
     if not options.policy_env_prefix:

@@ -26,6 +26,7 @@ from vsched.kube.http.answers import Answer, TooLong
 from vsched.kube.http.pool import Pool, PoolSettings
 from vsched.kube.paths import Params, target, verb_of
 from vsched.kube.silence import NO_ANSWER, Chunks, why_no_answer
+from vsched.kube.unpacking import BadPacking
 from vsched.version import user_agent
 
 JSON = "application/json"
@@ -39,6 +40,8 @@ FIXED = {"Accept": JSON, "Accept-Encoding": "identity", "User-Agent": user_agent
 IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
 """Methods that may be repeated after a failure, even if the first request may have been carried out."""
 
+ERROR_BYTES = 1 << 20
+"""So much is read of the body of an error."""
 _IN_A_REQUEST = re.compile(r"/[A-Za-z0-9%/?&=._~:,*+!@$'()-]*")
 """Paths and queries that are quoted as they have to be; the HTTP library takes others apart as it likes."""
 
@@ -93,6 +96,7 @@ class ApiClient:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers=FIXED,
             read_bufsize=self._settings.read_buffer_bytes,
+            auto_decompress=False,
         )
 
     async def __aenter__(self) -> Self:
@@ -266,7 +270,7 @@ class ApiClient:
         where = self._at("GET", path)
         response = await self._open(self._streams, "GET", target(path, params), timeout)
         async with response:
-            chunks = Chunks(where, response)
+            chunks = Chunks(where, response, endless=True)
             if "html" in response.content_type:
                 page = await anext(chunks, b"")
                 raise unexpected(where, response.status, response.headers, page, "not a stream")
@@ -298,7 +302,7 @@ class ApiClient:
         if 200 <= response.status < 300:
             return response
         async with response:
-            content = await self._read(method, path, response)
+            content = await self._reason(method, path, response)
             raise error_from_answer(self._at(method, path), response.status, response.headers, content)
 
     async def _send(
@@ -346,6 +350,19 @@ class ApiClient:
         if renewed:
             refused.close()
         return renewed
+
+    async def _reason(self, method: str, path: str, response: aiohttp.ClientResponse) -> bytes:
+        """The beginning of the body of an error; nothing where it cannot be unpacked, as the code says enough."""
+        content = b""
+        try:
+            async for chunk in self._chunks(method, path, response):
+                content += chunk
+                if len(content) > ERROR_BYTES:
+                    break
+        except Unavailable as error:
+            if not isinstance(error.__cause__, BadPacking):
+                raise
+        return content
 
     async def _read(self, method: str, path: str, response: aiohttp.ClientResponse) -> bytes:
         return b"".join([chunk async for chunk in self._chunks(method, path, response)])

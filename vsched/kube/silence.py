@@ -10,6 +10,7 @@ import aiohttp
 
 from vsched.errors import Unavailable
 from vsched.kube.errors import one_line
+from vsched.kube.unpacking import Unpacked
 
 NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 """What aiohttp raises if a connection cannot be made, breaks or times out."""
@@ -18,11 +19,14 @@ NO_ANSWER = (aiohttp.ClientError, TimeoutError, OSError, UnicodeError)
 class Chunks:
     """The body of a response in chunks of any length; a broken connection raises Unavailable."""
 
-    __slots__ = ("_content", "_where")
+    __slots__ = ("_body", "_where")
 
-    def __init__(self, where: str, response: aiohttp.ClientResponse) -> None:
+    def __init__(self, where: str, response: aiohttp.ClientResponse, *, endless: bool = False) -> None:
         self._where = where
-        self._content = response.content
+        try:
+            self._body = Unpacked(response, endless=endless)
+        except NO_ANSWER as error:
+            raise Unavailable(f"{where}: {why_no_answer(error, 0.0)}") from error
 
     def __aiter__(self) -> Self:
         return self
@@ -30,7 +34,7 @@ class Chunks:
     async def __anext__(self) -> bytes:
         began = time.monotonic()
         try:
-            chunk = await self._content.readany()
+            chunk = await self._body.next()
         except NO_ANSWER as error:
             problem = why_no_answer(error, time.monotonic() - began)
             raise Unavailable(f"{self._where}: {problem}") from error

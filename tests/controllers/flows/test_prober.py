@@ -6,13 +6,14 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from ipaddress import ip_network
 
 import msgspec
 import pytest
 
 from tests.support.waiting import until
 from vsched.clock import SystemClock
-from vsched.controllers.flows.prober import Prober, ProbeSettings
+from vsched.controllers.flows.prober import Prober, ProbeSettings, is_own
 from vsched.controllers.flows.probes import ANSWERED, Ask, NetworkProbe
 
 SOON = ProbeSettings(timeout_seconds=0.3, period_seconds=0.05, spacing_seconds=0.0, loopback=True)
@@ -115,6 +116,25 @@ async def test_the_own_machine_is_not_asked() -> None:
         prober.want(KEY, (asked,))
         assert await until(lambda: prober.answers(KEY)) == {asked: "127.0.0.1 is no address of a pod"}
         assert met == []
+
+
+def test_the_addresses_of_this_machine_are_its_own() -> None:
+    assert is_own("127.0.0.1")
+    assert not is_own("198.51.100.1")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as trial:
+        try:
+            trial.connect(("198.51.100.1", 9))  # nothing is sent
+        except OSError:
+            pytest.skip("this machine has no way to others, and no address for it")
+        assert is_own(trial.getsockname()[0])
+
+
+async def test_outside_of_the_networks_of_pods_nobody_is_asked() -> None:
+    async with listening(silent) as port, probing(networks=(ip_network("10.0.0.0/8"),)) as prober:
+        asked = ask(port)
+        prober.want(KEY, (asked,))
+        told = "127.0.0.1 is in none of the networks of pods (10.0.0.0/8)"
+        assert await until(lambda: prober.answers(KEY)) == {asked: told}
 
 
 async def test_rounds_are_repeated_and_end_with_the_first_that_does_not_answer() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from ipaddress import ip_network
 from typing import Any
 
 import msgspec
@@ -102,10 +103,41 @@ def test_what_cannot_be_asked_is_told_with_its_field(lists: Obj, wanted: list[st
         pytest.param("0.0.0.0", True, False, id="no address at all"),
         pytest.param("224.0.0.1", True, False, id="multicast"),
         pytest.param("example.com", True, False, id="a name"),
+        pytest.param("100.64.1.7", False, True, id="shared address space, of which some clouds give pods theirs"),
+        pytest.param("100.100.100.200", False, False, id="the metadata service of Alibaba"),
+        pytest.param("168.63.129.16", False, False, id="that of Azure"),
+        pytest.param("192.0.0.192", False, False, id="that of Oracle's first cloud"),
+        pytest.param("fd00:ec2::254", False, False, id="that of Amazon by IPv6"),
+        pytest.param("fd20:ce::254", False, False, id="that of Google by IPv6"),
+        pytest.param("64:ff9b::a9fe:a9fe", False, False, id="an IPv4 address by NAT64"),
+        pytest.param("64:ff9b:1::a9fe:a9fe", False, False, id="the same by that of a site"),
+        pytest.param("::a9fe:a9fe", False, False, id="an IPv4-compatible address"),
+        pytest.param("::ffff:0:169.254.169.254", False, False, id="an IPv4-translated address"),
+        pytest.param("::ffff:100.100.100.200", False, False, id="an IPv4-mapped address"),
+        pytest.param("2002:a9fe:a9fe::1", False, False, id="6to4"),
+        pytest.param("2001:0:a9fe:a9fe::1", False, False, id="Teredo"),
+        pytest.param("0.0.0.1", False, False, id="this network"),
+        pytest.param("255.255.255.255", False, False, id="broadcast"),
     ],
 )
 def test_which_addresses_are_asked(address: str, loopback: bool, asked: bool) -> None:
-    assert (why_not_asked(address, loopback) == "") == asked
+    assert (why_not_asked(address, loopback=loopback) == "") == asked
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        pytest.param("100.64.3.4", "", id="in one of them"),
+        pytest.param("fd01::7", "", id="in the other"),
+        pytest.param(
+            "10.1.2.3", "10.1.2.3 is in none of the networks of pods (100.64.0.0/10, fd01::/48)", id="in none"
+        ),
+        pytest.param("100.100.100.200", "100.100.100.200 is no address of a pod", id="refused all the same"),
+    ],
+)
+def test_with_networks_of_pods_no_others_are_asked(address: str, told: str) -> None:
+    networks = (ip_network("100.64.0.0/10"), ip_network("fd01::/48"))
+    assert why_not_asked(address, networks) == told
 
 
 @pytest.mark.parametrize(

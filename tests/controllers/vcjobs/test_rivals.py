@@ -200,7 +200,10 @@ async def test_a_job_that_goes_back_carries_the_defaults_it_was_run_by() -> None
     worker = task("worker", 3)
     worker["template"]["spec"] |= network
     parts = task("part", 4, partitionPolicy={"totalPartitions": 2, "partitionSize": 2, "minPartitions": 1})
-    made = merged(vcjob("train", worker, parts, plugins={"mpi": ["--master=worker", "--worker=part"]}), {"spec": {"schedulerName": ""}})
+    made = merged(
+        vcjob("train", worker, parts, plugins={"mpi": ["--master=worker", "--worker=part"]}),
+        {"spec": {"schedulerName": ""}},
+    )
     async with Cluster([node("n1")], manifests=[NAMESPACE, made]) as cluster, scheduling(cluster.url) as daemon:
         await until(lambda: phase(cluster, "train") in ("Pending", "Running"))
         cluster.apply([controller()])

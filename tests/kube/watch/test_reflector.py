@@ -458,6 +458,18 @@ async def test_a_server_that_was_restored_from_a_backup_is_noticed_though_its_wa
     assert [seen.query["resourceVersion"] for seen in server.of("watch")] == ["1000", "99"]
 
 
+async def test_what_a_restored_server_has_lost_is_noticed_by_a_later_list_though_its_versions_overtook_ours(
+    server: StubServer, eventually: Eventually
+) -> None:
+    server.script("list", page(pod("kept", 1), pod("ghost", 2), version=7), page(pod("kept", 1), version=9))
+    server.script("watch", stream(event("MODIFIED", pod("kept", 8)), hold=True), stream(hold=True))
+    settings = msgspec.structs.replace(QUICK, again_seconds=(0.2, 0.3), look_seconds=(60, 60), silence_seconds=60)
+    async with reflecting(server, settings) as running:
+        await eventually(lambda: running.mirror.pods == {"kept": "8", "ghost": "2"})
+        await eventually(lambda: running.mirror.pods == {"kept": "1"})
+        assert WatchState.UNAVAILABLE not in [state for state, _ in running.told]
+
+
 @pytest.mark.parametrize(
     "later",
     [

@@ -84,6 +84,12 @@ flag = flags_of(Options)
     metavar="NAMESPACE",
 )
 @flag(
+    "--pod-network",
+    "probes of JobFlows ask pods in this network (CIDR) and no others; repeatable  [default: all but addresses that no "
+    "pod has]",
+    "pod_networks",
+)
+@flag(
     "--gate-controller",
     "open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
 )

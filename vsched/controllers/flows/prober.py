@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import heapq
 import os
+import socket
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from ipaddress import ip_address
 
 import msgspec
 
 from vsched.clock import Clock
 from vsched.controllers.flows.made import namespace_of
-from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, answer_of, request_bytes, why_not_asked
+from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, Network, answer_of, request_bytes, why_not_asked
 from vsched.together import together
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
@@ -38,6 +40,8 @@ class ProbeSettings(msgspec.Struct, frozen=True):
     """The same where other pods are to be asked."""
     line_bytes: int = 1024
     """Nothing is read of an answer but its first line, up to this length."""
+    networks: tuple[Network, ...] = ()
+    """The only networks in which pods are asked; empty for all that pods may have addresses of."""
     loopback: bool = False
     """Whether addresses of the own machine are asked, too."""
 
@@ -152,7 +156,10 @@ class Prober:
         return answers
 
     async def _ask(self, ask: Ask) -> str:
-        answer = why_not_asked(ask.address, self._settings.loopback)
+        loopback = self._settings.loopback
+        answer = why_not_asked(ask.address, self._settings.networks, loopback=loopback)
+        if not answer and not loopback and is_own(ask.address):
+            answer = f"{ask.address} is an address of this daemon"
         if not answer:
             try:
                 async with asyncio.timeout(self._settings.timeout_seconds):
@@ -175,3 +182,14 @@ class Prober:
             return answer_of(await reader.readline())
         finally:
             writer.transport.abort()
+
+
+def is_own(address: str) -> bool:
+    """Whether an address is one of this machine: then what is sent there comes from the same one. Nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as trial:
+            trial.connect((address, 9))
+            return ip_address(trial.getsockname()[0]) == ip_address(address)
+    except OSError:
+        return False  # there is no way to it

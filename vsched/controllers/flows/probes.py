@@ -21,6 +21,26 @@ _HEADER_VALUE = re.compile(r"[ -~\t]*")
 _FRAMING = ("connection", "content-length", "transfer-encoding", "upgrade")
 """Headers that belong to the connection, and not to the request."""
 
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+NOT_OF_PODS: tuple[Network, ...] = tuple(
+    map(
+        ipaddress.ip_network,
+        (
+            # This host, link-local addresses (the metadata services of most clouds), protocol assignments (that of
+            # Oracle's first cloud), multicast and broadcast.
+            *("0.0.0.0/8", "169.254.0.0/16", "192.0.0.0/24", "224.0.0.0/4", "255.255.255.255/32"),
+            *("::/128", "fe80::/10", "fec0::/10", "ff00::/8"),
+            # Metadata and other services of clouds at addresses of other kinds: Alibaba, Azure; Amazon, Google, Oracle,
+            # Scaleway.
+            *("100.100.100.200/32", "168.63.129.16/32"),
+            *("fd00:ec2::/32", "fd20:ce::/32", "fd00:c1::/32", "fd00:42::/32"),
+            # Other spellings of IPv4 addresses: compatible, translated, NAT64 (of all and of a site), Teredo, 6to4.
+            *("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16"),
+        ),
+    )
+)
+"""No pod has an address of these, whatever its status says."""
+
 
 class NetworkProbe(NamedTuple):
     """The pods of a task have to answer at a port."""
@@ -119,10 +139,10 @@ def asks_of(probe: NetworkProbe, job: MadeJob, pods: Sequence[PodState]) -> tupl
     return tuple(sorted(asked, key=lambda ask: ask.pod)) if len(asked) >= max(1, needed) else None
 
 
-def why_not_asked(address: str, loopback: bool = False) -> str:
+def why_not_asked(address: str, networks: Sequence[Network] = (), *, loopback: bool = False) -> str:
     """Why an address is not asked, in words; empty where it is one that a pod may have.
 
-    The own machine is not asked, nor are link-local addresses, among which are the metadata services of clouds.
+    ``networks`` are those that pods have their addresses of; without any, all may be but those that no pod has.
     """
     try:
         found = ipaddress.ip_address(address)
@@ -130,8 +150,10 @@ def why_not_asked(address: str, loopback: bool = False) -> str:
         return f"{shortened(address)!r} is no IP address"
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found
-    if found.is_link_local or found.is_multicast or found.is_unspecified or (found.is_loopback and not loopback):
+    if (found.is_loopback and not loopback) or any(found in network for network in NOT_OF_PODS):
         return f"{address} is no address of a pod"
+    if networks and not any(found in network for network in networks):
+        return f"{address} is in none of the networks of pods ({', '.join(map(str, networks))})"
     return ""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from vsched.controllers.flows.controller import MakerController, MakerSettings
+from vsched.controllers.flows.prober import ProbeSettings
 from vsched.controllers.gates import GateKeeper
 from vsched.controllers.podgroup_controller import PodGroupController
 from vsched.controllers.provisioning.controller import ProvisioningController
@@ -13,6 +14,7 @@ from vsched.controllers.sharding.nodeshards import NodeShards
 from vsched.controllers.vcjobs.controller import JobController, JobControllerSettings
 from vsched.controllers.vcjobs.rivals import RivalSettings
 from vsched.daemon.loop.job_reviews import JobReviews
+from vsched.daemon.options import networks_of
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.write_path import WritePath
 from vsched.daemon.tasks import LongLived
@@ -45,7 +47,9 @@ class Housekeeping:
             settings = JobControllerSettings(rivals=RivalSettings(options.volcano_namespace))
             jobs = JobController(client, writer, events, options.scheduler_names, base.clock, worry, settings)
             self.jobs = jobs
-            self.makers = MakerController(client, writer, events, base.clock, jobs.rivals.look_first, jobs.pods, makers)
+            makers = makers or MakerSettings(probes=ProbeSettings(networks=networks_of(options)))
+            look = jobs.rivals.look_first
+            self.makers = MakerController(client, writer, events, base.clock, look, jobs.pods, makers)
             jobs.on_hands.append(self.makers.look_at_all)
         self.provisioning: ProvisioningController | None = None
         if options.schedule:

@@ -308,13 +308,14 @@ class Reflector(Generic[T]):
         return self._served is None or not self._served.lacks(resource)
 
     async def _until_restored(self, following: asyncio.Task[None]) -> None:
-        """Wait for the watch task, or until the server is back at an earlier version, or a list is asked for.
+        """Wait for the watch task, or until the server is back at an earlier version, or a list is asked for or due.
 
         Raises the errors of the task.
         """
+        again_seconds = random.uniform(*self._settings.again_seconds)
         looking, asked = asyncio.create_task(self._look_back()), asyncio.create_task(self._asked.wait())
         try:
-            await asyncio.wait((following, looking, asked), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((following, looking, asked), timeout=again_seconds, return_when=asyncio.FIRST_COMPLETED)
             if following.done():
                 await following
             elif looking.done():
