@@ -213,7 +213,7 @@ def promised(snapshot: Snapshot, *, in_a_tree: bool) -> dict[tuple[str, int], tu
 @often
 @given(contended(), policies(), st.booleans(), st.integers(0, 2))
 def test_nobody_takes_what_a_queue_is_guaranteed(text: str, chosen: Policy, returning: bool, terminating: int) -> None:
-    """Where more is held than leaves it free, it becomes no more."""
+    """Where others hold it already, these hold no more of it."""
     world, conf = Busy(text, chosen, returning=returning, terminating=terminating), chosen.plugin("capacity")
     in_a_tree = conf is not None and conf.switches.hierarchy
     before = promised(world.snapshot(), in_a_tree=in_a_tree)

@@ -46,10 +46,7 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
             if holds[name].get(column, 0) <= queues.guarantee(name).get(column, 0):
                 yield ""
                 continue
-            kept = sum(
-                max(holds[other].get(column, 0), queues.guarantee(other).get(column, 0))
-                for other in queues.beside(name)
-            )
+            kept = sum(queues.claimed(other, holds, column) for other in queues.beside(name))
             over = any(queues.guarantee(other).get(column, 0) for other in queues.beside(name) if other != name)
             over = over and kept > above.get(column, 0)
             what = f"{cycle.words({column: kept - above.get(column, 0)})} of what is guaranteed to others"

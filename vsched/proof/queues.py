@@ -127,13 +127,18 @@ class Queues:
             self._parts = _divided(self) if divides else {}
         return self._parts
 
+    def claimed(self, name: str, holds: dict[str, Vector], column: int) -> int:
+        """What a queue holds, or is guaranteed if that is more; what its children claim, if that is more still."""
+        children = sum(self.claimed(child, holds, column) for child in self.below(name))
+        return max(holds[name].get(column, 0), self.guarantee(name).get(column, 0), children)
+
     def most(self, name: str, holds: dict[str, Vector]) -> Vector:
         """The most that a queue may hold while those beside it hold this: what is guaranteed to them stays free."""
         parent, found = self.parents[name], dict[int, int]()
         above, limit = self.limit(parent) if parent else self.total, self.limit(name)
         beside = [other for other in self.beside(name) if other != name]
         for column in self.columns:
-            others = sum(max(holds[one].get(column, 0), self.guarantee(one).get(column, 0)) for one in beside)
+            others = sum(self.claimed(one, holds, column) for one in beside)
             found[column] = min(limit[column], above.get(column, 0) - others)
             if "proportion" in self.cycle.facts.limits and name in self.parts and column != PODS:
                 found[column] = min(found[column], int(self.parts[name][column]))

@@ -2,7 +2,8 @@
 
 The limit of each queue leaves out what others are guaranteed, but several queues together could still fill that room.
 So a request is also compared with what all queues hold and what is kept free: in the cluster and, in a tree, in each
-queue above. What a queue holds up to its guarantee takes nothing of what is kept free for others.
+queue above. What a queue holds up to its guarantee takes nothing of what is kept free for others. Where others hold
+what is guaranteed already, room that they give up is kept free first.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ from vsched.framework.points.extension import SessionContext
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.framework.wording import amounts, guaranteed
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
-from vsched.model.snapshot import Snapshot
 
 GUARANTEE_KEPT = "GuaranteeKept"
 CLUSTER = ""
@@ -53,9 +53,6 @@ class Guarantees:
         self._stale = set(guarantees)
         """Queues that may hold something else than when this was worked out."""
         self._keepers: dict[tuple[str, str, int], list[str]] = {}
-        self._found = self._as_found(snapshot)
-        """In the cluster and in queues above: what was held and kept free when the session began. Where that was more
-        than there is, it may become no more: room that one gives up may go to another."""
 
     def shift(self, queue: str, request: Amounts, sign: int) -> None:
         """A queue holds or has reserved one request more (``sign=1``) or less (``sign=-1``)."""
@@ -72,8 +69,7 @@ class Guarantees:
             less = 0
             for name in path:
                 inside = self._inside.get(name, NOTHING).get(column, 0) - less
-                most = max(self._limit(name, column), self._found.get(name, NOTHING).get(column, 0))
-                held = self._taken(name, column)
+                most, held = self._limit(name, column), self._taken(name, column)
                 if inside > 0 and amount > less and held + amount + inside > most:
                     short = Shortage(self._names[column], held, amount, int(most) - inside)
                     return self._refusal(name, self._keepers_in(name, path, column), short)
@@ -126,29 +122,3 @@ class Guarantees:
                     add(sums, now.items())
                     subtract(sums, before.items())
         self._stale.clear()
-
-    def _as_found(self, snapshot: Snapshot) -> dict[str, Vector]:
-        """Pods with a nominated node count as placed: they were given room in an earlier session."""
-        ahead: dict[str, Vector] = {}
-        queues: set[str] = set()
-        for job in map(snapshot.jobs.__getitem__, snapshot.nominated):
-            queue = job.spec.queue
-            queues.add(queue)
-            for task in job.pending.values():
-                for name in (queue, *self._above(queue), CLUSTER) if task.nominated else ():
-                    add(ahead.setdefault(name, {}), task.shape.request)
-        taken = self._taken_by
-        self._taken_by = lambda name: {
-            column: taken(name).get(column, 0) + ahead.get(name, NOTHING).get(column, 0) for column in self._columns
-        }
-        self._stale |= queues
-        self._settle()
-        add(self._used, ahead.get(CLUSTER, NOTHING).items())
-        found = {
-            name: {column: self._taken(name, column) + inside.get(column, 0) for column in self._columns}
-            for name, inside in self._inside.items()
-        }
-        subtract(self._used, ahead.get(CLUSTER, NOTHING).items())
-        self._taken_by = taken
-        self._stale |= queues
-        return found
