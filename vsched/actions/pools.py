@@ -265,7 +265,7 @@ class Pools:
 
     def of(self, search: VictimSearch, task: Task) -> CandidatePool:
         """The pool of the task's class. It is collected on first use, and again when it is no longer valid."""
-        key = search.evictor_class(task)
+        key = search.evictor_class(task), search.job.spec.barred
         pool = self._pools.get(key)
         if pool is None or not pool.stands:
             if len(self._pools) >= POOLS_MAX:
@@ -284,6 +284,8 @@ def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[
     rows, rules_out = session.nodes.statics.row, search.rules_out(task)
     protected = session.plugins.victim_rules.protected(search.purpose)
     for job in search.holders():
+        if job.key in search.job.spec.barred:
+            continue
         if job.spec.preemptibility is Preemptibility.NONE:
             continue
         standing = session.standing(job.key) or job

@@ -278,8 +278,8 @@ def _tell(cache: Cache, kind: str, on_state: Callable[[Statistics], None], stati
 
 
 def _sink(cache: Cache, kind: str, other: ObjectSink | None) -> ObjectSink | None:
-    if kind not in wire.KINDS:
-        return other
+    if kind not in wire.KINDS and (kind != VCJOB or other is None):
+        return other  # restarts of vcjobs matter to sessions, whoever looks after these
     mirror = MirrorSink(cache, kind)
     return mirror if other is None else TwoSinks(mirror, other)
 

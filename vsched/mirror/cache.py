@@ -166,6 +166,11 @@ class Cache(ObjectIntake):
         if self._pods.unspare(uid):
             self.on_change()
 
+    def took(self, taker: str, victim: str, now: float) -> float:
+        """A pod of the job ``victim`` was evicted for another one. How long they leave each other alone from now on
+        because they take from each other in turn; 0 where they do not."""
+        return self._loops.took(taker, victim, now)
+
     def nomination_written(self, uid: str, node: str, resource_version: str = "") -> None:
         """A nomination was written; ``resource_version`` is that of the pod, empty if unknown."""
         self._pods.nomination_written(uid, node, resource_version)
@@ -258,6 +263,7 @@ class Cache(ObjectIntake):
         if self._published_axis.names != self.axis.names:
             self._published_axis = self.axis.copy()
         self._settle_defaults()
+        self._jobs.bar(self._loops.barred(now))
         changed = self._jobs.publish()
         nodes, placed = self._nodes.publish(self._published_axis)
         self._claims.serve(self._nodes, nodes.statics)
@@ -270,6 +276,7 @@ class Cache(ObjectIntake):
         self.history.see(self._published_axis, self._nodes.total, sums.take_moved())
         held, held_limits = self._accounts.publish_kept()
         queues = self._defaults.queues(sums.usage, ("Queue", self._default_queue) not in self.broken)
+        queues = self._restarts.asking(queues, sums.usage, now)
         versions, since = (self._jobs.version, self._nodes.version, self._accounts.kept_version), self._state
         if versions != self._versions:
             self._versions, self._state = versions, object()

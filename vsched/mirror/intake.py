@@ -19,6 +19,7 @@ from vsched.mirror.ingest.objects import class_of, namespace_of, selected_by
 from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import ASKS_SECONDS, PodReader
 from vsched.mirror.ingest.queues import queue_of
+from vsched.mirror.ingest.restarts import restart_of
 from vsched.mirror.ingest.weights import weight_of
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import ObjectProblems, Problems
@@ -27,6 +28,7 @@ from vsched.mirror.state.claims.store import KINDS as CLAIMED
 from vsched.mirror.state.claims.store import ClaimStore
 from vsched.mirror.state.defaults import ClusterDefaults
 from vsched.mirror.state.deviceshare import DeviceShareStore
+from vsched.mirror.state.eviction_loops import EvictionLoops
 from vsched.mirror.state.foreign_pods import ForeignPodIndex
 from vsched.mirror.state.gangs import GangStore
 from vsched.mirror.state.jobs import JobStore
@@ -36,6 +38,7 @@ from vsched.mirror.state.nodes import NodeStore
 from vsched.mirror.state.podgroups import PodGroupStore
 from vsched.mirror.state.pods import PodStore
 from vsched.mirror.state.responders import ResponderStore
+from vsched.mirror.state.restarts import RestartStore
 from vsched.mirror.state.topology import TopologyStore
 from vsched.mirror.state.zones import KINDS as ZONED
 from vsched.mirror.state.zones import ZoneStore
@@ -72,7 +75,7 @@ class ObjectIntake(WatchHandler):
         on_calm_change: Callable[[], None] | None = None,
     ) -> None:
         kinds = (kind for kind in wire.KINDS if arbitrating or kind not in wire.ARBITRATED)
-        super().__init__((*kinds, *(kind.id for kind in workloads.followed)), on_change)
+        super().__init__((*kinds, wire.VCJOB, *(kind.id for kind in workloads.followed)), on_change)
         self.on_calm_change = on_calm_change or on_change
         """Called after changes that no decision follows from, and that are to be told."""
         self.axis = ResourceAxis()
@@ -99,6 +102,8 @@ class ObjectIntake(WatchHandler):
         self._quotas: NamespaceIndex[str, Quota, tuple[Quota, ...]] = NamespaceIndex(in_order)
         self._jobs = JobStore(self._defaults.judge, self._defaults.queue_of)
         self._groups = PodGroupStore(self._seen["PodGroup"], self._jobs, lambda: self.on_calm_change())
+        self._restarts = RestartStore(self._jobs.job)
+        self._loops = EvictionLoops()
         self._native = NativeGroupStore(
             scheduler_names, self._set_native, self._jobs.workloads.queue, self._defaults.queue_of
         )
@@ -208,6 +213,9 @@ class ObjectIntake(WatchHandler):
                     matters = self._native.put(key, native_record_of(found, remarks))
                 case wire.SchedulingWorkload():
                     matters = self._native.put_workload(key, found)
+                case wire.VolcanoJob():
+                    ours = found.spec.scheduler_name in ("", *self._scheduler_names)
+                    matters = self._restarts.put(key, restart_of(found, self.axis) if ours else None)
                 case wire.Queue():
                     matters = self._defaults.put_queue(queue_of(found, self.axis, self._open_without_state, remarks))
                 case wire.PriorityClass():
@@ -231,6 +239,8 @@ class ObjectIntake(WatchHandler):
                     matters = self.topology.put(parsed)
                     if parsed.problem:
                         raise BadObject(f"{wire.named(kind, found.metadata)}: {parsed.problem}")
+                case wire.Malformed() if kind == wire.VCJOB:
+                    matters = self._restarts.put(key, None)  # whoever looks after vcjobs says what is wrong with it
                 case wire.Malformed():
                     raise BadObject(found.message)
             if kind in CLAIMED:
@@ -326,6 +336,8 @@ class ObjectIntake(WatchHandler):
                 return self._native.put_workload(key, None)
             case "Eviction":
                 return self._pods.answer(self._responders.drop(key))
+            case wire.VCJOB:
+                return self._restarts.put(key, None)
         if kind in ZONED:
             return self._zones.drop(kind, key)
         if kind in CLAIMED:
@@ -355,7 +367,7 @@ class ObjectIntake(WatchHandler):
         if self._awaiting_columns.due(now):
             self._pods.sweep()
             offered = self._nodes.columns() | self._defaults.columns()
-            asked = self._pods.columns() | self._jobs.columns()
+            asked = self._pods.columns() | self._jobs.columns() | self._restarts.columns()
             divided = {column for ceiling in self._ceilings.values() for column in ceiling.most}
             room = self.axis.keep(offered | asked | divided, offered)
         for kind, key, found in self._awaiting_columns.again(room=room):

@@ -310,7 +310,8 @@ class Proportion(
         if known is not None and known.held is held and known.deserved is deserved and known.queue is queue:
             return known.division
         division = QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
-        if held is self._snapshot.books[queue.name].allocated:  # this session has changed nothing of it
+        books = self._snapshot.books.get(queue.name)
+        if books is not None and held is books.allocated:  # this session has changed nothing of it
             self._answers[queue.name] = Known(queue, held, deserved, division)
         return division
 

@@ -198,6 +198,12 @@ class Writeback:
             about = podgroup_reference(eviction.job, group_uid)
             self.events.record(about, NORMAL, "Evict", f"Pods evicted: {cause_of_eviction(eviction)}")
 
+    def looped(self, job: str, group_uid: str, other: str, seconds: float) -> None:
+        """Record an Event on a PodGroup that its job and another one take from each other in turn."""
+        if group_uid:
+            message = f"takes from {other} and loses to it in turn: neither evicts pods of the other for {seconds:g} s"
+            self.events.record(podgroup_reference(job, group_uid), WARNING, "EvictionLoop", message, cause=other)
+
     def asked_to_end(self, eviction: Evict, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that it is asked to end by itself."""
         cause = cause_of_eviction(eviction)

@@ -22,7 +22,7 @@ from vsched.web.pages.recording import Whose, error_text, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.snapshots import FrozenSnapshot
 
-EXCEPTION, NO_PROGRESS, USELESS = KEPT
+EXCEPTION, NO_PROGRESS, USELESS, LOOP = KEPT
 REST_SECONDS = 60.0
 """Between two recordings for the same reason."""
 MOST_HELD = 8
@@ -65,6 +65,7 @@ class Recorder:
         """By reason: the monotonic time before which nothing more is recorded for it."""
         self._packing: asyncio.Queue[Recording] = asyncio.Queue(MOST_WAITING)
         telemetry.on_useless = self.useless
+        telemetry.on_loop = self.looped
 
     @property
     def held(self) -> int:
@@ -104,6 +105,14 @@ class Recorder:
         found = next((held for held in self._held if (beneficiary, node) in held.takings), None)
         if found is not None and self._wants(USELESS, says):
             self._keep(found.frozen, USELESS, says)
+
+    def looped(self, taker: str, victim: str) -> None:
+        """A job took from one that had taken from it before."""
+        says = f"{taker} and {victim} take from each other in turn"
+        holds = (held for held in reversed(self._held) if any(beneficiary == taker for beneficiary, _ in held.takings))
+        found = next(holds, None)
+        if found is not None and self._wants(LOOP, says):
+            self._keep(found.frozen, LOOP, says)
 
     async def run(self) -> None:
         """Pack recordings, one at a time, until cancelled."""

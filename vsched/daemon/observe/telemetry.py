@@ -102,6 +102,8 @@ class Telemetry(ProcessTelemetry):
         """Whether evictions for a beneficiary are still followed."""
         self.on_useless: Callable[[str, str], None] = lambda beneficiary, node: None
         """Called with the beneficiary and the node of wasted evictions."""
+        self.on_loop: Callable[[str, str], None] = lambda taker, victim: None
+        """Called with two jobs that take from each other in turn."""
         self._bind_stage = self.metrics.stage.labels("Bind")
         self._task_assumed, self._task_bound = map(self.metrics.task.labels, ("Assumed", "Bound"))
         self._transactions = Transactions()
@@ -231,6 +233,17 @@ class Telemetry(ProcessTelemetry):
             self.metrics.useless.labels(action).inc(count)
         self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
         self.on_useless(beneficiary, node)
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self._clock.now()
+
+    def looped(self, eviction: Evict, seconds: float) -> None:
+        """A job took from one that had taken from it before."""
+        self.metrics.loops.labels(eviction.action).inc()
+        jobs = {"beneficiary": eviction.beneficiary, "victim": eviction.job}
+        self._log.warning("jobs take from each other in turn", **jobs, leave_each_other_alone_seconds=seconds)
+        self.on_loop(eviction.beneficiary, eviction.job)
 
     def kept(self, head: Head, size: int) -> None:
         """A cycle in which something looked wrong was kept."""

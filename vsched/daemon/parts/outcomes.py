@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
 from vsched.model.claims.plan import NOT_HAD
@@ -30,6 +31,8 @@ class PodEvents(Protocol):
     def evicted(self, eviction: Evict, group_uid: str) -> None: ...
 
     def eviction_failed(self, eviction: Evict, message: str) -> None: ...
+
+    def looped(self, job: str, group_uid: str, other: str, seconds: float) -> None: ...
 
     def asked_to_end(self, eviction: Evict, group_uid: str) -> None: ...
 
@@ -102,9 +105,11 @@ class Outcomes:
             case EvictionVerdict.EVICTED:
                 self._eviction_backoff.granted(eviction.uid)
                 self._pod_events.evicted(eviction, self._cache.group_uid(eviction.job))
+                self._took(eviction)
             case EvictionVerdict.REQUESTED:
                 self._eviction_backoff.granted(eviction.uid)
                 self._pod_events.asked_to_end(eviction, self._cache.group_uid(eviction.job))
+                self._took(eviction)
             case EvictionVerdict.GONE:
                 self._eviction_backoff.granted(eviction.uid)
             case EvictionVerdict.REFUSED_NOW | EvictionVerdict.REFUSED:
@@ -115,6 +120,16 @@ class Outcomes:
                 self._pod_events.eviction_failed(eviction, outcome.message)
             case EvictionVerdict.DROPPED:
                 self._cache.forget(eviction.uid)
+
+    def _took(self, eviction: Evict) -> None:
+        """A job took from another; if they do so in turn, they leave each other alone for a while."""
+        if eviction.action == ARBITRATE:
+            return  # namespaces took, and not jobs
+        seconds = self._cache.took(eviction.beneficiary, eviction.job, self._telemetry.now())
+        if seconds:
+            self._telemetry.looped(eviction, seconds)
+            for one, other in ((eviction.beneficiary, eviction.job), (eviction.job, eviction.beneficiary)):
+                self._pod_events.looped(one, self._cache.group_uid(one), other, seconds)
 
     def withdrawal(self, withdrawal: Withdraw, verdict: EvictionVerdict, message: str) -> None:
         """A request that a pod ends by itself was withdrawn, or could not be for now."""

@@ -100,6 +100,8 @@ class JobStore:
         self.workloads = WorkloadStore(self._respecify)
         self._gangs: dict[str, Gang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
+        self._barred: Mapping[str, tuple[str, ...]] = {}
+        """By job: those that it evicts nothing of for now."""
         self._dirty: PartedDict[None] = PartedDict()
         self._changes = JobChanges()
         self._unreviewed: list[str] = []
@@ -254,6 +256,13 @@ class JobStore:
         """Show every job as changed once, some in each snapshot."""
         self._unreviewed = [*reversed(self.published)]
 
+    def bar(self, barred: Mapping[str, tuple[str, ...]]) -> None:
+        """Set which jobs evict nothing of which others for now."""
+        before, self._barred = self._barred, barred
+        for key in {*before, *barred}:
+            if before.get(key) != barred.get(key):
+                self._respecify(key)
+
     def tell_again(self, key: str) -> bool:
         """Show a job as changed in the next snapshot, so that its status is written; True where there is such a job."""
         if key not in self._jobs:
@@ -341,6 +350,8 @@ class JobStore:
         spec = group or implied
         if group is not None and group.made and implied is not None:
             spec = recorded(group, implied)
+        if spec is not None and key in self._barred:
+            spec = msgspec.structs.replace(spec, barred=self._barred[key])
         job = self._jobs.get(key)
         if job is None and spec is None:
             return

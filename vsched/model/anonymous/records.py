@@ -98,6 +98,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "conditions": parts,
         "annotations": pairs(name, name),
         "quota_request": _AMOUNTS,
+        "barred": each(name),
         "written_for": name,
         "unsupported": sentence,
         "wishes": each(sentence),

@@ -118,6 +118,8 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """When all of it last saved its work (annotation ``LAST_CHECKPOINT``), seconds since the epoch; 0 without one."""
     native: NativeGroup | None = None
     """What a native PodGroup says besides; None for all other jobs."""
+    barred: tuple[str, ...] = ()
+    """Keys of jobs that it evicts nothing of for now, because they took from each other in turn."""
     gang: str = ""
     """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
 

@@ -37,6 +37,11 @@ class Queue(msgspec.Struct, frozen=True):
     """Zeros are kept, also in ``deserved`` and ``guarantee``: a limit of 0 differs from no limit."""
     deserved: Amounts = NOTHING
     guarantee: Amounts = NOTHING
+    asked: Amounts = NOTHING
+    """What it holds and asks for, with what pods of jobs will ask for that restart; empty where no job restarts.
+
+    What it deserves of that stays free for it.
+    """
     reclaimable: bool = True
     priority: int = 0
     """``spec.priority``, else the value of the queue's priority class, else 0."""

@@ -59,7 +59,8 @@ class Frame(NamedTuple):
     inner: frozenset[str]
     """Queues with children."""
     guaranteed: Mapping[str, Sequence[tuple[str, Amounts]]]
-    """By the queue above, empty where queues are flat: the queues with guarantees, without the root."""
+    """By the queue above, empty where queues are flat: the queues with guarantees, and those to which pods of jobs come
+    back that restart, with what stays free for them. Without the root."""
 
     def holds_for(self, snapshot: Snapshot) -> bool:
         """Whether queues and cluster are those that the frame was made for."""
@@ -112,10 +113,21 @@ def _framed(
 ) -> Frame:
     guaranteed: dict[str, list[tuple[str, Amounts]]] = {}
     for name, place in places.items():
-        if place.terms.guarantee and name != ROOT:
-            guaranteed.setdefault(place.above[0] if place.above else "", []).append((name, place.terms.guarantee))
+        kept = _kept_free(place.terms, snapshot.queues.get(name))
+        if kept and name != ROOT:
+            guaranteed.setdefault(place.above[0] if place.above else "", []).append((name, kept))
     names = tuple(snapshot.axis.names)
     return Frame(snapshot.queues, snapshot.total, names, places, problems, inner, guaranteed)
+
+
+def _kept_free(terms: Terms, queue: Queue | None) -> Amounts:
+    """What stays free for a queue: its guarantee, and while some of its jobs restart, what it asks for and deserves."""
+    if queue is None or not queue.asked:
+        return terms.guarantee
+    kept = dict(terms.guarantee)
+    for column, asked in queue.asked:
+        kept[column] = max(kept.get(column, 0), min(asked, terms.deserved.get(column, 0)))
+    return tuple(sorted((column, amount) for column, amount in kept.items() if amount))
 
 
 def _problems(tree: QueueTree, cuts: Mapping[str, str]) -> dict[str, Refusal]:

@@ -64,7 +64,7 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
         return _anew(snapshot, weigh)
     wanted = before.wanted.copy()
     for row in changed:
-        wanted[row] = _wanted(books[row], before.limit[row])
+        wanted[row] = _wanted(before.divided[row], books[row], before.limit[row])
     weights = before.weights if weigh is stated_weights else weigh(before.divided)
     found = before._replace(state=snapshot.state, books=books, weights=weights, wanted=wanted)
     same = np.array_equal(weights, before.weights) and np.array_equal(wanted, before.wanted)
@@ -73,14 +73,14 @@ def shares_of(snapshot: Snapshot, weigh: Weigh, before: Shares | None) -> Shares
 
 def _anew(snapshot: Snapshot, weigh: Weigh) -> Shares:
     width = len(snapshot.total)
-    named = (snapshot.queues[name] for name in snapshot.books if name in snapshot.queues)
-    divided = tuple(sorted(named, key=lambda queue: (queue.created, queue.name)))  # of equals, the older goes first
-    books = [snapshot.books[queue.name] for queue in divided]
+    asking = (queue for name, queue in snapshot.queues.items() if name in snapshot.books or queue.asked)
+    divided = tuple(sorted(asking, key=lambda queue: (queue.created, queue.name)))  # of equals, the older goes first
+    books = [snapshot.books.get(queue.name) for queue in divided]
     limit, floor, wanted = real_capabilities(snapshot, divided), *np.zeros((2, len(divided), width), dtype=np.int64)
     for row, queue in enumerate(divided):
         for column, amount in queue.guarantee:
             floor[row, column] = min(amount, limit[row, column])  # not past its own capability
-        wanted[row] = _wanted(books[row], limit[row])
+        wanted[row] = _wanted(queue, books[row], limit[row])
     limits = {queue.name: _but_pods(queue, row) for queue, row in zip(divided, limit, strict=True)}
     made = Shares(
         snapshot.state,
@@ -144,11 +144,12 @@ def real_capabilities(snapshot: Snapshot, queues: Sequence[Queue]) -> Ints:
     return limits
 
 
-def _wanted(books: QueueUsage | None, limit: Ints) -> list[int]:
+def _wanted(queue: Queue, books: QueueUsage | None, limit: Ints) -> list[int]:
     """What a queue holds and asks for, up to its limit, by resource."""
     found = [0] * len(limit)
-    for amounts in () if books is None else (books.allocated, books.pending):
-        for column, value in amounts.items():
+    counted = () if books is None else (books.allocated.items(), books.pending.items())
+    for amounts in (queue.asked,) if queue.asked else counted:
+        for column, value in amounts:
             found[column] += value
     return [*map(min, found, limit.tolist())]
 

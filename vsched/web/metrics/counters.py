@@ -13,7 +13,7 @@ from vsched.web.metrics.tallies import Counter, Histogram
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
-KEPT = ("exception", "no-progress", "useless-eviction")
+KEPT = ("exception", "no-progress", "useless-eviction", "eviction-loop")
 """Reasons for which cycles are recorded."""
 EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "arbitrate")
 """Actions whose evictions have a beneficiary."""
@@ -95,6 +95,11 @@ class Metrics:
         )
         for action in EVICTING:
             self.useless.labels(action)  # a series that is not there cannot be seen to be 0
+        self.loops = counter(
+            "vsched_eviction_loops_total", "Evictions for jobs whose pods were evicted for the victim before.", "action"
+        )
+        for action in EVICTING:
+            self.loops.labels(action)
         self.recordings = counter(
             "vsched_recordings_total", "Cycles that were kept because something looked wrong.", "reason"
         )
