@@ -142,6 +142,26 @@ def test_a_gang_with_a_pod_that_is_refused_its_node_is_not_scheduled() -> None:
     assert (verdict.reason, verdict.message[:4], *found.unschedulable) == (Code.BINDING, "on n", "ns/g.1")
 
 
+@pytest.mark.parametrize("action", ["preempt", "gangpreempt"])
+@pytest.mark.parametrize("refused", [False, True])
+def test_nobody_is_evicted_on_a_node_that_admission_refuses(action: str, refused: bool) -> None:
+    world = World("""
+        class high 1000
+        class low 1
+        node n1 cpu=4
+        job ns/low min=1 phase=Running class=low
+        pods ns/low 2 cpu=2 on=n1
+        job ns/high min=1 pods=1 cpu=2 class=high
+    """)
+    world.policy = policy_of(
+        "priority gang", "predicates proportion nodeorder", actions=f"enqueue, allocate, {action}, backfill"
+    )
+    (high,) = world.cache.snapshot(world.now).jobs["ns/high"].tasks
+    if refused:
+        world.cache.binding_refused(high, "on n1: not for such pods", "n1")
+    assert len(world.session().evictions) == (0 if refused else 1)
+
+
 def _relabelled(world: World) -> None:
     world.tell(world.find("Pod", "g.0"), {"metadata": {"labels": {"allowed": "yes"}}})
 
