@@ -3,7 +3,8 @@
 Jobs take turns by queue, namespace and job as in ``allocate``, with two differences. First, pledges (amounts that jobs
 were admitted for and do not hold yet) count as held, so that admission follows the same shares as placement. Second,
 a job comes after all others if its queue could not hold it now, together with the jobs admitted in this cycle. The
-total of admitted jobs is limited, and such jobs would use it up while nodes stay idle.
+total of admitted jobs is limited, and such jobs would use it up while nodes stay idle. Admitted jobs that cannot be
+placed keep nobody out (``promises.py``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Hashable
 from vsched.actions.entering import Entering
 from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
@@ -76,6 +78,7 @@ class Answers:
 
     def __init__(self, session: Session) -> None:
         self._plugins = session.plugins
+        self._promises = Promises(session)
         self._shares = self._plugins.admits_by_request_alone and not self._plugins.limits_starts
         self._refusals: dict[Hashable, Refusal] = {}
 
@@ -83,14 +86,19 @@ class Answers:
         """Why a job is not admitted; None where it is."""
         spec = job.spec
         if not self._shares or job.job.claiming:
-            return self._plugins.start_limit(job) or self._plugins.job_enqueueable(job)
-        asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request
-        found = self._refusals.get(asked)
-        if found is None:
-            found = self._plugins.job_enqueueable(job)
-            if found is not None:
-                self._refusals[asked] = found
-        return found
+            found = self._plugins.start_limit(job) or self._asked(job)
+        else:
+            asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request
+            found = self._refusals.get(asked)
+            if found is None:
+                found = self._asked(job)
+                if found is not None:
+                    self._refusals[asked] = found
+        return None if found is None else self._promises.lifted_for(job, found)
+
+    def _asked(self, job: JobView) -> Refusal | None:
+        refusal = self._plugins.job_enqueueable(job)
+        return None if refusal is None else self._promises.lifted_for_good(job, refusal)
 
     def forget(self) -> None:
         """A job was admitted."""

@@ -253,9 +253,9 @@ class Capacity(
         if wanted is None:
             return Vote.PERMIT
         for one in (account, *account.above):
-            held = one.held(self._usage)
-            taken = {column: held.get(column, 0) + one.admitted.get(column, 0) for column, _ in wanted}
-            short = shortages(self._names, wanted, one.terms.ceiling, taken, one.admitted)
+            held, admitted = one.held(self._usage), self._accounts.admitted(one, self._usage.pledges.aside)
+            taken = {column: held.get(column, 0) + admitted.get(column, 0) for column, _ in wanted}
+            short = shortages(self._names, wanted, one.terms.ceiling, taken, admitted)
             if short:
                 found = self._queues.get(one.name, Queue(one.name))
                 bounds = (self.bound(found, column) for column in columns_short(self._names, short))

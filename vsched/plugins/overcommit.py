@@ -18,7 +18,7 @@ from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, Plugi
 from vsched.framework.points.levers import ArgumentLever
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.kernels.differing import differing
-from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
+from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
@@ -89,12 +89,17 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         self._context.keep(self.name, promised)
         return dict(promised.together)
 
+    def _counted(self) -> Vector:
+        """The same without what does not count, as it was promised in vain."""
+        aside = self._context.usage.pledges.aside
+        return self._promised if aside is None else less(self._promised, aside.promised)
+
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""
         wanted = job.spec.min_resources
         if wanted is None or self._has_room(wanted):
             return PERMIT
-        used, promised = self._used, self._promised
+        used, promised = self._used, self._counted()
         taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
         short = shortages(self._names, wanted, self._limits(), taken, promised)
         beyond = beyond_cluster(self._snapshot, wanted) if any(one.is_lasting for one in short) else None
@@ -102,7 +107,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
     def _has_room(self, wanted: Amounts) -> bool:
         """Whether there are no ``shortages``: mostly there are none, and this is quicker."""
-        used, promised, total, factor = self._used, self._promised, self._snapshot.total, self.args.normalised().factor
+        used, promised, total, factor = self._used, self._counted(), self._snapshot.total, self.args.normalised().factor
         for column, amount in wanted:
             if column != PODS and used[column] + promised.get(column, 0) + amount > total[column] * factor:
                 return False

@@ -38,7 +38,7 @@ from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Keeping, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Bound, Refusal, Shortage
 from vsched.kernels.fairness import ratio
-from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
+from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -287,6 +287,9 @@ class Proportion(
         if wanted is None:
             return PERMIT
         held, limits, admitted = self._usage.queue(queue.name), self._limits[queue.name], self._admitted_in(queue.name)
+        aside = self._usage.pledges.aside
+        if aside is not None:
+            admitted = less(admitted, aside.queues.get(queue.name, {}))
         if within(wanted, limits, held, admitted):
             return PERMIT
         taken = dict(held)

@@ -7,10 +7,11 @@ jobs wait for nodes would get new room in every cycle. Only the action ``enqueue
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add
-from vsched.model.jobs.job import Job, pledge_of
+from vsched.model.jobs.job import Job, JobUsage, pledge_of
 from vsched.model.snapshot import Snapshot
 
 
@@ -22,6 +23,24 @@ class Pledge(NamedTuple):
     amounts: Amounts
 
 
+class SetAside(NamedTuple):
+    """What does not count of what jobs were admitted for, as they cannot be placed."""
+
+    promised: Vector
+    """In all, as the plugin overcommit counts it."""
+    queues: Mapping[str, Vector]
+    """By queue, as plugins count it that divide the cluster among queues."""
+
+    @classmethod
+    def of(cls, claims: Iterable[JobUsage]) -> SetAside:
+        """All of what these jobs were admitted for."""
+        promised, queues = Vector(), dict[str, Vector]()
+        for claim in claims:
+            add(promised, claim.promised)
+            add(queues.setdefault(claim.queue, {}), claim.inqueue)
+        return cls(promised, queues)
+
+
 class Pledges:
     """Pledges by job, and their sums by queue and by namespace within a queue.
 
@@ -29,10 +48,12 @@ class Pledges:
     admitted jobs that lack something.
     """
 
-    __slots__ = ("_added", "_by_job", "_made", "_namespaces", "_queues", "_snapshot")
+    __slots__ = ("_added", "_by_job", "_made", "_namespaces", "_queues", "_snapshot", "aside")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
+        self.aside: SetAside | None = None
+        """What plugins leave out of account when they are asked about admissions; None: nothing."""
         self._added: list[tuple[Job, Amounts]] = []
         """The pledges of this cycle."""
         self._made: list[Pledge] | None = None

@@ -232,6 +232,13 @@ def subtract(into: Vector, amounts: Iterable[tuple[int, int]]) -> None:
         into[column] = into.get(column, 0) - value
 
 
+def less(left: Mapping[int, int], right: Mapping[int, int]) -> Vector:
+    """``left`` minus ``right``."""
+    found = dict(left)
+    subtract(found, right.items())
+    return found
+
+
 def without_zeros(vector: Mapping[int, int]) -> Amounts:
     """A running sum as amounts."""
     if not vector:

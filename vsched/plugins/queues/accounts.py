@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.framework.ledger.pledges import SetAside
 from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.points.extension import SessionContext
 from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
-from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
+from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.frame import LEFT_OUT, Frame, Place, Terms, flat_frame, tree_frame
 from vsched.plugins.queues.guarantees import Guarantees
@@ -230,6 +231,14 @@ class Accounts:
         for name in self._sums.held:
             held = self.held_as_found(name, usage)
             found[name] = object() if held is None else held
+        return found
+
+    def admitted(self, account: Account, aside: SetAside | None) -> Vector:
+        """What a queue and all below it were admitted for and do not hold, without what does not count of that."""
+        found = account.admitted
+        for name, amounts in () if aside is None else aside.queues.items():
+            if (place := self._places.get(name)) is not None and account.name in (name, *place.above):
+                found = less(found, amounts)
         return found
 
     def terms(self, name: str) -> Terms | None:
