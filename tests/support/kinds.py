@@ -59,7 +59,7 @@ POLICIES: Mapping[str, Sequence[Policy]] = {
     "usage": (policy_from(LOADED),),
 }
 KINDS = tuple(POLICIES)
-TAKING = frozenset({"preempt", "reclaim", "gangs", "flat", "tree"})
+TAKING = frozenset({"preempt", "reclaim", "gangs", "flat", "tree", "usage"})
 
 
 class Case(NamedTuple):
@@ -102,8 +102,6 @@ def _queue(random: Random, name: str, kind: str, cpu: int) -> str:
     if kind in ("flat", "tree", "gangs") and random.random() < 0.8:
         memory = f",memory:{random.randint(1, 8)}Gi" if random.random() < 0.3 else ""
         words.append(f"deserved=cpu:{random.randint(1, max(1, cpu // 2))}{memory}")
-    if random.random() < 0.25:
-        words.append(f"guarantee=cpu:{random.randint(1, 2)}")
     if random.random() < 0.2:
         words.append(f"capability=cpu:{random.randint(2, 8)}")
     if random.random() < 0.1:
@@ -115,7 +113,7 @@ def _job(
     random: Random, key: str, queue: str, kind: str, free: dict[str, list[int]], *, runs: bool, leaving: bool
 ) -> list[str]:
     """A job, its pods on nodes as long as there is room if it runs; pods of a job are mostly alike."""
-    pods, cpu, memory = random.randint(1, 5), random.choice([1, 1, 1, 2, 3]), random.choice([0, 0, 1, 2])
+    pods, cpu, memory = random.randint(1, 5), random.choice([1, 1, 1, 2, 3]), random.choice([1, 1, 1, 2])
     minimum = random.choice([1, 1, max(1, pods // 2), pods])
     words = [
         f"job {key} min={minimum} queue={queue} phase={'Running' if runs else 'Inqueue'} age={random.randint(0, 3)}"
@@ -124,7 +122,7 @@ def _job(
         words.append(f"class={random.choice(['high', 'higher'])}")
     if random.random() < 0.2:
         words.append(f"minResources=cpu:{minimum * cpu}")
-    roles = random.choice([[], [], [], ["master", "worker"]])
+    roles = random.choice([[], [], [], ["master", "worker"]]) if kind not in TAKING else []
     if roles and pods > 1:
         words.append(f"roles=master:1,worker:{max(0, minimum - 1)}")
     groups = kind == "gangs" and not roles and pods > 1 and random.random() < 0.3
