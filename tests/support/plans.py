@@ -50,8 +50,10 @@ from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.model.plan import CycleReport, JobOutcome
+from vsched.proof.verify import verify
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY
+from vsched.settings.proving import facts_of
 
 Manifest = dict[str, Any]
 NOW = 1_800_000_000.0
@@ -149,10 +151,11 @@ def plan(
     cycles: int = 1,
     ignored: Iterable[str] = (),
     callouts: Callable[[], Callout | None] = lambda: None,
+    proved: bool = True,
 ) -> Plan:
-    """What is decided on the cluster that the text describes."""
+    """What is decided on the cluster that the text describes; it keeps the rules, unless it need not be ``proved``."""
     found = manifests(text)
-    return decide(found, policy, cycles=cycles, usage=reading(text), ignored=ignored, callouts=callouts)
+    return decide(found, policy, cycles=cycles, usage=reading(text), ignored=ignored, callouts=callouts, proved=proved)
 
 
 def decide(
@@ -163,12 +166,17 @@ def decide(
     usage: Reading | None = None,
     ignored: Iterable[str] = (),
     callouts: Callable[[], Callout | None] = lambda: None,
+    proved: bool = False,
 ) -> Plan:
     """What is decided on these objects; between cycles what was decided has come true."""
     cache, reports = mirror(objects, ignored=ignored), []
     cache.use(usage)
     for _ in range(cycles):
-        report = run_cycle(cache.snapshot(NOW), policy, REGISTRY, callout=callouts())
+        snapshot = cache.snapshot(NOW)
+        report = run_cycle(snapshot, policy, REGISTRY, callout=callouts())
+        if proved:
+            broken = [one for one in verify(snapshot, facts_of(policy), report) if one.violations]
+            assert not broken, broken
         reports.append(report)
         cache.settle(report)
     return Plan(reports)
