@@ -8,7 +8,15 @@ import pytest
 
 from tests.support import devices, volumes
 from tests.support.claiming import cluster_with
-from tests.support.killing import CLAIM_WRITES, broken_promises, is_free, killed_after, killed_for_real, member
+from tests.support.killing import (
+    CLAIM_WRITES,
+    broken_promises,
+    is_free,
+    killed_after,
+    killed_for_real,
+    member,
+    wrong,
+)
 from tests.support.running import nodes_of, podgroup, scheduling, sessions
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
@@ -60,6 +68,19 @@ async def test_the_same_with_kill_9(tmp_path: Path) -> None:
             await until(lambda: running(cluster) == 2)
             await cluster.settle()
             assert broken_promises(cluster) == []
+
+
+async def test_a_gang_is_bound_although_every_daemon_is_killed_after_its_first_write() -> None:
+    async with cluster_with(*MANIFESTS) as cluster:
+        cluster.apply(GANG)
+        lives = 0
+        while await killed_after(cluster, CLAIM_WRITES, 1):
+            lives += 1
+            assert lives <= WRITES, "a daemon writes what another has written, or takes it back"
+            assert wrong(cluster) == []
+        await until(lambda: running(cluster) == 2)
+        await cluster.settle()
+        assert broken_promises(cluster) == []
 
 
 async def test_there_are_no_more_writes_than_those() -> None:

@@ -128,6 +128,9 @@ def test_a_claim_is_protected_without_a_read() -> None:
         pytest.param(DeviceClaim("ns/gpus", "another"), id="another of the same name"),
         pytest.param(DeviceClaim("ns/gpus", "uid-gpus", deleting=True), id="it is being deleted"),
         pytest.param(DeviceClaim("ns/gpus", "uid-gpus", allocation=GIVEN), id="it has devices"),
+        pytest.param(
+            DeviceClaim("ns/gpus", "uid-gpus", protected=True), id="it has the finalizer: nothing would change"
+        ),
     ],
 )
 def test_a_claim_that_has_to_be_read_before_it_is_protected(claim: DeviceClaim | None) -> None:

@@ -26,6 +26,7 @@ from vsched.mirror.wire.devices import (
 from vsched.model.claims.devices import (
     ALL,
     EXACT_COUNT,
+    FINALIZER,
     AllocatedDevice,
     Allocation,
     ClaimSpec,
@@ -61,6 +62,7 @@ def device_claim_of(found: wire.ResourceClaim, key: str, known_uid: Callable[[st
             metadata.deletion_timestamp is not None,
             owner,
             (metadata.annotations or _NONE).get(EXTENDED_CLAIM) == "true",
+            FINALIZER in (metadata.finalizers or ()),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.mirror.wire.affinity import NodeSelector, TolerationFields
-from vsched.mirror.wire.base import NO_BYTES, ApiObject, Raw, Timestamp, Wire
+from vsched.mirror.wire.base import NO_BYTES, ApiObject, Metadata, Raw, Timestamp, Wire
 
 Quantity = str | int | float
 Quantities = dict[str, Quantity]
@@ -160,9 +160,16 @@ class ResourceClaimStatus(Wire):
     devices: list[DeviceStatusFields] | None = None
 
 
+class ClaimMetadata(Metadata):
+    """The metadata of a claim."""
+
+    finalizers: list[str] | None = None
+
+
 class ResourceClaim(ApiObject):
     """resource.k8s.io/v1 ResourceClaim. Its spec stays raw: equal ones are decoded once."""
 
+    metadata: ClaimMetadata
     spec: Raw = NO_BYTES
     status: ResourceClaimStatus = msgspec.field(default_factory=ResourceClaimStatus)
 

@@ -20,6 +20,8 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 """Allocation modes."""
 MOST_CONSUMERS = 256
 """How many pods and PodGroups a ResourceClaim can be reserved for."""
+FINALIZER = "resource.kubernetes.io/delete-protection"
+"""Keeps a ResourceClaim while it has devices."""
 POD_GROUPS = "podgroups"
 """The resource of a consumer that is a PodGroup."""
 
@@ -268,3 +270,5 @@ class DeviceClaim(msgspec.Struct, frozen=True, gc=False):
     """The uid of the pod, or of the native PodGroup, that it was made for; empty where it was made for none."""
     extended: bool = False
     """Whether a scheduler made it for the extended resources of its owner."""
+    protected: bool = False
+    """Whether it has the finalizer that it needs before it gets devices."""

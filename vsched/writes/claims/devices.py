@@ -9,9 +9,9 @@ import msgspec
 
 from vsched.mirror.state.resource_versions import Watched
 from vsched.mirror.wire.devices import ConsumerFields, DeviceStatusFields
-from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
+from vsched.model.claims.devices import FINALIZER, MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
-from vsched.writes.claims.objects import FINALIZER, DeviceClaimRead
+from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
 from vsched.writes.claims.wishes import DeviceWish
@@ -48,7 +48,7 @@ def protect(watched: Watched[DeviceClaim] | None, wish: DeviceWish) -> Send | No
     if watched is None or not wish.allocate or not wish.uid:
         return None
     claim = watched.found
-    if claim.uid != wish.uid or claim.deleting or claim.allocation is not None or claim.consumers:
+    if claim.uid != wish.uid or claim.deleting or claim.allocation is not None or claim.consumers or claim.protected:
         return None
     metadata = {"finalizers": [FINALIZER]}
     return opening(DeviceClaimRead, wish.key, wish.uid, watched.resource_version, metadata)

@@ -16,9 +16,9 @@ from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.mirror.wire.devices import AllocationFields, ConsumerFields, ResourceClaimStatus
 from vsched.mirror.wire.volumes import ClaimReference, VolumeClaimSpec, VolumeClaimStatus, VolumeStatus
+from vsched.model.claims.devices import FINALIZER
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
-FINALIZER = "resource.kubernetes.io/delete-protection"
 
 
 class WrittenMetadata(Metadata):
