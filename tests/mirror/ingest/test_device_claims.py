@@ -115,7 +115,7 @@ WAITS = Allocation((AllocatedDevice("gpu", GPU, binding_conditions=("Ready",), b
         pytest.param(of.resource_claim(), CLAIM, id="without devices"),
         pytest.param(
             of.allocated(of.resource_claim(), "n1", "gpu-0", pods=[POD]),
-            changed(CLAIM, allocation=HELD, consumers=(CONSUMER,)),
+            changed(CLAIM, allocation=HELD, consumers=(CONSUMER,), protected=True),
             id="with a device, for a pod",
         ),
         pytest.param(
@@ -132,13 +132,19 @@ WAITS = Allocation((AllocatedDevice("gpu", GPU, binding_conditions=("Ready",), b
         pytest.param(
             of.resource_claim(metadata={"deletionTimestamp": SINCE}), changed(CLAIM, deleting=True), id="leaving"
         ),
-        pytest.param(awaited(), changed(CLAIM, allocation=WAITS, ready=False), id="its device is not ready"),
-        pytest.param(awaited("Ready"), changed(CLAIM, allocation=WAITS), id="its device is ready"),
         pytest.param(
-            awaited("Broken"), changed(CLAIM, allocation=WAITS, ready=False, failed="Broken"), id="its device failed"
+            awaited(), changed(CLAIM, protected=True, allocation=WAITS, ready=False), id="its device is not ready"
+        ),
+        pytest.param(awaited("Ready"), changed(CLAIM, protected=True, allocation=WAITS), id="its device is ready"),
+        pytest.param(
+            awaited("Broken"),
+            changed(CLAIM, protected=True, allocation=WAITS, ready=False, failed="Broken"),
+            id="its device failed",
         ),
         pytest.param(
-            awaited("Ready", share="other"), changed(CLAIM, allocation=WAITS, ready=False), id="another share is ready"
+            awaited("Ready", share="other"),
+            changed(CLAIM, protected=True, allocation=WAITS, ready=False),
+            id="another share is ready",
         ),
     ],
 )
