@@ -470,6 +470,81 @@ def test_a_victim_stays_where_a_later_one_for_the_same_job_is_enough(large: int,
     assert [world.task(f"b.{number}").node for number in range(3)] == ["n1"] * 3
 
 
+def test_what_stays_after_all_takes_room_that_others_then_lack() -> None:
+    """Either small pod alone could stay beside the large one's room; both cannot."""
+    text = """
+        class high 5
+        node n1 cpu=4
+        queue a
+        queue b deserved=cpu:3
+        job x/small min=0 queue=a phase=Running
+        pods x/small 2 cpu=1 on=n1
+        job x/large min=0 queue=a phase=Running class=high
+        pods x/large 1 cpu=2 on=n1
+        job x/b min=1 queue=b phase=Inqueue pods=3 cpu=1
+    """
+    world = Busy(text, taking("allocate, reclaim", "priority gang conformance capacity", "predicates"))
+
+    assert evicted(world.cycle()) == ["small.1", "large.0"]
+
+
+def test_each_job_keeps_one_of_its_victims_whatever_others_of_its_queue_take() -> None:
+    """The large pod leaves room for all: but only what is left for a job keeps its nodes for it."""
+    text = """
+        class high 5
+        node n1 cpu=5
+        queue a
+        queue b deserved=cpu:3
+        job x/small min=0 queue=a phase=Running
+        pods x/small 2 cpu=1 on=n1
+        job x/large min=0 queue=a phase=Running class=high
+        pods x/large 1 cpu=3 on=n1
+        job x/b min=2 queue=b phase=Inqueue pods=2 cpu=1 age=9
+        job x/c min=1 queue=b phase=Inqueue pods=1 cpu=1
+    """
+    world = Busy(text, taking("allocate, reclaim", "priority gang conformance capacity", "predicates"))
+
+    assert evicted(world.cycle()) == ["small.1", "large.0"]
+
+
+@pytest.mark.parametrize("policy", [CAPACITY, TREE, PROPORTION, STOCK], ids=["capacity", "tree", "proportion", "stock"])
+@pytest.mark.parametrize(
+    ("guarantee", "victims"),
+    [
+        pytest.param("cpu:3", [], id="a pod that its queue needs for its guarantee stays"),
+        pytest.param("cpu:2", ["a.1"], id="one that it does not need leaves"),
+        pytest.param("memory:1Gi", ["a.1"], id="a guarantee of something else keeps no pod"),
+    ],
+)
+def test_no_queue_falls_below_its_guarantee_by_one_large_pod(
+    policy: Policy, guarantee: str, victims: list[str]
+) -> None:
+    """It holds four cores of the three, and each of its pods has two."""
+    text = f"""
+        node n1 cpu=4
+        queue a guarantee={guarantee}
+        queue b deserved=cpu:2 weight=9
+        job x/a queue=a min=0 phase=Running
+        pods x/a 2 cpu=2 on=n1
+        job x/b queue=b phase=Inqueue pods=1 cpu=1
+    """
+    assert evicted(Busy(text, policy).cycle()) == victims
+
+
+@pytest.mark.parametrize(("guarantee", "victims"), [(3, []), (2, ["a.1"])], ids=["it needs the pod", "it does not"])
+def test_no_queue_above_falls_below_its_guarantee(guarantee: int, victims: list[str]) -> None:
+    text = f"""
+        node n1 cpu=4
+        queue dept guarantee=cpu:{guarantee}
+        queue a parent=dept
+        queue b deserved=cpu:2
+        job x/a queue=a min=0 phase=Running
+        pods x/a 2 cpu=2 on=n1
+        job x/b queue=b phase=Inqueue pods=1 cpu=1
+    """
+    assert evicted(Busy(text, TREE).cycle()) == victims
+
+
 def test_a_queue_is_asked_again_for_every_job() -> None:
     text = """
         node n1 cpu=4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import fields
 from typing import Any
 
 import orjson
@@ -11,13 +13,16 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
+from vsched.framework.memory import Memory
 from vsched.framework.nodes.carried import NAME, CarriedNodes
 from vsched.framework.policy import Policy
 from vsched.framework.reports.verdicts import Told
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
+from vsched.model.nodes.usage import Reading, table_of
 from vsched.model.plan import CycleReport
+from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
 
 BASE = """
@@ -183,6 +188,85 @@ def test_while_nothing_changes_waiting_jobs_get_the_same_report() -> None:
     after = cluster.run(DEFAULT_POLICY)
     assert after is not settled
     assert "z/other" in after.jobs
+
+
+FOLLOWING = {"nominated", "admitted", "reserving", "phases", "total", "used", "axis", "state"}
+"""Fields of a snapshot that change with jobs and nodes, for which ``state`` stands."""
+UNREAD = {"now", "previous", "since", "history", "learnt"}
+"""Fields that policies do not read that are timeless."""
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Snapshot)])
+def test_a_report_lasts_as_long_as_no_field_of_the_snapshot_changes(name: str) -> None:
+    cache, memory = mirror(manifests(BASE)), Memory()
+
+    def settled() -> tuple[Snapshot, CycleReport]:
+        snapshot, told = cache.snapshot(NOW), Told()
+        told.memory = memory
+        return snapshot, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY, told=told)
+
+    for _ in range(3):
+        cache.assume(settled()[1])
+    snapshot, report = settled()
+    changed = copy(snapshot)
+    setattr(changed, name, {"nodes": copy(snapshot.nodes), "changed": ["x/large"]}.get(name, object()))
+    lasts = name in UNREAD | FOLLOWING - {"state"}
+
+    assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is report
+    assert (memory.begin(changed, DEFAULT_POLICY, REGISTRY) is report) is lasts
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        pytest.param("provisioning", {"x/large": object()}, id="nodes that are asked for, as that ends at some time"),
+        pytest.param("asked", ["x/held"], id="pods that were asked to end, as these have a deadline"),
+        pytest.param("arbitration", object(), id="arbitration, which is due at times"),
+        pytest.param("state", None, id="a mirror that does not say what has changed"),
+    ],
+)
+def test_no_report_lasts_beside(name: str, value: object) -> None:
+    cluster = Changing(BASE)
+    for _ in range(3):
+        cluster.run(DEFAULT_POLICY, assume=True)
+    memory, snapshot = cluster.told.memory, cluster.cache.snapshot(cluster.now)
+    setattr(snapshot, name, value)
+    for _ in range(2):
+        assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is None
+        memory.end(CycleReport(), whole=True)
+
+
+def test_a_report_lasts_no_longer_than_what_was_measured_of_nodes() -> None:
+    cluster, memory = Changing(BASE), Memory()
+    cluster.told.memory = memory
+    for _ in range(3):
+        report = cluster.run(DEFAULT_POLICY, assume=True)
+    snapshot = cluster.cache.snapshot(cluster.now)
+    memory.begin(snapshot, DEFAULT_POLICY, REGISTRY)
+    assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is not None, report
+    snapshot.nodes.usage = table_of(Reading(NOW, {}), snapshot.nodes.statics.names)
+    assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "text", "line", "evicted"),
+    [
+        pytest.param(
+            "taking",
+            "class high 9\nnode n1 cpu=2\njob x/low min=0 phase=Running\npods x/low 2 cpu=1 on=n1\n"
+            "pdb x/guard selector=job:low allowed=0\njob x/high min=1 pods=1 cpu=1 class=high phase=Inqueue",
+            "pdb x/guard selector=job:low allowed=1",
+            1,
+            id="a disruption budget that allows one again",
+        ),
+    ],
+)
+def test_what_changes_alone_is_decided_on(policy: str, text: str, line: str, evicted: int) -> None:
+    cluster = Changing(text)
+    for _ in range(3):
+        assert not cluster.run(POLICIES[policy]).evictions
+    cluster.toggle(line)
+    assert len(cluster.run(POLICIES[policy]).evictions) == evicted
 
 
 def test_a_policy_that_looks_at_the_clock_decides_anew() -> None:

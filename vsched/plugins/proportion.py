@@ -42,6 +42,7 @@ from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, sub
 from vsched.model.jobs.job import without_gated
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
+from vsched.plugins.queues.giving_back import keeps_guarantee
 from vsched.plugins.queues.guarantees import Guarantees
 from vsched.plugins.queues.lacking import Lacking, asked_for
 from vsched.plugins.queues.refusals import (
@@ -228,6 +229,8 @@ class Proportion(
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Tasks of queues that hold more than they deserve of a resource that the task frees and the evictor lacks.
 
+        Guarantees have to stay held.
+
         Holding more of another resource is not enough: the victim's queue could reclaim at once what is within its
         share, and the two queues would evict each other's tasks again and again. The last victim may take its queue
         below what it deserves of that resource, unless the queue has to keep that.
@@ -256,6 +259,8 @@ class Proportion(
             held = left.setdefault(queue, dict(self._usage.queue(queue)))
             given = tuple([(column, amount) for column, amount in victim.shape.request if column in lacked])
             if not self._exceeds(queue, held, (column for column, _ in given)):
+                continue
+            if not keeps_guarantee(held, victim.shape.request, self._queues[queue].guarantee):
                 continue
             if keeping is not None and keeping(victim) and not self._keeps_deserved(queue, held, given):
                 continue

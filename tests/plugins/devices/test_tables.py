@@ -31,7 +31,8 @@ def shown(tables: DeviceTables) -> object:
 @settings(deadline=None)
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["come", "leave", "go", "node"]), st.integers(0, 3), st.integers(0, 2)), max_size=12
+        st.tuples(st.sampled_from(["come", "leave", "go", "node", "plain"]), st.integers(0, 3), st.integers(0, 2)),
+        max_size=12,
     )
 )
 def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -> None:
@@ -43,6 +44,7 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
     for node in NODES:
         apply("Node", "ADDED", gpus.node(node))
     there: dict[str, dict[str, Any]] = {}
+    plain: set[str] = set()
     for step, number, place in steps:
         name = f"p{number}"
         if step == "come" and name not in there:
@@ -60,9 +62,28 @@ def test_only_what_changed_is_counted_again(steps: list[tuple[str, int, int]]) -
         elif step == "node":
             fewer = TraceNode(f"n{place}", 64_000, 64_000, 1 + number % 2, "T4")
             apply("Node", "MODIFIED", gpus.node(fewer))
+        elif step == "plain":
+            name = f"m{number}"
+            apply(
+                "Node", "DELETED" if name in plain else "ADDED", {"metadata": {"name": name, "uid": name}, "spec": {}}
+            )
+            plain ^= {name}
         snapshot = cache.snapshot(1.0)
         kept = device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")
         statics = snapshot.nodes.statics
         statics.kept.pop("shared devices vgpu")
         assert shown(device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")) == shown(kept)
         statics.kept["shared devices vgpu"] = kept
+
+
+def test_a_node_without_devices_that_goes_leaves_those_of_the_others_in_place() -> None:
+    cache, gpus = Cache(frozenset({SCHEDULER}), open_without_state=True), SharedGpus()
+    plain = decode("Node", orjson.dumps({"metadata": {"name": "m", "uid": "m"}, "spec": {}}))
+    cache.apply("Node", "ADDED", plain)
+    for node in NODES:
+        cache.apply("Node", "ADDED", decode("Node", orjson.dumps(gpus.node(node))))
+    for rows in ([1, 2, 3], [0, 1, 2]):
+        snapshot = cache.snapshot(1.0)
+        tables = device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")
+        assert tables.rows.tolist() == rows == [snapshot.nodes.statics.row[name] for name in tables.found_on]
+        cache.apply("Node", "DELETED", plain)

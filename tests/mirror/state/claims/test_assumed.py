@@ -40,6 +40,15 @@ def release(world: World, *, device: bool, uid: str = "") -> None:
     world.cache.assume(CycleReport(released=(ClaimRelease(key, uid, device, "ns/pg"),)))
 
 
+def list_without_node(world: World) -> None:
+    """The binding was accepted; then a list of all pods shows that it did not last."""
+    world.cache.accepted("uid-p")
+    world.cache.restart("Pod")
+    world.cache.include("Pod", make.read(POD))
+    for _ in world.cache.finish("Pod"):
+        pass
+
+
 def held(world: World) -> tuple[str, str]:
     """The volume and the node of the claim."""
     found = claim_in(world)
@@ -114,6 +123,7 @@ def test_a_static_volume_is_chosen_for_a_claim() -> None:
         pytest.param(lambda world: world.delete(POD), id="the pod is gone"),
         pytest.param(lambda world: world.add(volumes.claim(metadata={"uid": "new"})), id="the claim was made again"),
         pytest.param(lambda world: world.add(make.pod("p", status={"phase": "Failed"})), id="the pod has ended"),
+        pytest.param(list_without_node, id="a list shows that the pod was not bound"),
     ],
 )
 def test_what_was_chosen_for_a_volume_claim_ends(choice: VolumeChoice, ends: Any) -> None:
@@ -219,6 +229,7 @@ def test_devices_of_a_claim_are_not_ready_before_their_conditions_are() -> None:
         pytest.param(
             lambda world: world.add(devices.resource_claim(metadata={"uid": "new"})), id="the claim was made again"
         ),
+        pytest.param(list_without_node, id="a list shows that the pod was not bound"),
     ],
 )
 def test_what_was_chosen_for_a_device_claim_ends(ends: Any) -> None:
@@ -303,10 +314,17 @@ def test_devices_for_extended_resources_are_taken_until_there_is_a_claim_that_ha
     assert world.snapshot().claims.devices.made == {}
 
 
-def test_devices_for_extended_resources_are_free_when_the_writes_fail() -> None:
+@pytest.mark.parametrize(
+    "ends",
+    [
+        pytest.param(lambda world: world.cache.forget("uid-p"), id="the writes failed"),
+        pytest.param(list_without_node, id="a list shows that the pod was not bound"),
+    ],
+)
+def test_devices_for_extended_resources_are_free_again(ends: Any) -> None:
     world = World(POD)
     bind(world, EXTENDED)
-    assert world.cache.forget("uid-p")
+    ends(world)
     assert allocated(world) == {}
 
 
