@@ -11,7 +11,10 @@ from tests.support.backlogged import Backlogged, backlog, change, job
 from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.plans import policy_of
+from tests.support.small import SmallCluster
 from tests.support.taking import taking
+from vsched.framework.crowds import Batch, Crowd, outside
+from vsched.framework.jobs import JobView
 
 POLICIES = {
     "shares": policy_of("priority gang conformance", "overcommit drf predicates proportion nodeorder binpack"),
@@ -24,6 +27,20 @@ POLICIES = {
     "twice": taking("allocate, reclaim, allocate", "priority gang", "predicates proportion"),
     "deadlines": policy_of("priority gang sla", "predicates proportion"),
 }
+
+
+def test_batches_and_what_is_in_none_of_them_are_all_of_a_crowd() -> None:
+    cluster = SmallCluster().node("n1")
+    crowd = Crowd("kind", JobView(cluster.job("j0", 1)))
+    crowd.change((), [((), number, f"ns/j{number}") for number in range(7)])
+    batches = [Batch(crowd, start, end, None, (), ()) for start, end in ((4, 6), (1, 2))]
+
+    assert [[*batch.keys] for batch in batches] == [["ns/j4", "ns/j5"], ["ns/j1"]]
+    assert [*outside(crowd, batches)] == ["ns/j0", "ns/j2", "ns/j3", "ns/j6"]
+    assert [*outside(crowd, [])] == crowd.keys
+    assert crowd.part(2, 5).keys == ["ns/j2", "ns/j3", "ns/j4"]
+    crowd.change([crowd.ranks[3]], [((), 2.5, "ns/new")])
+    assert crowd.keys == [f"ns/{name}" for name in ("j0", "j1", "j2", "new", "j4", "j5", "j6")]
 
 
 def test_jobs_of_one_kind_are_kept_together_and_others_are_not() -> None:

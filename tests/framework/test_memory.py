@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

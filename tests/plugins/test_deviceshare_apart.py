@@ -258,6 +258,19 @@ def test_only_nodes_whose_pods_have_changed_are_looked_at_again(steps: list[tupl
         assert kept.tolist() == anew.tolist()
 
 
+def test_other_rules_do_not_get_what_was_kept_for_these() -> None:
+    lines = [*held("a", part(0, 10, 0), "app:x"), *held("b", part(1, 10, 0), "app:y")]
+    snapshot = mirror([vgpu_node("n1", devices(2)), *lines]).snapshot(NOW)
+    tables = device_tables(snapshot.device_shares, snapshot.nodes, "vgpu")
+    found = [
+        Neighbours(tables, snapshot.nodes.statics, "vgpu", [as_rule({"app": app})]).used_at(
+            (0,), np.arange(1), later=False
+        )
+        for app in "xyx"
+    ]
+    assert [mask[:, 0].tolist() for mask in found] == [[True, False], [False, True], [True, False]]
+
+
 def test_nodes_are_ranked_by_the_devices_that_a_pod_may_use() -> None:
     objects = [vgpu_node("n1", devices(2)), vgpu_node("n2", devices(2)), *held("a", part(0, 9000, 0), "app:train")]
     fuller = ", deviceshare.SchedulePolicy: binpack, deviceshare.ScheduleWeight: 10"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from msgspec import structs
 
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
 from tests.support.zones import DECISION, POLICY, report, volcano_report
+from vsched.mirror import wire
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, Zone, ZoneCatalogue, ZonedPod
 from vsched.model.pods.shape import ZoneRequest
 from vsched.model.pods.task import Task
@@ -382,6 +384,17 @@ def test_what_is_kept_from_session_to_session_is_what_counting_anew_comes_to(cha
             assert [{uid: held.tolist() for uid, held in one.held.items()} for one in kept.counted] == [
                 {uid: held.tolist() for uid, held in one.held.items()} for one in anew.counted
             ]
+
+
+def test_the_zones_of_a_node_follow_it_to_another_row() -> None:
+    world = mirror([*manifests(NODES), report("n2", "2", "2"), report("n3", "1", "3")])
+    before = world.snapshot(NOW)
+    world.replace("Node", [wire.decode("Node", orjson.dumps(one)) for one in manifests("node n2 cpu=8\nnode n3 cpu=8")])
+    after = world.snapshot(NOW)
+
+    found = [zone_tables(one.zones, one.nodes, NOW) for one in (before, after)]
+    rows = [dict(zip([one.report.node for one in some.counted], some.rows.tolist(), strict=True)) for some in found]
+    assert rows == [{"n2": 1, "n3": 2}, {"n2": 0, "n3": 1}]
 
 
 @pytest.mark.parametrize("count", [200, 2000])

@@ -6,8 +6,18 @@ import numpy as np
 import pytest
 
 from tests.support.small import GIB, SmallCluster
-from vsched.framework.nodes.why import NodeReasons, exceeding, failing, once_filled, reasons_of, sentence
+from vsched.framework.nodes.why import (
+    NodeReasons,
+    exceeding,
+    failing,
+    once_filled,
+    reasons_of,
+    sentence,
+    shortages,
+    within,
+)
 from vsched.framework.points.nodes import Check
+from vsched.framework.refusal import Shortage
 from vsched.model.amounts.resources import CPU, MEMORY, PODS
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.shape import Shape
@@ -118,3 +128,32 @@ def test_exceeding(limits: dict[int, float], held: dict[int, int], names: list[s
     request = ((CPU, 2), (MEMORY, 1), (PODS, 1))
 
     assert exceeding(["cpu", "memory", "pods"], request, limits, held) == names
+
+
+@pytest.mark.parametrize(
+    ("limits", "held", "promised", "short"),
+    [
+        pytest.param({CPU: 5, MEMORY: 3}, {CPU: 3}, {}, (), id="up to the limit"),
+        pytest.param({CPU: 4, MEMORY: 3}, {CPU: 3}, {}, ("cpu",), id="one unit past it"),
+        pytest.param({CPU: 6, MEMORY: 3}, {CPU: 3}, {CPU: 1}, (), id="what is promised counts"),
+        pytest.param({CPU: 5, MEMORY: 3}, {CPU: 3}, {CPU: 1}, ("cpu",), id="to the unit"),
+        pytest.param({CPU: 2, MEMORY: 1}, {}, {}, (), id="all that there may be"),
+        pytest.param({CPU: 9}, {}, {}, ("memory",), id="no limit stated means none of it"),
+        pytest.param({CPU: 9, MEMORY: 9, PODS: 1}, {PODS: 1}, {}, ("pods",), id="pods, where they are limited"),
+        pytest.param({CPU: 9, MEMORY: 9}, {PODS: 99}, {}, (), id="but not where they are not"),
+    ],
+)
+def test_what_a_limit_leaves(
+    limits: dict[int, float], held: dict[int, int], promised: dict[int, int], short: tuple[str, ...]
+) -> None:
+    request, names = ((CPU, 2), (MEMORY, 1), (PODS, 1)), ["cpu", "memory", "pods"]
+    taken = {column: held.get(column, 0) + promised.get(column, 0) for column in (CPU, MEMORY, PODS)}
+    found = shortages(names, request, limits, taken, promised)
+
+    assert tuple(one.resource for one in found) == short
+    assert within(request, limits, held, promised) is (not short)
+    for one in found:
+        column = names.index(one.resource)
+        assert one == Shortage(
+            one.resource, taken[column], dict(request)[column], int(limits.get(column, 0)), promised.get(column, 0)
+        )
