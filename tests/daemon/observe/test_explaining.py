@@ -63,7 +63,7 @@ async def test_the_page_the_object_and_its_pods_say_the_same() -> None:
 
 
 async def test_bindings_that_are_refused_are_told_until_they_are_not() -> None:
-    told = "the API server does not bind 1 of its pods: g-0: a webhook denies it"
+    told = "no node takes it: 1 node is refused by admission; on n1: a webhook denies it"
     async with (
         Cluster([node("n1")]) as cluster,
         faulty(cluster.url) as proxy,
@@ -72,10 +72,10 @@ async def test_bindings_that_are_refused_are_told_until_they_are_not() -> None:
         proxy.spoil("POST", r"/api/v1/namespaces/default/pods/[^/]+/binding", 422, 1000, "a webhook denies it")
         cluster.apply(gang("g", 1))
         asking = Asking(daemon)
-        found = await asking.until("explain/default/g?kind=PodGroup", state="starting", message=told)
+        found = await asking.until("explain/default/g?kind=PodGroup", state="waits", message=told)
         assert [one["code"] for one in found["constraints"]] == ["Binding"]
-        pod_found = await asking.until("explain/default/g-0", state="starting")
-        assert pod_found["message"].startswith("the API server does not bind it: a webhook denies it")
+        pod_found = await asking.until("explain/default/g-0", state="waits")
+        assert pod_found["message"].endswith("on n1: a webhook denies it")
         proxy.mend()
         await asking.until("explain/default/g?kind=PodGroup", state="runs")
 

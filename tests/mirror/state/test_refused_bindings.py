@@ -10,7 +10,7 @@ from tests.support import builders as make
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.state.refused_bindings import FORGOTTEN_SECONDS, LONGEST, NODES_MAX, RefusedBindings
+from vsched.mirror.state.refused_bindings import FIRST_SECONDS, LONGEST, NODES_MAX, RefusedBindings
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
@@ -49,15 +49,26 @@ def test_a_pod_is_kept_from_a_bounded_number_of_nodes_and_from_those_that_refuse
     assert len(refused.nodes("a")) == NODES_MAX - 1
 
 
-def test_all_of_a_pods_refusals_are_forgotten_some_time_after_the_last() -> None:
+def test_a_pod_is_kept_from_nodes_for_longer_with_each_refusal() -> None:
+    refused, at, waits = RefusedBindings(), 0.0, list[float]()
+    for _ in range(9):
+        refused.note("a", "no", "n1", at)
+        waits.append(next(seconds for seconds in range(1000) if refused.expire(at + seconds)))
+        at += waits[-1]
+        assert refused.nodes("a") == ()
+    assert waits == [5, 10, 20, 40, 80, 160, 300, 300, 300]
+    assert refused.publish() == {"a": "no"}, "until it is bound"
+
+
+def test_all_nodes_of_a_pod_may_be_tried_again_together_some_time_after_its_last_refusal() -> None:
     refused = RefusedBindings()
     refused.note("a", "no", "n1", 0.0)
     refused.note("b", "no", "n1", 1.0)
     refused.note("a", "no", "n2", 2.0)
-    assert refused.expire(FORGOTTEN_SECONDS + 1.0) == ["b"]
+    assert refused.expire(1.0 + FIRST_SECONDS) == ["b"]
     assert refused.nodes("a") == ("n1", "n2")
-    assert refused.expire(FORGOTTEN_SECONDS + 2.0) == ["a"]
-    assert (refused.nodes("a"), refused.publish()) == ((), {})
+    assert refused.expire(2.0 + 2 * FIRST_SECONDS) == ["a"]
+    assert refused.nodes("a") == ()
 
 
 class World:
@@ -69,7 +80,7 @@ class World:
         self.policy = policy_of(policy) if policy else DEFAULT_POLICY
         self.now = NOW
 
-    def session(self, seconds: float = 1.0) -> CycleReport:
+    def session(self, seconds: float = 0.1) -> CycleReport:
         self.now += seconds
         report = run_cycle(self.cache.snapshot(self.now), self.policy, REGISTRY)
         self.cache.assume(report)
@@ -177,7 +188,7 @@ def _node_made_anew(world: World) -> None:
 
 
 def _time_passes(world: World) -> None:
-    world.now += FORGOTTEN_SECONDS
+    world.now += FIRST_SECONDS
 
 
 def _nothing(world: World) -> None:

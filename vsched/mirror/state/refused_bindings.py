@@ -1,11 +1,12 @@
 """What the API server said about bindings that it refused, and the nodes that pods are kept from for it.
 
-A refusal by admission concerns one node: the pod is not tried there again as long as neither of them changes, until the
-pod is bound, or until its last refusal is ``FORGOTTEN_SECONDS`` old.
+A refusal by admission concerns one node: the pod is kept from it as long as neither of them changes, for a time that
+doubles with each refusal of the pod. So it goes elsewhere at once, and is tried again where there is nowhere else.
 """
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Mapping
 
 import msgspec
@@ -16,8 +17,8 @@ NODES_MAX = 256
 """How many nodes a pod is kept from at most; the oldest are dropped first."""
 LONGEST = 300
 """The longest message; some of them quote whole objects."""
-FORGOTTEN_SECONDS = 300.0
-"""How long after the last refusal a pod is tried again on the nodes that refused it."""
+FIRST_SECONDS, CEILING_SECONDS = 5.0, 300.0
+"""How long a pod is kept from nodes after its first refusal; it doubles with each, up to the ceiling."""
 
 
 class _Refusals(msgspec.Struct):
@@ -25,33 +26,41 @@ class _Refusals(msgspec.Struct):
 
     message: str
     """The last one."""
-    at: float
     nodes: dict[str, None]
     """In the order of the refusals."""
+    times: int = 0
+    """How often admission refused a binding."""
+    until: float = 0.0
+    """When the pod may be tried again on all nodes."""
 
 
 class RefusedBindings:
-    """Refusals by the pod's uid; those whose last refusal is oldest come first."""
+    """Refusals by the pod's uid; those of pods that were not refused for longest come first."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
         self._pods: dict[str, _Refusals] = {}
         self._by_node: dict[str, dict[str, None]] = {}
         """The uids of the pods that are kept from a node."""
+        self._due: list[tuple[float, str]] = []
+        """A heap: when pods may be tried again. Entries that no longer hold are passed over."""
         self._published: dict[str, str] = {}
 
     def note(self, uid: str, message: str, node: str = "", at: float = 0.0) -> list[str]:
         """A binding was refused, by admission for this node where one is named; returns the pods that are dropped."""
-        known = self._pods.pop(uid, None)
-        nodes = {} if known is None else known.nodes
+        shown = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+        known = self._pods.pop(uid, None) or _Refusals(shown, {})
+        known.message, nodes = shown, known.nodes
+        self._pods[uid] = known
         if node:
             nodes.pop(node, None)
             nodes[node] = None
             self._by_node.setdefault(node, {})[uid] = None
             if len(nodes) > NODES_MAX:
                 self._take(uid, next(iter(nodes)), nodes)
-        shown = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
-        self._pods[uid] = _Refusals(shown, at, nodes)
+            known.until = at + min(CEILING_SECONDS, FIRST_SECONDS * 2.0 ** min(known.times, 30))
+            known.times += 1
+            heapq.heappush(self._due, (known.until, uid))
         self._published = {}
         if len(self._pods) <= self._remembered:
             return []
@@ -82,14 +91,15 @@ class RefusedBindings:
         return uids
 
     def expire(self, now: float) -> list[str]:
-        """Forget refusals that are too old; returns their pods."""
+        """Let pods be tried again on nodes that refused them long enough ago; returns these pods."""
         over: list[str] = []
-        for uid, known in self._pods.items():
-            if known.at + FORGOTTEN_SECONDS > now:
-                break
-            over.append(uid)
-        for uid in over:
-            self.drop(uid)
+        while self._due and self._due[0][0] <= now:
+            until, uid = heapq.heappop(self._due)
+            known = self._pods.get(uid)
+            if known is not None and known.until == until and known.nodes:
+                for node in list(known.nodes):
+                    self._take(uid, node, known.nodes)
+                over.append(uid)
         return over
 
     def publish(self) -> Mapping[str, str]:
