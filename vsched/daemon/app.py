@@ -80,6 +80,8 @@ class Daemon:
         self.housekeeping = Housekeeping(base, writes, makers)
         self.watches = watches = Watches(base, self.housekeeping.sinks)
         self.reflectors, self.progress = watches.reflectors, watches.progress
+        if writes.handover is not None:
+            writes.handover.catch_up = watches.catch_up
         self.usage = UsageCollector(
             base.settings, client, self.cache, base.clock, self.telemetry.usage, self.policy.reach
         )

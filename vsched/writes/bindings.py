@@ -6,7 +6,7 @@ A success is only confirmed by the watch; every other outcome tells the mirror t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 import msgspec
@@ -115,13 +115,15 @@ class Dispatcher(Outgoing[Bind]):
 
     def __init__(self, writer: Writer, on_outcome: Callable[[Outcome], None], settings: DispatchSettings) -> None:
         super().__init__(writer, settings.max_in_flight, settings.queue_limit)
-        self._on_outcome = on_outcome
+        self._told = on_outcome
+        self._open: dict[str, Bind] = {}
         self._attempts = settings.attempts
         self._closed = False
         self.notes: Callable[[Bind], tuple[tuple[str, str], ...]] = lambda bind: ()
         """Gives further annotations to a pod that is bound: they cost no write of their own."""
 
     def _submit(self, item: Bind) -> None:
+        self._open[item.uid] = item
         if self._closed:
             self._drop(item, "the scheduler is stopping")
         else:
@@ -137,6 +139,16 @@ class Dispatcher(Outgoing[Bind]):
             if turns.over:
                 await turns.turn()
         return left
+
+    @property
+    def under_way(self) -> Mapping[str, Bind]:
+        """By the pod's uid, what was submitted and has no outcome yet."""
+        return self._open
+
+    def _on_outcome(self, outcome: Outcome) -> None:
+        if self._open.get(outcome.bind.uid) is outcome.bind:  # else the pod has a newer decision
+            del self._open[outcome.bind.uid]
+        self._told(outcome)
 
     async def _carry_out(self, item: Bind) -> None:
         await self._bind(item)

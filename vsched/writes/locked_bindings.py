@@ -73,6 +73,7 @@ class LockingDispatcher(Dispatcher):
     def _submit(self, item: Bind) -> None:
         self._forget(item.uid)
         if item.lock and not self._closed:
+            self._open[item.uid] = item
             self._waiting.setdefault(item.node, {})[item.uid] = Waiting(item, self._clock.monotonic())
             self._node_of[item.uid] = item.node
             self._turns.put(item.node, self._locks.look_seconds)

@@ -105,6 +105,10 @@ class ShardElection:
         """The identity of the daemon that decides for a shard, as far as is known; empty for none."""
         return self._electors[shard].standing.holder
 
+    def term(self, shard: int) -> Elector:
+        """The candidate that holds, or seeks, the Lease of a shard: another one for each time that it is ours."""
+        return self._electors[shard]
+
     def annotations(self, shard: int) -> Mapping[str, str]:
         """The annotations of the Lease of a shard, as they were seen last."""
         return self._electors[shard].annotations

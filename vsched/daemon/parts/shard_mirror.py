@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import msgspec
 
@@ -14,6 +14,7 @@ from vsched.clock import Clock
 from vsched.daemon.lead.lending import NO_NOTES, Lending, Notes, Sight, annotations_of, notes_of
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.numbers import Numbers
+from vsched.daemon.parts.shard_handover import ShardHandover
 from vsched.daemon.parts.shard_turns import ShardTurns
 from vsched.daemon.tasks import LongLived
 from vsched.errors import VschedError
@@ -30,8 +31,6 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
-SETTLE_SECONDS = 5.0
-"""How long the decisions for a shard may take to be carried out before it is given away."""
 LOOK_SECONDS = 0.25
 """How often to look at what other shards ask for and lend."""
 TRY_SECONDS = 1.0
@@ -54,11 +53,13 @@ class ShardMirror:
         moved: Callable[[], None],
         changed: Callable[[], None],
         *,
+        handover: ShardHandover | None = None,
         divided_later: bool = False,
     ) -> None:
         """``moved`` is called when the shards are others than in the session before, ``changed`` when other nodes may
-        be used. ``names`` are those of the schedulers whose pods are ours. Where shares are worked out only after the
-        snapshot (``divided_later``), whoever does it also asks which jobs have their turn (``in_turn``)."""
+        be used. ``handover`` is None where nothing is written. ``names`` are those of the schedulers whose pods are
+        ours. Where shares are worked out only after the snapshot (``divided_later``), whoever does it also asks which
+        jobs have their turn (``in_turn``)."""
         self._cache = cache
         self._election = election
         self.division = division
@@ -67,6 +68,7 @@ class ShardMirror:
         self._clock = clock
         self._moved = moved
         self._changed = changed
+        self._handover = handover
         self._turns = ShardTurns(division, changed)
         self._divided_later = divided_later
         self._held: frozenset[int] = frozenset()
@@ -85,7 +87,11 @@ class ShardMirror:
     @property
     def tasks(self) -> tuple[LongLived, ...]:
         """What runs for long."""
-        return (LongLived("loans of nodes", self.run, "lends nodes to other shards, and borrows theirs", acts=True),)
+        loans = LongLived("loans of nodes", self.run, "lends nodes to other shards, and borrows theirs", acts=True)
+        if self._handover is None:
+            return (loans,)
+        says = "lists what matters anew before it decides for a shard that another daemon had"
+        return (loans, LongLived("shards taken over", self._handover.run, says, acts=True))
 
     def numbers(self) -> Numbers:
         """Figures for metrics."""
@@ -101,7 +107,7 @@ class ShardMirror:
 
     def snapshot(self, now: float) -> Snapshot:
         """The cluster now, with the jobs of our shards as those that are decided on."""
-        held = self._election.shards
+        held = self._election.shards if self._handover is None else self._handover.shards
         if held != self._held:
             for shard in held - self._held:
                 self._lending.adopt(shard, notes_of(self._election.annotations(shard)))
@@ -182,13 +188,15 @@ class ShardMirror:
         return f"{job.key} belongs to shard {shard}, and {who} decides about it (this daemon has {ours})"
 
     async def settle(self, shard: int) -> None:
-        """Wait until no binding of a shard is on its way that sessions decide on no more; not for ever."""
-        # What is later finds its pod bound, or binds it: the API server takes one binding a pod.
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SETTLE_SECONDS):
-                while shard in self._held or self._binds(shard):
-                    self._seen.clear()
-                    await self._seen.wait()
+        """Wait until sessions decide no more on a shard, and all that they have decided is carried out.
+
+        That is what concerns its jobs, and what is placed on its nodes: others use them from then on.
+        """
+        while shard in self._held:
+            self._seen.clear()
+            await self._seen.wait()
+        if self._handover is not None:
+            await self._handover.ended(partial(self._is_of, shard), lambda node: self._slice_of(node) in (shard, None))
 
     # -- loans
 
@@ -257,12 +265,11 @@ class ShardMirror:
     def _binding(self) -> set[str]:
         return {task.node for task in self._on_their_way()}
 
-    def _binds(self, shard: int) -> bool:
+    def _is_of(self, shard: int, key: str) -> bool:
+        """Whether a job belongs to a shard, as one may that is not known any more."""
         latest = self._latest
-        if latest is None:
-            return False
-        shards = (self.division.shard_of_job(latest.jobs[task.job], latest.queues) for task in self._on_their_way())
-        return any(found == shard for found in shards)
+        job = None if latest is None else latest.jobs.get(key)
+        return job is None or latest is None or self.division.shard_of_job(job, latest.queues) == shard
 
     def _on_their_way(self) -> Iterable[Task]:
         """The pods whose bindings the watch has not shown as of the latest snapshot."""

@@ -15,6 +15,10 @@ from vsched.kube.watch.reflector import Reflector
 from vsched.kube.watch.streaming import StreamedLists
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
+from vsched.together import together
+
+DECISIVE = ("Pod", "ResourceClaim", "PersistentVolumeClaim", "PersistentVolume")
+"""What a daemon before has changed by its decisions, and what is taken from nodes."""
 
 
 class Watches:
@@ -59,6 +63,11 @@ class Watches:
         served = await self._discovery.served()
         for reflector in self.reflectors.values():
             reflector.begin_with(served)
+
+    async def catch_up(self) -> None:
+        """Wait until the mirror has all pods, and what they claim, as the API server has them by now."""
+        decisive = [self.reflectors[kind] for kind in DECISIVE if kind in self.reflectors]
+        await together(*(each.catch_up() for each in decisive if each.settled.is_set()))
 
     def awaited(self) -> Sequence[asyncio.Event]:
         """The events that the first session waits for."""

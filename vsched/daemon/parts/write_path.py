@@ -7,6 +7,7 @@ from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.rival_schedulers import RivalSchedulers
 from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.outcomes import Outcomes, StatusOutcomes
+from vsched.daemon.parts.shard_handover import ShardHandover
 from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
@@ -74,8 +75,10 @@ class WritePath:
         self.rivals = RivalSchedulers(options.scheduler_names, clock, leads, self.events, telemetry, elected=elected)
         self.shards: ShardMirror | None = None
         """None where this daemon decides for the whole cluster."""
+        self.handover: ShardHandover | None = None
         if isinstance(base.election, ShardElection):
             division = Division(options.shards, options.shard_by, options.node_pool_label)
+            self.handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
             self.shards = ShardMirror(
                 cache,
                 base.election,
@@ -85,6 +88,7 @@ class WritePath:
                 clock,
                 self.rivals.took_over,
                 base.trigger.pull,
+                handover=self.handover,
                 divided_later=options.arbitrate,
             )
             self.rivals.ours = self.shards.owns

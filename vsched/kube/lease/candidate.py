@@ -129,8 +129,12 @@ class Elector:
         return self._renewed_at + self.settings.duration_seconds
 
     def holds(self) -> bool:
-        """Whether no other candidate can be leader now. This is exact even while a renewal hangs."""
-        return self.leading.is_set() and self._clock.monotonic() < self.valid_until
+        """Whether this candidate may act: it leads, and what it sends has some time before another one can lead.
+
+        That time is what the duration of the Lease has beyond the renew deadline: a request that is on the wire when
+        its sender is killed, or hangs, may be carried out that much later. Exact even while a renewal hangs.
+        """
+        return self.leading.is_set() and self._clock.monotonic() < self._gives_up_at
 
     @property
     def preferred(self) -> str:

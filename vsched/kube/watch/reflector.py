@@ -126,6 +126,10 @@ class Reflector(Generic[T]):
         self._fruitless = 0
         self._asked = asyncio.Event()
         """Set while somebody waits for a list that has not begun."""
+        self._begun = self._complete = 0
+        """The lists that have begun, and the latest of them that is complete."""
+        self._completed = asyncio.Event()
+        """Set, and replaced, whenever a list is complete."""
         self._served: Served | None = None
         self._discovery = discovery
         self._streamed = streamed
@@ -143,6 +147,16 @@ class Reflector(Generic[T]):
     def list_again(self) -> None:
         """List the kind anew, soon: the watch goes on from there."""
         self._asked.set()
+
+    async def catch_up(self) -> None:
+        """Wait until the sink has everything that the server has by now: a list that begins from now on is complete.
+
+        Returns as well where the kind is not served, or may not be read.
+        """
+        wanted = self._begun + 1
+        self.list_again()
+        while self._complete < wanted:
+            await self._completed.wait()
 
     @property
     def version(self) -> str:
@@ -172,6 +186,7 @@ class Reflector(Generic[T]):
             # An error stays in the statistics until it is overcome: a new attempt alone is not a change of state.
             self._enter(WatchState.LISTING)
         self._asked.clear()
+        self._begun += 1
         page = await self._first_page()
         self._version, self._latest = page.metadata.resource_version, None
         self._fruitless = 0
@@ -213,8 +228,7 @@ class Reflector(Generic[T]):
                 await self._wait_out(error, self._list_back_off)
                 return
             self._list_back_off.reset()
-            self.synced.set()
-            self.settled.set()
+            self._listed()
             following = following or asyncio.create_task(self._follow())
             try:
                 await self._until_restored(following)
@@ -226,6 +240,17 @@ class Reflector(Generic[T]):
             if following is not None:
                 await put_down(following)
 
+    def _listed(self) -> None:
+        self.synced.set()
+        self.settled.set()
+        self._attempted()
+
+    def _attempted(self) -> None:
+        """The list that was begun last is complete, or cannot be had."""
+        self._complete = self._begun
+        self._completed.set()
+        self._completed = asyncio.Event()
+
     async def _keep_up_streamed(self) -> bool:
         """List and watch by one request, as ``_keep_up`` does; False if the kind has to be listed in pages."""
         resource, lists = self._versions[0], self._streamed
@@ -235,6 +260,7 @@ class Reflector(Generic[T]):
         if not self.statistics.problem:
             self._enter(WatchState.LISTING)
         self._asked.clear()
+        self._begun += 1
         self._fruitless, offered = 0, None
         self._streaming = streaming = StreamedList(self._clock.monotonic())
         following = asyncio.create_task(self._follow_streamed())
@@ -251,8 +277,7 @@ class Reflector(Generic[T]):
         if not streaming.complete.is_set():
             return False
         self._list_back_off.reset()
-        self.synced.set()
-        self.settled.set()
+        self._listed()
         try:
             await self._until_restored(following)
         except Garbled as error:
@@ -501,6 +526,8 @@ class Reflector(Generic[T]):
         self._enter(state, str(error))
         if state in (WatchState.MISSING, WatchState.REFUSED) or self._settings.settles_on_errors:
             self.settled.set()
+        if state in (WatchState.MISSING, WatchState.REFUSED):
+            self._attempted()
         if isinstance(error, Gone) and back_off.failures == 0:
             # An expired version, once, needs no wait: waiting would only make the sink fall further behind.
             back_off.failures = 1

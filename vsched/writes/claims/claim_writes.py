@@ -77,6 +77,10 @@ class ClaimWrites:
             group.create_task(self.gangs.run(), name="gangs with claims")
             group.create_task(self.releases.run(), name="releases of claims")
 
+    def leave(self, concerns: Callable[[Bind], bool]) -> None:
+        """Give up the gangs that wait and have such a placement: another daemon decides from now on."""
+        self.gangs.leave(concerns)
+
     def answered_again(self) -> None:
         """The API server answers again: gangs and claims that wait for another try have it at once."""
         self.gangs.backoff.release()

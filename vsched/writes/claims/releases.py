@@ -27,7 +27,7 @@ from vsched.writes.claims.objects import (
     VolumeRead,
 )
 from vsched.writes.claims.pods import has_no_node, leaves, sharing, without_node
-from vsched.writes.claims.settling import R, Settling
+from vsched.writes.claims.settling import Deposed, R, Settling
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
 from vsched.writes.claims.wishes import VolumeWish
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -66,6 +66,8 @@ class Releases:
             WorkqueueSettings(WORKERS, PER_SECOND, PER_SECOND), self._write
         )
         self.results: Counter[str] = Counter()
+        self._open: dict[tuple[str, str], _Wanted] = {}
+        """What was submitted and has not ended."""
 
     def submit(self, releases: Iterable[ClaimRelease], snapshot: Snapshot) -> None:
         """Give these back; the snapshot is the one of the cycle that says so."""
@@ -73,14 +75,31 @@ class Releases:
             known = None if release.device else snapshot.claims.volumes.claims.get(release.claim)
             kind = devices.KIND if release.device else volumes.KIND
             volume = "" if known is None or known.bound else known.volume
-            if not self.workqueue.put((kind, release.claim), _Wanted(release, volume)):
+            wanted = _Wanted(release, volume)
+            if self.workqueue.put((kind, release.claim), wanted):
+                self._open[kind, release.claim] = wanted
+            else:
                 self._mirror.claim_release_failed(release.claim)
 
     async def run(self) -> None:
         """Give back what is submitted, until cancelled."""
         await together(self.workqueue.run(), self.backoff.run())
 
+    @property
+    def under_way(self) -> Iterable[str]:
+        """The jobs for which something is to be given back, or is being so."""
+        return (wanted.release.job for wanted in self._open.values())
+
     async def _write(self, hold: tuple[str, str], wanted: _Wanted) -> None:
+        try:
+            await self._give_back(hold, wanted)
+        except Deposed:  # whoever leads from now on decides
+            self._keep(wanted.release.claim)
+        finally:
+            if self._open.get(hold) is wanted:
+                del self._open[hold]
+
+    async def _give_back(self, hold: tuple[str, str], wanted: _Wanted) -> None:
         key = wanted.release.claim
         if not self._holds.try_begin(hold):
             self._keep(key)  # a gang is being bound with it

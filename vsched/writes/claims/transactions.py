@@ -31,6 +31,7 @@ from vsched.writes.unexpected import Unexpected
 
 BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
 """What became of a transaction, in metrics."""
+STOPPING = "the scheduler is stopping"
 
 
 class TransactionSettings(msgspec.Struct, frozen=True):
@@ -95,6 +96,8 @@ class GangTransactions:
         self.backoff = BindBackoff(self._forget)
         """Counts failures by job."""
         self._closed = False
+        self._why_given_up = STOPPING
+        """Why gangs that wait are given up."""
         self.results: Counter[str] = Counter()
         """Transactions that have ended, by result."""
 
@@ -110,7 +113,7 @@ class GangTransactions:
 
     def _begin(self, wish: GangWish) -> None:
         if self._closed or len(self._open) >= self._settings.limit:
-            self._drop(wish.binds, "the scheduler is stopping" if self._closed else "too many gangs are being bound")
+            self._drop(wish.binds, STOPPING if self._closed else "too many gangs are being bound")
             return
         gang = Gang(wish, self._settling, self._classes, self._holds, self._mirror, self._clock)
         transaction = GangTransaction(gang, self._settings.waits)
@@ -150,7 +153,7 @@ class GangTransactions:
             if unexpected.why:
                 self._fail(wish, Obstacle(f"its claims cannot be written: {unexpected.why}"))
         except asyncio.CancelledError:
-            self._drop(wish.binds, "the scheduler is stopping")
+            self._drop(wish.binds, self._why_given_up)
             raise
         finally:
             transaction.end()
@@ -218,18 +221,38 @@ class GangTransactions:
         """
         self._closed = True
         end = time.monotonic() + deadline_seconds
-        for transaction in [each for each, task in self._open.items() if task is None]:
-            self._close(transaction)
-            self._drop(transaction.gang.wish.binds, "the scheduler is stopping")
+        self._why_given_up = STOPPING
         while self._open and (left_seconds := end - time.monotonic()) > 0:
+            self._give_up(self._open)
             tasks = [task for task in self._open.values() if task is not None]
-            for transaction, task in self._open.items():
-                if task is not None and transaction.phase in (Phase.QUEUED, Phase.WAITING):
-                    task.cancel()
+            if not tasks:
+                break
             await asyncio.wait(tasks, timeout=min(0.05, left_seconds), return_when=asyncio.FIRST_COMPLETED)
         return sum(len(transaction.gang.wish.binds) for transaction in self._open)
 
+    def leave(self, concerns: Callable[[Bind], bool]) -> None:
+        """Give up the gangs that wait and have such a placement: another daemon decides from now on, and goes on with
+        what they have reserved. What is being written is left to end; see ``under_way``.
+        """
+        self._why_given_up = "another daemon decides"
+        self._give_up([each for each in self._open if any(map(concerns, each.gang.wish.binds))])
+
+    def _give_up(self, chosen: Iterable[GangTransaction]) -> None:
+        """End those of these that write nothing at the moment."""
+        for transaction in list(chosen):
+            task = self._open[transaction]
+            if task is None:
+                self._close(transaction)
+                self._drop(transaction.gang.wish.binds, self._why_given_up)
+            elif transaction.phase in (Phase.QUEUED, Phase.WAITING):
+                task.cancel()
+
     # -- what others see
+
+    @property
+    def under_way(self) -> Iterable[Bind]:
+        """The placements of all gangs that are under way."""
+        return (bind for transaction in self._open for bind in transaction.gang.wish.binds)
 
     @property
     def busy(self) -> bool:
