@@ -47,6 +47,11 @@ class FaultProxy:
         self.cut = asyncio.Event()
         """Set once nothing gets through any more."""
         self._last: tuple[str, int] | None = None
+        self._silent: re.Pattern[str] | None = None
+        self._held: re.Pattern[str] | None = None
+        self._let_go = asyncio.Event()
+        self.holding = 0
+        """Requests that are held."""
         self.on_request: Callable[[str, str], None] = lambda method, path: None
 
     @property
@@ -66,6 +71,19 @@ class FaultProxy:
         For the client that is as if it was killed: whatever it sends later does not arrive. 0 cuts before the first.
         """
         self._last = what, count
+
+    def silence(self, path: str) -> None:
+        """Watches of such paths stay open and say nothing more."""
+        self._silent = re.compile(path)
+
+    def hold(self, what: str) -> None:
+        """Requests that match ``METHOD path`` stay on the wire until ``let_go``."""
+        self._held = re.compile(what)
+
+    def let_go(self) -> None:
+        """What was held arrives."""
+        self._held = None
+        self._let_go.set()
 
     def mend(self) -> None:
         """No faults from now on."""
@@ -154,6 +172,9 @@ class FaultProxy:
             self.seen[what, fault.code] += 1
             status = {"kind": "Status", "status": "Failure", "message": fault.message, "code": fault.code}
             return web.json_response(status, status=fault.code, headers=dict(fault.headers))
+        if self._held is not None and self._held.fullmatch(f"{request.method} {request.path}"):
+            self.holding += 1
+            await self._let_go.wait()
         assert self._session is not None
         async with self._session.request(
             request.method,
@@ -176,7 +197,8 @@ class FaultProxy:
         self.watches.add(response)
         try:
             async for chunk in answer.content.iter_any():
-                await response.write(chunk)
+                if self._silent is None or not self._silent.fullmatch(request.path):
+                    await response.write(chunk)
         except (ConnectionError, aiohttp.ClientError):
             return response
         finally:
