@@ -8,7 +8,8 @@ import yaml
 from tests.support.plans import DEFAULT_POLICY, Manifest, decide, manifests, mirror, policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.mirror.ingest.pods import QUEUE_GATE
+from vsched.mirror.ingest.annotations import QUEUE_GATE
+from vsched.mirror.ingest.pod_status import LET_IN
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -29,17 +30,21 @@ TREE = load_text(
     REGISTRY,
 ).policy
 KEPT = f"{QUEUE_GATE}=true"
-"""Of a pod that was let in: it asks for the gate and has none."""
+"""Of a pod that was let in: it asks for the gate and has none, and we have said so."""
+UNGATED = f"{KEPT} labels=let-in:by-itself"
+"""Of a pod that asks for the gate and has none, as whoever makes it can say."""
 SHUT = f"{KEPT} gated"
 
 
 def at_gates(text: str) -> list[Manifest]:
-    """The cluster of a text; the gates of pods that ask for it are those of their queue."""
+    """The cluster of a text; the gates of pods that ask for it are those of their queue. Who has none was let in."""
     found = manifests(text)
     for pod in found:
         if pod["kind"] == "Pod" and QUEUE_GATE in pod["metadata"]["annotations"]:
             for gate in pod["spec"]["schedulingGates"]:
                 gate["name"] = QUEUE_GATE
+            if not pod["spec"]["schedulingGates"] and "let-in" not in pod["metadata"]["labels"]:
+                pod["status"].setdefault("conditions", []).append({"type": LET_IN, "status": "True"})
     return found
 
 
@@ -125,6 +130,13 @@ ROOM = "node n1 cpu=8\nqueue default capability=cpu:4\njob ns/old min=1 phase=In
     [
         pytest.param(f"pods ns/old 1 cpu=3 selector=zone:z {KEPT}", [], id="nobody else gets the room"),
         pytest.param("pods ns/old 1 cpu=3 selector=zone:z", ["new.0"], id="unless it was not let in by a gate"),
+        pytest.param(f"pods ns/old 1 cpu=3 selector=zone:z {UNGATED}", ["new.0"], id="nor does it say so itself"),
+        pytest.param(f"pods ns/old 1 cpu=900 {KEPT}", ["new.0"], id="not more than the queue may hold"),
+        pytest.param(
+            f"pods ns/old 1 cpu=2 selector=zone:z {KEPT}\npods ns/old 1 cpu=900 age=9 {KEPT}",
+            ["new.0"],
+            id="nor in place of what it may hold",
+        ),
         pytest.param(f"pods ns/old 1 cpu=3 on=n1 {KEPT}", [], id="once placed it holds what was kept, and no more"),
         pytest.param(f"pods ns/old 1 cpu=2 {KEPT}", ["new.0", "old.0"], id="nor is it in the way once it is placed"),
         pytest.param(f"pods ns/old 2 cpu=2 {KEPT}", ["old.0", "old.1"], id="it does not stand in its own way"),
@@ -151,6 +163,13 @@ def test_each_queue_lets_in_within_its_own_part(policy: Policy, expected: list[s
     queues = "queue a capability=cpu:4\nqueue b capability=cpu:4\n"
     jobs = "\n".join(f"job ns/{name} min=1 phase=Inqueue queue={name} pods=3 cpu=2 {SHUT}" for name in "ab")
     assert sorted(let_in(f"node n1 cpu=8\n{queues}{jobs}", policy)) == expected
+
+
+@pytest.mark.parametrize("policy", [CAPACITY, PROPORTION, DEFAULT_POLICY], ids=["capacity", "proportion", "default"])
+@pytest.mark.parametrize("asks", [UNGATED, KEPT], ids=["says that it was let in", "was let in when there was room"])
+def test_one_pod_does_not_shut_a_queue_for_everybody(asks: str, policy: Policy) -> None:
+    text = f"node n1 cpu=48\njob evil/one pods=1 cpu=900 {asks}\njob team/g min=2 pods=2 cpu=16"
+    assert decide(at_gates(text), policy).bound == {"g": 2}
 
 
 def test_in_a_tree_the_room_is_kept_in_the_queues_above_too() -> None:

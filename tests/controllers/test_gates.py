@@ -11,7 +11,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.queue_commands import QUEUES, events, queue
 from tests.support.running import node, nodes_of, pod, podgroup, scheduling
 from tests.support.waiting import until
-from vsched.mirror.ingest.pods import QUEUE_GATE
+from vsched.mirror.ingest.annotations import QUEUE_GATE
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]

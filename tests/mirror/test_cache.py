@@ -18,7 +18,7 @@ from vsched.model.pods.status import Status
 
 PENDING = make.pod("a", group="pg")
 RUNNING = make.pod("a", group="pg", node="n1")
-BOUND = make.pod("a", group="pg", node="n1", status={"phase": "Pending"})
+BOUND = make.pod("a", group="pg", node="n1", status=make.BOUND)
 NOMINATED = make.merged(PENDING, {"status": {"nominatedNodeName": "n1"}})
 DELETING = {"metadata": {"deletionTimestamp": "2026-08-01T10:00:00Z"}}
 ONE_POD = {"cpu": 1000, "pods": 1}

@@ -179,7 +179,7 @@ def test_when_a_node_took_a_pod_up() -> None:
 
 def test_what_opens_no_way_is_no_reason_to_decide() -> None:
     watch, since = Watch(), "2027-01-15T08:00:00Z"
-    bound = {"phase": "Pending"}
+    bound = make.BOUND
     watch.tell(make.pod("p", node="n1", status=bound))
     assert not watch.tell(make.pod("p", node="n1", status={**bound, "startTime": since})), "its node took it up"
 

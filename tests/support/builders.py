@@ -25,6 +25,10 @@ def container(cpu: str | None = None, memory: str | None = None, **fields: Any) 
     return {"name": "main", "resources": {"requests": requests}, **fields}
 
 
+BOUND: Fields = {"phase": "Pending", "conditions": [{"type": "PodScheduled", "status": "True"}]}
+"""The status of a pod that was bound, and whose node has not spoken yet."""
+
+
 def pod(name: str = "p", *, namespace: str = "ns", node: str = "", group: str = "", **fields: Any) -> Fields:
     """A pod of ours that asks for one core; ``fields`` are laid over it."""
     base: Fields = {

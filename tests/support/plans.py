@@ -15,6 +15,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 2 cpu=1 on=n1 leaving role=ps gated nominated=n1 selector=zone:a tolerates=gpu priority=7
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
     pods ns/train 1 cpu=1 on=n1 unlabelled unready started=60
+    pods ns/train 1 cpu=1 on=nowhere untaken
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
     job ns/near topology=hard tier=2
@@ -28,7 +29,8 @@ A ``job`` line with ``pods`` also makes that many pods, with the fields of a ``p
 annotations (of nodes: labels), as ``volcano.sh/preemptable=true``; a ``~`` is a space there. What a node really
 uses is no object; it is given to the plan beside them, and ``spread`` is of cpu and memory both. A pod that is
 ``apart`` from a job shares no node with the job's pods; one that is ``never`` has the preemption policy of that
-name. With roles ``beyond``, a job has more than are read, so it waits. A ``claim`` is a
+name. One that is ``untaken`` names its node itself, and the node has not taken it. With roles ``beyond``, a job has
+more than are read, so it waits. A ``claim`` is a
 PersistentVolumeClaim; an ``ebs`` is a volume that is not supported.
 Sub-groups are told apart by a label; their size, and how many of them the job needs, follow.
 """
@@ -65,6 +67,7 @@ VOLCANO = "scheduling.volcano.sh/v1beta1"
 STATES = {
     "running": {"phase": "Running"},
     "bound": {"phase": "Pending"},
+    "untaken": {"phase": "Pending"},
     "leaving": {"phase": "Running"},
     "succeeded": {"phase": "Succeeded"},
     "failed": {"phase": "Failed"},
@@ -406,7 +409,8 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         spec["nodeName"] = fields["on"]
         status |= next((STATES[word] for word in switches if word in STATES), STATES["running"])
         since = _stamp({"age": fields.get("scheduled", "0")})
-        status["conditions"] = [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]
+        taken = {"type": "PodScheduled", "status": "True", "lastTransitionTime": since}
+        status["conditions"] = [] if "untaken" in switches else [taken]
         if "unready" in switches:
             status["conditions"].append({"type": "Ready", "status": "False"})
         if "started" in fields:

@@ -1,5 +1,6 @@
 """Opens scheduling gates of pods that sessions have admitted: removes the gate of their queue from the object.
 
+A condition of the pod says so first: room is kept for pods that have it, and whoever makes a pod cannot write it.
 The mirror counts a gate as open as soon as this is decided, so that no session decides it again. This module reports
 only gates that could not be opened. A later session binds the pod, once the watch shows it without the gate.
 """
@@ -13,9 +14,10 @@ import orjson
 
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
+from vsched.mirror.ingest.pod_status import LET_IN
 from vsched.mirror.resources import PODS
 from vsched.model.plan import Ungate
-from vsched.writes.bodies import pod_reference
+from vsched.writes.bodies import pod_reference, pod_status_write
 from vsched.writes.events import EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -66,13 +68,21 @@ class GateKeeper:
                 self._failed(ungate.uid)
 
     async def _write(self, uid: str, wish: _Wish) -> None:
-        answer = await self._writer.send(gate_write(wish.ungate), self._settings.attempts)
+        answer = await self._writer.send(admission_write(wish.ungate), self._settings.attempts)
+        if answer.done:
+            answer = await self._writer.send(gate_write(wish.ungate), self._settings.attempts)
         if answer.code in FINAL:
             self._failed(uid)
         elif not answer.done:
             about = pod_reference(wish.ungate.namespace, wish.ungate.name, wish.ungate.uid)
             self._events.refused(about, "scheduling gate", answer)
             self.workqueue.put(uid, wish, wish.back_off.next_seconds(answer.asked_seconds))
+
+
+def admission_write(ungate: Ungate) -> Write:
+    """Say that vsched opens the gate of a pod."""
+    condition = {"type": LET_IN, "status": "True", "reason": "RoomKept", "message": "its queue keeps room for it"}
+    return pod_status_write(ungate.namespace, ungate.name, ungate.uid, {"conditions": [condition]})
 
 
 def gate_write(ungate: Ungate) -> Write:

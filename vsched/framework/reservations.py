@@ -2,7 +2,8 @@
 
 vsched removes the gate of a pod when its queue has room for it. A node for it may come much
 later, because an autoscaler may have to add one first. Until the pod is placed, no other job of the queue gets that
-room. While the pod's own job is worked on, its reservation is lifted, so that the job can use the room.
+room. While the pod's own job is worked on, its reservation is lifted, so that the job can use the room. Nothing is
+reserved that the queue may not hold beside what it holds: where limits have become lower, pods wait like others.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class Reservations:
 
     def __init__(self, snapshot: Snapshot, plugins: PluginSet) -> None:
         self._queues = snapshot.queues
+        self._plugins = plugins
         self._keepers = plugins.taking_part(Reserving)
         self._kept: dict[str, Kept] = {}
         """By job."""
@@ -52,7 +54,7 @@ class Reservations:
             job = snapshot.jobs[key]
             queue = self._queues.get(job.spec.queue)
             if queue is not None:
-                self._keep(queue, key, self._wanted(job, ()))
+                self._keep_for(queue, job, ())
 
     def add(self, queue: Queue, task: Task) -> None:
         """Reserve room for a task whose gate is removed."""
@@ -80,7 +82,7 @@ class Reservations:
         try:
             yield
         finally:
-            self._keep(queue, job.key, self._wanted(job.job, job.moved))
+            self._keep_for(queue, job.job, job.moved)
 
     def _keep(self, queue: Queue, key: str, more: Kept) -> None:
         self._queue_of[key] = queue.name
@@ -94,10 +96,9 @@ class Reservations:
             if kept.claiming:
                 keeper.reserve_claims(queue, kept.claiming, sign)
 
-    def _wanted(self, job: Job, placed: Container[str]) -> Kept:
-        """What the job's tasks ask for whose gate was removed and that have no place."""
-        found = Kept()
-        for task in job.pending.values():
-            if (task.reserves or task.uid in self._let_in) and task.uid not in placed:
-                found = found.plus(task)
-        return found
+    def _keep_for(self, queue: Queue, job: Job, placed: Container[str]) -> None:
+        """Reserve what the job's tasks ask for whose gate was removed and that have no place, the older first."""
+        for task in sorted(job.pending.values(), key=lambda task: (task.created, task.name)):
+            waits = (task.reserves or task.uid in self._let_in) and task.uid not in placed
+            if waits and self._plugins.grantable(queue, task) is None:
+                self._keep(queue, job.key, Kept().plus(task))

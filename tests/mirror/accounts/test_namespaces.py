@@ -46,7 +46,10 @@ def limited(name: str, limit: str, **fields: Any) -> Fields:
     ("pod", "held", "leaving", "waiting"),
     [
         pytest.param(make.pod(node="n1"), 1, 0, 0, id="one that runs holds"),
-        pytest.param(make.pod(node="n1", status={"phase": "Pending"}), 1, 0, 0, id="one that is bound holds"),
+        pytest.param(make.pod(node="n1", status=make.BOUND), 1, 0, 0, id="one that is bound holds"),
+        pytest.param(
+            make.pod(node="n1", status={"phase": "Pending"}), 0, 0, 0, id="one not taken by its node does not"
+        ),
         pytest.param(make.pod(node="n1", status={"phase": "Unknown"}), 1, 0, 0, id="one nobody hears of holds"),
         pytest.param(make.pod(node="n1", metadata=GONE), 1, 1, 0, id="one on its way out holds and leaves"),
         pytest.param(make.pod(node="n1", status={"phase": "Succeeded"}), 0, 0, 0, id="one that is done holds nothing"),
@@ -379,7 +382,7 @@ def recounted(tasks: Mapping[str, Task], cache: Cache, fits: Any) -> tuple[dict[
     waiting: dict[str, int] = {}
     for task in tasks.values():
         sums = []
-        if task.node and HOLDS[task.status].uses:
+        if task.node and HOLDS[task.status].uses and task.status is not Status.UNTAKEN:
             sums = [held, leaving] if task.status is Status.RELEASING else [held]
         elif task.status is Status.PENDING and not task.gated and fits(task):
             sums = [waiting]

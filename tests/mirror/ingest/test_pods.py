@@ -148,7 +148,15 @@ DELETING = {"metadata": {"deletionTimestamp": "2026-08-01T10:00:00Z"}}
 STATUSES: dict[str, tuple[dict[str, Any], Status]] = {
     "pending without a node": (make.pod(), Status.PENDING),
     "a missing phase is pending": (make.pod(status={"phase": None}), Status.PENDING),
-    "pending on a node is bound": (make.pod(node="n1", status={"phase": "Pending"}), Status.BOUND),
+    "pending on a node is bound": (make.pod(node="n1", status=make.BOUND), Status.BOUND),
+    "pending on a node that has seen it is bound": (
+        make.pod(node="n1", status={"phase": "Pending", "startTime": "2027-01-15T08:00:00Z"}),
+        Status.BOUND,
+    ),
+    "pending on a node that it names itself is not taken": (
+        make.pod(node="n1", status={"phase": "Pending"}),
+        Status.UNTAKEN,
+    ),
     "running": (make.pod(node="n1"), Status.RUNNING),
     "running and deleting is releasing": (make.pod(node="n1", **DELETING), Status.RELEASING),
     "pending and deleting is releasing": (make.pod(**DELETING), Status.RELEASING),

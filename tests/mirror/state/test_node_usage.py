@@ -99,7 +99,7 @@ def test_a_table_that_nothing_changed_is_the_same_one() -> None:
     ("pod", "expected"),
     [
         pytest.param(make.pod("p"), [], id="a pod without a node"),
-        pytest.param(make.pod("p", node="n1", status={"phase": "Pending"}), [np.inf], id="one that does not run yet"),
+        pytest.param(make.pod("p", node="n1", status=make.BOUND), [np.inf], id="one that does not run yet"),
         pytest.param(running("p"), [START], id="one that has just started"),
         pytest.param(running("p", started="2023-11-14T22:03:21Z"), [START - 599], id="ten minutes ago, just"),
         pytest.param(running("p", started="2023-11-14T22:03:20Z"), [], id="longer ago than figures are good for"),

@@ -26,7 +26,7 @@ class CountedAs(IntEnum):
     """How a pod counts for its namespace."""
 
     NOTHING = 0
-    """Finished, held back by a gate, or gone before it had a node."""
+    """Finished, held back by a gate, gone before it had a node, or with a node that has not taken it."""
     HELD = 1
     LEAVING = 2
     WAITING = 3
@@ -38,6 +38,8 @@ _HOLDING = (CountedAs.HELD, CountedAs.LEAVING)
 def part_of(task: Task | None) -> CountedAs:
     """How a pod counts."""
     if task is None:
+        return CountedAs.NOTHING
+    if task.status is Status.UNTAKEN:
         return CountedAs.NOTHING
     if task.node:
         holds = HOLDS[task.status]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-from vsched.mirror.ingest.annotations import COOLDOWN_TIME
+from vsched.mirror.ingest.annotations import COOLDOWN_TIME, QUEUE_GATE
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS
 from vsched.mirror.ingest.metadata import PREEMPTABLE
+from vsched.mirror.ingest.pod_status import status_of
 from vsched.mirror.ingest.shape import container_key, resize_key
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.mirror.wire.pods import Pod
@@ -58,6 +59,7 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         or spec.resource_claims is not NO_BYTES
         or spec.workload_ref is not NO_BYTES
         or status.extended_resource_claim_status is not NO_BYTES
+        or QUEUE_GATE in annotations
         or COOLDOWN_TIME in annotations
         or COOLDOWN_TIME in labels
     ):
@@ -87,7 +89,6 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         tuple([(owner.controller, owner.uid == "", owner.kind) for owner in metadata.owner_references])
         if metadata.owner_references
         else None,
-        metadata.deletion_timestamp is None,
         spec.scheduler_name,
         spec.priority,
         spec.priority_class_name,
@@ -102,7 +103,7 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         tuple([container_key(container) for container in spec.containers or ()]),
         tuple([container_key(container) for container in spec.init_containers]) if spec.init_containers else None,
         resize_key(pod) if spec.node_name else "",
-        status.phase,
+        status_of(pod),
     )
 
 

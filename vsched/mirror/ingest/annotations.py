@@ -26,6 +26,8 @@ WAITING_TIME = ("volcano.sh/sla-waiting-time", "sla-waiting-time")
 JOB_BUDGET = {"volcano.sh/jdb-min-available": False, "volcano.sh/jdb-max-unavailable": True}
 """Whether the number is of unavailable pods; the first annotation that is there counts."""
 COOLDOWN_TIME = "volcano.sh/cooldown-time"
+QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
+"""Scheduling gate that is removed once the pod's queue has room; the annotation of this name, "true", requests it."""
 EXPECTED_DURATION = "vsched.io/expected-duration"
 NODE_GROUP_LIMITS = "volcano.sh/nodegroup-resource-limits"
 STRATEGY_TYPE = "volcano.sh/resource-strategy-scoring-type"

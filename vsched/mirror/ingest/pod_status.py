@@ -10,6 +10,9 @@ from vsched.mirror.wire.base import Timestamp, seconds_of
 from vsched.mirror.wire.pods import ContainerState
 from vsched.model.pods.status import Status
 
+LET_IN = "vsched.io/QueueAdmitted"
+"""The condition of a pod whose gate of its queue vsched has opened."""
+
 
 def status_of(pod: wire.Pod) -> Status:
     """The status of a pod by its phase, its node, and whether it is being deleted."""
@@ -19,7 +22,9 @@ def status_of(pod: wire.Pod) -> Status:
         case "Pending":
             if pod.metadata.deletion_timestamp is not None:
                 return Status.RELEASING
-            return Status.BOUND if pod.spec.node_name else Status.PENDING
+            if not pod.spec.node_name:
+                return Status.PENDING
+            return Status.BOUND if _is_taken(pod) else Status.UNTAKEN
         case "Succeeded":
             return Status.SUCCEEDED
         case "Failed":
@@ -30,6 +35,22 @@ def status_of(pod: wire.Pod) -> Status:
             raise BadObject(
                 f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
             )
+
+
+def _is_taken(pod: wire.Pod) -> bool:
+    """Whether a scheduler has bound the pod, or its node has taken it.
+
+    The API server says so with each binding, and nodes with their first word. Whoever makes a pod can name any node in
+    it, one that does not exist or is too small, but cannot write its status.
+    """
+    return pod.status.start_time is not None or any(
+        found.type == "PodScheduled" and found.status == "True" for found in pod.status.conditions or ()
+    )
+
+
+def is_let_in(pod: wire.Pod) -> bool:
+    """Whether vsched has opened the gate of the pod's queue: whoever makes a pod cannot write its conditions."""
+    return any(found.type == LET_IN and found.status == "True" for found in pod.status.conditions or ())
 
 
 def scheduled_condition(pod: wire.Pod) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from vsched.errors import UNUSABLE, BadInput, BadObject, Beyond, NoColumn
 from vsched.mirror import wire
 from vsched.mirror.ingest.alike import BYTES_MAX, TASK_SPEC, key_of, length_of
-from vsched.mirror.ingest.annotations import Remarks, expected_seconds_of, strategy_of
+from vsched.mirror.ingest.annotations import QUEUE_GATE, Remarks, expected_seconds_of, strategy_of
 from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.deviceshare import assigned_to, remark_group_policy
@@ -30,7 +30,14 @@ from vsched.mirror.ingest.metadata import (
     integer_of,
 )
 from vsched.mirror.ingest.native import group_of_pod
-from vsched.mirror.ingest.pod_status import finished_at, is_unready, protected_until, scheduled_condition, status_of
+from vsched.mirror.ingest.pod_status import (
+    finished_at,
+    is_let_in,
+    is_unready,
+    protected_until,
+    scheduled_condition,
+    status_of,
+)
 from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.shape import length_of as shape_length_of
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
@@ -47,8 +54,6 @@ from vsched.model.pods.task import Task
 from vsched.model.shared import shared
 
 TASK_PRIORITY = "volcano.sh/task-priority"
-QUEUE_GATE = "scheduling.volcano.sh/queue-allocation-gate"
-"""Scheduling gate that is removed once the pod's queue has room; the annotation of this name, "true", requests it."""
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of mirror pods, which show static pods of a kubelet."""
 PREEMPTION_POLICIES = {"": True, "PreemptLowerPriority": True, "Never": False}
@@ -283,7 +288,7 @@ class PodReader:
             annotations.get(PREFERRED_VICTIM) == "true",
             _returns(metadata),
             awaits_queue=waits and chosen and gates == [QUEUE_GATE],
-            reserves=waits and chosen and not gates,
+            reserves=waits and chosen and not gates and is_let_in(pod),
             owned=_is_owned(metadata),
             expected=expected_seconds_of(annotations, remarks),
             limit=float(spec.active_deadline_seconds or 0),

@@ -1,7 +1,8 @@
 """All nodes: the pods on each, the sums over them, and the table for snapshots.
 
 Sums are integers, updated by adding and subtracting. ``publish`` rewrites only the rows of nodes that changed. Pods on
-a node that has not been seen do not count until it is.
+a node that has not been seen do not count until it is, nor does a pod that no node has taken where it asks for more
+than the node has.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.table import Ints, NodeAttributes, NodeStatics, NodeTable
 from vsched.model.nodes.usage import Reading
 from vsched.model.pods.placed import PlacedPods
-from vsched.model.pods.status import HOLDS
+from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 
+UNTAKEN = Status.UNTAKEN
 _FEW = 16
 """Up to so many changed amounts are written as plain numbers; arrays take longer for them."""
 _MANY = 256
@@ -36,6 +38,7 @@ class NodeStore:
         self.axis = axis
         self.total: Vector = {}
         self.used: Vector = {}
+        """Without pods that no node has taken."""
         self.capacity_version = 0
         """Grows whenever the allocatable amounts of a node change."""
         self.stated_version = 0
@@ -99,12 +102,15 @@ class NodeStore:
         self._known = len(table)
         for task in tasks:
             if task.node and HOLDS[task.status].uses:
-                self._record(task.node).tasks[task.uid] = task
+                record = self._record(task.node)
+                record.tasks[task.uid] = task
+                if task.status is UNTAKEN and _has_room_for(record, task):
+                    subtract(self.used, task.shape.request)
 
     def unknown(self, name: str) -> int:
         """How many pods on a node are known by sums alone."""
         record = self._records[name]
-        known = sum(dict(task.shape.request).get(PODS, 0) for task in record.tasks.values())
+        known = sum(dict(task.shape.request).get(PODS, 0) for task in record.tasks.values() if _counts(record, task))
         return record.used.get(PODS, 0) - known
 
     def leave_known(self, name: str) -> None:
@@ -224,11 +230,16 @@ class NodeStore:
             offered = tuple(sorted((dict(record.served) | dict(record.stated)).items()))
         if offered == record.allocatable:
             return
+        untaken = [task for task in record.tasks.values() if task.status is UNTAKEN and record.attributes is not None]
+        for task in untaken:
+            self._book(record, task, -1)
         subtract(self.total, record.allocatable)
         add(self.total, offered)
         self.capacity_version += 1
         record.allocatable = offered
         self._dirty[record.name] = None
+        for task in untaken:
+            self._book(record, task, 1)
 
     def stated(self) -> Iterator[tuple[str, Amounts]]:
         """What the object of each node offers."""
@@ -333,10 +344,13 @@ class NodeStore:
             del self._records[record.name]
 
     def _book(self, record: NodeRecord, task: Task, sign: int) -> None:
+        if not _counts(record, task):
+            return
         shape = task.shape
         shift = add if sign > 0 else subtract
         shift(record.used, shape.request)
-        shift(self.used, shape.request)
+        if task.status is not UNTAKEN:
+            shift(self.used, shape.request)
         if HOLDS[task.status].releasing:
             shift(record.releasing, shape.request)
         record.milli_cpu += sign * shape.scoring_cpu
@@ -442,5 +456,19 @@ class NodeStore:
 
 def _same_burden(old: Task, new: Task) -> bool:
     return (
-        old.node == new.node and old.shape is new.shape and HOLDS[old.status].releasing is HOLDS[new.status].releasing
+        old.node == new.node
+        and old.shape is new.shape
+        and HOLDS[old.status].releasing is HOLDS[new.status].releasing
+        and (old.status is UNTAKEN) is (new.status is UNTAKEN)
     )
+
+
+def _counts(record: NodeRecord, task: Task) -> bool:
+    """Whether a pod on a node takes something of it."""
+    return task.status is not UNTAKEN or _has_room_for(record, task)
+
+
+def _has_room_for(record: NodeRecord, task: Task) -> bool:
+    """Whether the node, if it were empty, could take the pod."""
+    has = dict(record.allocatable)
+    return all(value <= has.get(column, 0) for column, value in task.shape.request)

@@ -19,6 +19,8 @@ class Status(IntEnum):
     SUCCEEDED = 7
     FAILED = 8
     UNKNOWN = 9
+    UNTAKEN = 10
+    """It names its node itself: no scheduler has bound it, and no node has taken it."""
 
 
 class Holds(NamedTuple):
@@ -47,6 +49,7 @@ HOLDS: tuple[Holds, ...] = (
     Holds(False, False, False, False, True),  # SUCCEEDED
     Holds(False, False, False, False, False),  # FAILED
     Holds(True, False, False, False, False),  # UNKNOWN
+    Holds(True, False, False, False, False),  # UNTAKEN
 )
 """One row a status, in the order of ``Status``."""
 
