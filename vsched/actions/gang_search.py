@@ -37,7 +37,7 @@ class GangArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
 class GangSearch(VictimSearch):
     """What both actions have in common."""
 
-    def __init__(self, session: Session, job: JobView, *, whole_bundles: bool) -> None:
+    def __init__(self, session: Session, job: JobView, *, whole_bundles: bool = True) -> None:
         super().__init__(session, job)
         args = session.args(self.action, GangArgs)
         self.agreement = session.plugins.gang_agreement[self.purpose]
@@ -63,6 +63,13 @@ class GangSearch(VictimSearch):
         if not whole:
             return spare
         return self.with_units(task, [*spare, *(victim for victims in whole.values() for victim in victims)], whole)
+
+    def may_lose(self, evictor: Task) -> bool:
+        """Also whether the job says that it may not be preempted, and whether the policy keeps gangs whole."""
+        if self.job.spec.preemptable is False or not super().may_lose(evictor):
+            return False
+        whole_bundles = self.session.args(self.action, GangArgs).whole_bundles
+        return whole_bundles or Surplus(self.job, waiting=True).lose(evictor)
 
     def leaves_whole(self, victim: Task) -> bool:
         """Whether the job would lose what it needs with this task."""
@@ -103,7 +110,10 @@ class GangPreemptSearch(GangSearch, PreemptSearch):
         return GANG_PREEMPT, self._whole_bundles, self.job.priority, super().evictor_class(task)
 
     def comes_back(self, victim: Task, evictor: Task) -> bool:
-        return False  # its job has a lower priority
+        victim_job = self.session.view(victim.job)
+        return (
+            victim_job is not None and victim_job.priority > self.job.priority and super().comes_back(victim, evictor)
+        )
 
 
 class GangReclaimSearch(GangSearch, ReclaimSearch):

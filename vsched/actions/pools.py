@@ -7,6 +7,7 @@ either, unless the node has changed since. Evictions only ever remove candidates
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,9 @@ POOLS_MAX = 64
 
 PRICED_MAX = 1024
 """How many nodes are compared by what their victims would waste."""
+StarvingJobs = dict[str, list[list[Sequence[str]]]]
+"""By queue, in turn: the keys of jobs that lack their minimum and may evict others, in lists of jobs that are alike."""
+
 LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
 
@@ -224,6 +228,8 @@ class Pools:
         self._in_vain: dict[Hashable, Refusal | None] = {}
         """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
         self._since: LedgerEntry | None = None
+        self.starving: StarvingJobs | None = None
+        """The jobs that may have a claim on what others get; collected when they are first asked about."""
 
     def know_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> bool:
         """Whether a kind of search made no room for a job like this one, and nothing has changed since.

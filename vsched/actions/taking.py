@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
+from vsched.actions.rivals import could_take_back
 from vsched.actions.room import make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
 from vsched.actions.victim_search import VictimSearch, unplaced
@@ -84,7 +85,7 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
             if not statement.evictions and not attempt.is_worth_it:
                 attempt.book()
                 return True
-            if attempt.is_sound:
+            if attempt.is_sound and not could_take_back(session, pools, search.job, statement):
                 statement.commit()
                 return True
         attempt.give_up()

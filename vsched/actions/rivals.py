@@ -1,0 +1,93 @@
+"""Jobs that could take back what evictions gave to a job.
+
+Room that another waiting job has a better claim to is not freed for a job: it would start, and be evicted for the other
+one a session later. Such a job may be of the same queue, or of another one, and may use any action of the policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Any
+
+from vsched.actions.gang_search import GangPreemptSearch, GangReclaimSearch
+from vsched.actions.pools import Pools, StarvingJobs
+from vsched.actions.room import first_that_does, make_room
+from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimSearch, unplaced
+from vsched.actions.victims import Attempt
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.points.victims import Purpose
+from vsched.framework.session import Session
+from vsched.model.jobs.likeness import waiting_job
+from vsched.model.pods.status import Status
+
+KINDS: tuple[type[VictimSearch], ...] = (PreemptSearch, ReclaimSearch, GangPreemptSearch, GangReclaimSearch)
+RIVALS_MAX = 4
+"""For so many kinds of jobs with a claim, at most, it is tried whether the room would do for them."""
+LOOKS_MAX = 64
+"""So many kinds of waiting jobs, at most, are asked whether they have a claim."""
+
+
+def could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement) -> bool:
+    """Whether a waiting job could evict this one to get its minimum, where this statement placed tasks of it."""
+    placed = [step for step in statement.steps if step.before is Status.PENDING and step.job is job]
+    found = islice(_claims(session, pools, job, placed), RIVALS_MAX)
+    return any(not _has_room(session, pools, rival) and _has_room(session, pools, rival, placed) for rival in found)
+
+
+def _claims(session: Session, pools: Pools, job: JobView, placed: Sequence[LedgerEntry]) -> Iterator[VictimSearch]:
+    """The searches of waiting jobs that have a claim on places of a job, one of jobs that are alike."""
+    tasks = {step.task.shape: step.task for step in placed}.values()
+    for kind in KINDS:
+        if kind.action not in session.policy.actions:
+            continue
+        search = kind(session, job)
+        for alike in islice(_others(session, pools, search), LOOKS_MAX):
+            views = (session.jobs[key] for keys in alike for key in keys)
+            rival = next((view for view in views if view is not job and session.plugins.job_starving(view)), None)
+            lacking = () if rival is None else unplaced(session, rival)
+            if rival is not None and lacking and any(search.comes_back(lacking[0], task) for task in tasks):
+                yield kind(session, rival)
+
+
+def _others(session: Session, pools: Pools, search: VictimSearch) -> Iterator[list[Sequence[str]]]:
+    """The starving jobs that may look for victims in a job by a kind of search, each queue's in turn."""
+    if pools.starving is None:
+        pools.starving = _starving(session)
+    if search.purpose is Purpose.PREEMPT:
+        yield from pools.starving.get(search.queue.name, ())
+        return
+    for name, jobs in pools.starving.items():
+        if name != search.queue.name and not session.plugins.overused(session.snapshot.queues[name]):
+            yield from jobs
+
+
+def _starving(session: Session) -> StarvingJobs:
+    plugins, found = session.plugins, dict[tuple[str, Hashable], list[tuple[Any, Sequence[str]]]]()
+    crowds = (crowd.keys for crowd in session.crowds if not crowd.enters)
+    for keys in chain([(job.key,) for job in session.apart], crowds):
+        job = next((view for key in keys if plugins.job_starving(view := session.jobs[key])), None)
+        if job is None or job.waiting_to_enter or session.job_valid(job) is not None:
+            continue
+        if plugins.victim_rules.may_evict(job) and plugins.start_limit(job) is None:
+            alike = waiting_job(job.job)
+            kind = job.queue, job.key if alike is None else alike.likeness
+            found.setdefault(kind, []).append((session.taking_key(job), keys))
+    queues: dict[str, list[tuple[Any, list[Sequence[str]]]]] = {}
+    for (queue, _), members in found.items():
+        queues.setdefault(queue, []).append((min(key for key, _ in members), [keys for _, keys in members]))
+    return {name: [members for _, members in sorted(queues[name])] for name in sorted(queues)}
+
+
+def _has_room(session: Session, pools: Pools, search: VictimSearch, given_up: Sequence[LedgerEntry] = ()) -> bool:
+    """Whether a job could get its minimum by evictions once these places are given up."""
+    with session.reservations.lifted(search.job), session.statement() as trial:
+        for step in given_up:
+            trial.withdraw(step.job, step.task, step.row)
+        with session.statement() as statement:
+            attempt = Attempt(session, search, pools, statement, first_that_does)
+            found = make_room(session, attempt, unplaced(session, search.job))
+            attempt.give_up()
+    return found
