@@ -82,7 +82,7 @@ def test_whoever_comes_later_does_not_get_what_is_kept_whatever_its_priority() -
     assert seen == PLACES | {"late.0": "n2"}
 
 
-def test_a_queue_that_is_overused_by_what_is_kept_for_it_is_served_all_the_same() -> None:
+def test_a_queue_that_deserves_no_more_than_is_kept_for_it_is_served_all_the_same() -> None:
     text = """
         node n1 cpu=4
         queue a
@@ -95,7 +95,7 @@ def test_a_queue_that_is_overused_by_what_is_kept_for_it_is_served_all_the_same(
 
     assert evicted(world.cycle()) == ["a.3", "a.2"]
     held = world.cycle()
-    assert held.queues["b"].overused
+    assert (held.queues["b"].allocated, held.queues["b"].overused) == ({}, False), "it holds nothing yet"
     assert (held.binds, held.evictions) == ((), ())
     assert bound(world.cycle()) == {"b.0": "n1", "b.1": "n1"}
 
@@ -341,3 +341,34 @@ def test_a_sub_group_that_has_lost_a_node_keeps_nothing() -> None:
 
     assert {one.name: one.node for one in report.nominations} == {"gang.2": "", "gang.3": ""}
     assert bound(report) == {"other.0": "n2"}
+
+
+@pytest.mark.parametrize(
+    ("plugins", "queues"),
+    [
+        pytest.param("proportion", "queue a\nqueue b weight=3", id="by weight"),
+        pytest.param(
+            "capacity-H", "queue p\nqueue a parent=p deserved=cpu:1\nqueue b parent=p deserved=cpu:3", id="in a tree"
+        ),
+    ],
+)
+def test_what_waits_for_others_to_leave_is_not_held_yet(plugins: str, queues: str) -> None:
+    text = f"""
+        queue default
+        {queues}
+        node n1 cpu=4
+        job x/a queue=a phase=Running
+        pods x/a 3 cpu=1 on=n1
+        job x/b min=3 queue=b phase=Inqueue pods=3 cpu=1
+    """
+    policy = taking("allocate, backfill, reclaim", f"priority gang conformance {plugins}", "predicates")
+    world = Busy(text, policy, terminating=1)
+    first, second, third = world.cycle(), world.cycle(), world.cycle()
+
+    assert kept(first).keys() == {"b.0", "b.1", "b.2"}
+    for report in (first, second):
+        assert (report.queues["b"].allocated.get("cpu", 0), report.queues["b"].share) == (0, 0.0)
+        assert report.namespaces["b/x"].allocated.get("cpu", 0) == 0
+    assert third.queues["b"].allocated["cpu"] == third.namespaces["b/x"].allocated["cpu"] == 3000
+    if "p" in third.queues:
+        assert [report.queues["p"].subtree.get("cpu", 0) for report in (first, second, third)] == [1000, 1000, 4000]

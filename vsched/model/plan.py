@@ -258,6 +258,11 @@ class CycleReport(msgspec.Struct, frozen=True):
     spans: tuple[tuple[str, str, float], ...] = ()
     """Times as (kind, name, seconds), if the caller asked for them; never part of a decision."""
 
+    @property
+    def lasting_nominations(self) -> list[Nominate]:
+        """The nominations that are written to pods, and hold in later cycles."""
+        return [one for one in self.nominations if one.lasting]
+
 
 def by_job(unschedulable: Mapping[str, Unschedulable]) -> Mapping[str, Mapping[str, Unschedulable]]:
     """The verdicts of a report by job, and by ``namespace/name`` of the pod."""

@@ -77,23 +77,17 @@ def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
     assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new.0" in told_of(objects, TAKING)
 
 
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        pytest.param(
-            "node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
-            "nominate │ ns/a.0 │ n1 │ waits for what is leaving anyway",
-            id="waited for, where somebody is leaving",
-        ),
-        pytest.param(
-            "node n1 cpu=1\njob ns/a min=1 pods=1 cpu=9 nominated=n1",
-            "nominate │ ns/a.0 │ - │ no node is kept for it any more",
-            id="given up, where it does not help any more",
-        ),
-    ],
-)
-def test_a_node_is(text: str, row: str) -> None:
-    assert row in told(text)
+def test_a_node_is_given_up_where_it_does_not_help_any_more() -> None:
+    lines = told("node n1 cpu=1\njob ns/a min=1 pods=1 cpu=9 nominated=n1")
+
+    assert "nominate │ ns/a.0 │ - │ no node is kept for it any more" in lines
+
+
+def test_a_place_that_is_not_written_to_the_pod_is_no_decision() -> None:
+    lines = told("node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1")
+
+    assert not any(line.startswith("nominate") for line in lines)
+    assert any("will go to n1 once what is leaving it has left" in line for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def _decisions(number: int, cycles: int, report: CycleReport) -> RenderableType:
 
 def _found(report: CycleReport) -> Iterator[Decision]:
     """Evictions, bindings and reservations, each in the order in which they were decided."""
-    pods = {one.job: f"{one.namespace}/{one.name}" for one in report.nominations if _is_pod(report, one.job)}
+    pods = {one.job: f"{one.namespace}/{one.name}" for one in report.lasting_nominations if _is_pod(report, one.job)}
     for evict in report.evictions:
         job, group = evict.beneficiary, _group(report, evict.beneficiary)
         told = Decision("evict", f"{evict.namespace}/{evict.name}", _group(report, evict.job), evict.node)
@@ -105,7 +105,7 @@ def _found(report: CycleReport) -> Iterator[Decision]:
     for bind in report.binds:
         told = Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
         yield told._replace(claims=_claims(bind.claims))
-    for one in report.nominations:
+    for one in report.lasting_nominations:
         group = _group(report, one.job)
         yield Decision("nominate", f"{one.namespace}/{one.name}", group, one.node or NONE, _reservation(one))
 
@@ -142,9 +142,7 @@ def _group(report: CycleReport, job: str) -> str:
 
 
 def _reservation(one: Nominate) -> str:
-    if not one.node:
-        return "no node is kept for it any more"
-    return "kept while others make room" if one.lasting else "waits for what is leaving anyway"
+    return "kept while others make room" if one.node else "no node is kept for it any more"
 
 
 def _and_more(names: Iterable[str]) -> str:

@@ -78,7 +78,7 @@ def _cycle(report: CycleReport) -> Document:
             }
             for evict in report.evictions
         ],
-        "nominations": [{"pod": f"{one.namespace}/{one.name}", "node": one.node} for one in report.nominations],
+        "nominations": [{"pod": f"{one.namespace}/{one.name}", "node": one.node} for one in report.lasting_nominations],
     }
 
 

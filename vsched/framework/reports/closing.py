@@ -16,6 +16,7 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes, queue_outcomes
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
+from vsched.framework.reports.on_paper import given_up
 from vsched.framework.reports.plain import PlainJobs, Standing
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
@@ -74,12 +75,14 @@ def _report(session: Session, told: Told) -> CycleReport:
     jobs, unschedulable = told.turn(session, plain, outcomes, said)
     while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
         del anew[-_SOME:]
+    with given_up(session):
+        queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
     return msgspec.structs.replace(
         decided(session),
         jobs=jobs,
         unschedulable=unschedulable,
-        queues=queue_outcomes(session),
-        namespaces=namespace_outcomes(session),
+        queues=queues,
+        namespaces=namespaces,
         released=releases(session),
     )
 

@@ -17,12 +17,12 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.nodes.kept import A_START
 from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, sentence
+from vsched.framework.reports.on_paper import placed_on_paper
 from vsched.framework.session import Session
 from vsched.framework.times import SOON_SECONDS, clock
 from vsched.framework.wording import BEGINNING, listed
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
-from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 OTHERS = "held for others"
@@ -79,17 +79,7 @@ class Holders:
 
     @cached_property
     def _by_job(self) -> dict[str, list[tuple[Task, int]]]:
-        """By job: the tasks with places that the session did not commit, and their node rows."""
-        carried_out = {entry.task.uid for entry in self._session.committed}
-        at = self._session.nodes.statics.row
-        found: dict[str, list[tuple[Task, int]]] = {}
-        jobs = self._session.jobs
-        for view in (jobs[key] for key in sorted(self._session.ledger.touched) if key in jobs):
-            for uid, (status, node, task) in view.moved.items():
-                waits = status is Status.PIPELINED or (status is Status.ALLOCATED and uid not in carried_out)
-                if waits and node in at:
-                    found.setdefault(view.key, []).append((task, at[node]))
-        return found
+        return placed_on_paper(self._session)
 
     def explain(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
         """The explanation for a task. Nodes whose room is held for other jobs are counted as a separate reason."""

@@ -303,9 +303,9 @@ class PodStore:
             if task is not None and task.asked is not None:
                 self._store(self._assumed.answer(task))
             yield
-        for nomination in report.nominations:
+        for nomination in report.lasting_nominations:
             task = self._tasks.get(nomination.uid)
-            if task is not None and task.status is Status.PENDING and nomination.lasting:
+            if task is not None and task.status is Status.PENDING:
                 self._store(self._assumed.nominate(task, nomination.node))
             yield
         for opened in report.ungated:
@@ -339,9 +339,9 @@ class PodStore:
             task = self._tasks.get(withdrawal.uid)
             if task is not None and task.asked is not None:
                 self._store(msgspec.structs.replace(task.moved(Status.RUNNING, task.node), asked=None))
-        for nomination in report.nominations:
+        for nomination in report.lasting_nominations:
             task = self._tasks.get(nomination.uid)
-            if task is not None and nomination.lasting:
+            if task is not None:
                 self._store(msgspec.structs.replace(task, nominated=nomination.node))
         for opened in report.ungated:
             task = self._tasks.get(opened.uid)

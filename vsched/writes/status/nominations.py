@@ -52,9 +52,7 @@ class Nominations:
 
     def submit(self, report: CycleReport) -> None:
         """Queue the nominations of a cycle; a pod that is bound needs none any more."""
-        for nomination in report.nominations:
-            if not nomination.lasting:
-                continue
+        for nomination in report.lasting_nominations:
             pending = _Pending(nomination)
             if self.workqueue.put(nomination.uid, pending):
                 self._unwritten[nomination.uid] = pending

@@ -1,0 +1,40 @@
+"""Places that a session has found for tasks and has not committed: others are to leave, or the gang is not complete.
+
+What queues and namespaces hold is told without them: it is what runs, is bound, or is bound in this session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.session import Session
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+
+NO_CAUSE = EvictionCause("", "")
+
+
+def placed_on_paper(session: Session) -> dict[str, list[tuple[Task, int]]]:
+    """The tasks with such places and their node rows, by job."""
+    committed = {entry.task.uid for entry in session.committed}
+    at = session.nodes.statics.row
+    found: dict[str, list[tuple[Task, int]]] = {}
+    jobs = session.jobs
+    for view in (jobs[key] for key in sorted(session.ledger.touched) if key in jobs):
+        for uid, (status, node, task) in view.moved.items():
+            waits = status is Status.PIPELINED or (status is Status.ALLOCATED and uid not in committed)
+            if waits and node in at:
+                found.setdefault(view.key, []).append((task, at[node]))
+    return found
+
+
+@contextmanager
+def given_up(session: Session) -> Iterator[None]:
+    """A context in which these places are given up."""
+    with session.statement():
+        for key, placed in placed_on_paper(session).items():
+            for task, row in placed:
+                session.ledger.end(session.jobs[key], task, row, NO_CAUSE)
+        yield
