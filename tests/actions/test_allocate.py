@@ -348,3 +348,24 @@ FOUR_OF_FIVE = (
 )
 def test_running_gangs_are_completed_first(text: str, bound: dict[str, int]) -> None:
     assert plan(text, GANGS).bound == bound
+
+
+@pytest.mark.parametrize(
+    ("gang", "told"),
+    [
+        pytest.param(
+            "job ns/b min=2 queue=q\npods ns/b 1 cpu=1 memory=1Gi\npods ns/b 1 cpu=1 memory=2Gi",
+            "queue q is at its capability in cpu: 3 of 4 held, 2 asked",
+            id="what its own gang asks for as well",
+        ),
+        pytest.param(
+            "job ns/b min=2 queue=q\npods ns/b 1 cpu=1\npods ns/b 1 cpu=4",
+            "queue q may hold 4 cpu at most: 5 asked",
+            id="that the whole gang is too large",
+        ),
+    ],
+)
+def test_a_pod_that_its_queue_refuses_is_told(gang: str, told: str) -> None:
+    found = plan(f"node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q\npods ns/a 1 cpu=3 on=n1\n{gang}")
+
+    assert found.message("ns/b") == told

@@ -14,7 +14,7 @@ import msgspec
 
 from vsched.actions.booking import keep_nodes
 from vsched.actions.gates import open_gates
-from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, note_overused
+from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, note_overused, tell_of_all
 from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.places import place_close
@@ -254,5 +254,7 @@ def _try_turn(session: Session, queue: Queue, job: JobView, sheet: Worksheet) ->
         if statement.placed and session.plugins.job_pipelined(job):
             statement.keep()
             return is_ready and bool(sheet)
-        session.tried.update(task.uid for task in statement.tasks)
+        placed = statement.tasks
+        session.tried.update(task.uid for task in placed)
+    tell_of_all(session, queue, job, placed)
     return False

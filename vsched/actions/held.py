@@ -15,6 +15,7 @@ from vsched.framework.nodes.shapes import Room
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session, is_whole
+from vsched.model.amounts.resources import Vector, add
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
@@ -100,6 +101,26 @@ def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[T
     if len(tasks) < missing or any(task.shape is not tasks[0].shape for task in tasks):
         return None
     return session.plugins.grantable_together(queue, tasks, missing)
+
+
+def tell_of_all(session: Session, queue: Queue, job: JobView, placed: Sequence[Task]) -> None:
+    """Tell tasks that the queue refused beside others of their gang what all of them ask for together.
+
+    The try that placed the others is undone: they hold nothing.
+    """
+    total: Vector = {}
+    for task in placed:
+        add(total, task.shape.request)
+    needs_all = session.plugins.tasks_missing(job) >= job.pending_count
+    for uid, task in job.job.pending.items() if placed else ():
+        why = session.task_refusals.get(uid)
+        if not isinstance(why, Refusal) or why.code not in (Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE):
+            continue
+        asked = total.copy()
+        add(asked, task.shape.request)
+        refusal = session.plugins.allocatable(queue, tuple(sorted(asked.items())))
+        if refusal is not None and (needs_all or refusal.rank == PASSES):
+            session.task_refusals[uid] = refusal
 
 
 def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
