@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.proof.brute import spared
 from tests.support import claim_cases
 from tests.support.clusters import seeded
 from tests.support.examples import examples
@@ -20,6 +21,7 @@ from tests.support.plans import NOW, decide, manifests, mirror, plan, reading
 from vsched.framework.cycle import run_cycle
 from vsched.model.maps import as_dict
 from vsched.model.plan import CycleReport
+from vsched.proof.cycle import Cycle
 from vsched.proof.verify import verify
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.proving import facts_of
@@ -53,6 +55,15 @@ def test_every_decision_keeps_the_rules(kind: str) -> None:
         assert violations(case) == []
 
     holds()
+
+
+@given(st.builds(case_of, seeded, st.sampled_from(("preempt", "reclaim", "flat", "tree")), size=st.integers(1, 2)))
+@settings(max_examples=examples(200))
+def test_no_victim_of_equal_pods_is_spared_by_placing_them_otherwise(case: Case) -> None:
+    snapshot = mirror(manifests(case.text)).snapshot(NOW)
+    report = run_cycle(snapshot, case.policy, REGISTRY)
+
+    assert list(spared(Cycle(snapshot, facts_of(case.policy), report))) == []
 
 
 @given(claim_cases.cases())

@@ -69,8 +69,11 @@ class Case(NamedTuple):
     policy: Policy
 
 
-def case_of(random: Random, kind: str) -> Case:
-    """A cluster of one kind: nodes that are mostly full where somebody may take, jobs that run, jobs that wait."""
+def case_of(random: Random, kind: str, *, size: int | None = None) -> Case:
+    """A cluster of one kind: nodes that are mostly full where somebody may take, jobs that run, jobs that wait.
+
+    With a size, all pods ask for so many cpus.
+    """
     lines, free = ["class high 5", "class higher 9"], dict[str, list[int]]()
     for number in range(random.randint(1, 4)):
         cpu, memory = random.randint(2, 8), random.choice([64, 64, random.randint(3, 9)])
@@ -89,9 +92,8 @@ def case_of(random: Random, kind: str) -> Case:
     leaves = [name for name in names if name != "dept"]
     for number in range(random.randint(2, 6)):
         runs = random.random() < (0.8 if kind in TAKING and number < 3 else 0.3)
-        lines += _job(
-            random, f"{random.choice('xy')}/j{number}", random.choice(leaves), kind, free, runs=runs, leaving=leaving
-        )
+        key, queue = f"{random.choice('xy')}/j{number}", random.choice(leaves)
+        lines += _job(random, key, queue, kind, free, runs=runs, leaving=leaving, size=size)
     return Case("\n".join(lines), random.choice(POLICIES[kind]))
 
 
@@ -102,6 +104,8 @@ def _queue(random: Random, name: str, kind: str, cpu: int) -> str:
     if kind in ("flat", "tree", "gangs") and random.random() < 0.8:
         memory = f",memory:{random.randint(1, 8)}Gi" if random.random() < 0.3 else ""
         words.append(f"deserved=cpu:{random.randint(1, max(1, cpu // 2))}{memory}")
+    if random.random() < 0.25:
+        words.append(f"guarantee=cpu:{random.randint(1, 2)}")
     if random.random() < 0.2:
         words.append(f"capability=cpu:{random.randint(2, 8)}")
     if random.random() < 0.1:
@@ -110,10 +114,18 @@ def _queue(random: Random, name: str, kind: str, cpu: int) -> str:
 
 
 def _job(
-    random: Random, key: str, queue: str, kind: str, free: dict[str, list[int]], *, runs: bool, leaving: bool
+    random: Random,
+    key: str,
+    queue: str,
+    kind: str,
+    free: dict[str, list[int]],
+    *,
+    runs: bool,
+    leaving: bool,
+    size: int | None,
 ) -> list[str]:
     """A job, its pods on nodes as long as there is room if it runs; pods of a job are mostly alike."""
-    pods, cpu, memory = random.randint(1, 5), random.choice([1, 1, 1, 2, 3]), random.choice([1, 1, 1, 2])
+    pods, cpu, memory = random.randint(1, 5), size or random.choice([1, 1, 1, 2, 3]), random.choice([1, 1, 1, 2])
     minimum = random.choice([1, 1, max(1, pods // 2), pods])
     words = [
         f"job {key} min={minimum} queue={queue} phase={'Running' if runs else 'Inqueue'} age={random.randint(0, 3)}"
@@ -122,7 +134,7 @@ def _job(
         words.append(f"class={random.choice(['high', 'higher'])}")
     if random.random() < 0.2:
         words.append(f"minResources=cpu:{minimum * cpu}")
-    roles = random.choice([[], [], [], ["master", "worker"]]) if kind not in TAKING else []
+    roles = random.choice([[], [], [], ["master", "worker"]])
     if roles and pods > 1:
         words.append(f"roles=master:1,worker:{max(0, minimum - 1)}")
     groups = kind == "gangs" and not roles and pods > 1 and random.random() < 0.3
@@ -134,12 +146,12 @@ def _job(
     if kind != "default" and random.random() < 0.1:
         lines.append(f"pdb {key} selector=job:{key[2:]} allowed={random.randint(0, 2)}")
     for number in range(pods):
-        line = f"pods {key} 1 cpu={cpu if random.random() < 0.95 else cpu + 1} memory={memory}Gi"
+        line = f"pods {key} 1 cpu={cpu if size or random.random() < 0.95 else cpu + 1} memory={memory}Gi"
         line += f" role={roles[min(number, 1)]}" if roles else ""
         line += f" labels=part:{number // 2}" if groups else ""
         line += f" priority={random.randint(0, 3)}" if random.random() < 0.1 else ""
         line += " volcano.sh/preemptable=false" if random.random() < 0.05 else ""
-        asked = (cpu + 1, memory, 1)
+        asked = (cpu + (size is None), memory, 1)
         able = [node for node, room in free.items() if all(a <= r for a, r in zip(asked, room, strict=True))]
         if runs and able:
             node = random.choice(able)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from vsched.model.amounts.resources import PODS, Amounts, Vector, add, subtract
+from vsched.model.amounts.resources import PODS, Amounts, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.plan import CycleReport, Evict
@@ -13,8 +14,12 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.proof.facts import Facts
 
+Sums = Counter[int]
+"""Amounts by column, 0 where there is none."""
 TAKING = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
 """Actions that evict pods for others."""
+WHOLE = frozenset({"gangpreempt", "gangreclaim"})
+"""Those by which a whole gang may have to leave."""
 
 
 class Cycle:
@@ -25,43 +30,32 @@ class Cycle:
         self.names = snapshot.axis.names
         self.jobs = snapshot.jobs
         self.nodes: dict[str, NodeAttributes] = {node.name: node for node in snapshot.nodes.statics.attributes}
-        self.idle: dict[str, Vector] = {}
+        self.idle: dict[str, Sums] = {}
         """By node: what no pod held when the cycle began."""
-        self.leaving: dict[str, Vector] = {}
+        self.leaving: dict[str, Sums] = {}
         """By node: what pods held that were leaving; a slot of theirs is free only once they are gone."""
         for row, name in enumerate(snapshot.nodes.statics.names):
-            columns = range(snapshot.nodes.width)
-            self.idle[name] = {column: int(snapshot.nodes.idle[column, row]) for column in columns}
-            self.leaving[name] = {column: int(snapshot.nodes.releasing[column, row]) for column in columns}
+            self.idle[name] = Counter(dict(enumerate(snapshot.nodes.idle[:, row].tolist())))
+            self.leaving[name] = Counter(dict(enumerate(snapshot.nodes.releasing[:, row].tolist())))
             self.leaving[name][PODS] = 0
-        self.tasks: dict[str, Task] = {
-            task.uid: task
-            for jobs in (self.jobs, snapshot.strays)
-            for job in jobs.values()
-            for task in job.tasks.values()
-        }
+        jobs = (*self.jobs.values(), *snapshot.strays.values())
+        self.tasks: dict[str, Task] = {task.uid: task for job in jobs for task in job.tasks.values()}
         self.bound: dict[str, str] = {bind.uid: bind.node for bind in report.binds}
         """By uid: the node that a pod was bound to."""
         self.evicted: dict[str, Evict] = {eviction.uid: eviction for eviction in report.evictions}
         self.kept: dict[str, str] = {}
         """By uid: the node on which room is kept for a waiting pod when the cycle ends."""
         told = {nomination.uid: nomination.node for nomination in report.nominations}
-        for key in self.jobs:
-            for uid, task in self.jobs[key].pending.items():
-                node = told.get(uid, task.nominated)
-                if node and uid not in self.bound:
-                    self.kept[uid] = node
+        for job in self.jobs.values():
+            found = {uid: told.get(uid, task.nominated) for uid, task in job.pending.items() if uid not in self.bound}
+            self.kept |= {uid: node for uid, node in found.items() if node}
 
     @property
     def has_more_on_paper(self) -> bool:
         """Whether gangs may hold idle room, on paper, besides what reports tell of: some wait for what is leaving."""
-        actions = self.facts.actions
-        late = (
-            any(one.action in actions[: actions.index("allocate")] for one in self.evicted.values())
-            if ("allocate" in actions)
-            else False
-        )
-        return late or any(any(amounts.values()) for amounts in self.leaving.values())
+        before = self.facts.actions[: self.facts.actions.index("allocate")] if "allocate" in self.facts.actions else ()
+        late = any(one.action in before for one in self.evicted.values())
+        return late or any(map(any, (amounts.values() for amounts in self.leaving.values())))
 
     def placed(self, job: str) -> dict[str, str]:
         """The pods of a job that were bound, or for which room is kept, with their nodes."""
@@ -85,46 +79,41 @@ class Cycle:
         """What a pod asks for."""
         return self.tasks[uid].shape.request
 
-    def sum_of(self, uids: Iterable[str]) -> Vector:
+    def sum_of(self, uids: Iterable[str]) -> Sums:
         """What these pods ask for together."""
-        total: Vector = {}
+        total = Sums()
         for uid in uids:
             add(total, self.request(uid))
         return total
-
-    def victims(self, beneficiary: str) -> list[Task]:
-        """The pods that were evicted for a job, in the order decided."""
-        return [
-            self.tasks[one.uid]
-            for one in self.report.evictions
-            if one.beneficiary == beneficiary and one.action in TAKING and one.uid in self.tasks
-        ]
-
-    def takers_before(self, key: str) -> set[str]:
-        """The jobs that pods were evicted for before they were for this one."""
-        takers = list(dict.fromkeys(eviction.beneficiary for eviction, _ in self.takings()))
-        return set(takers[: takers.index(key)]) if key in takers else set()
 
     def takings(self) -> Iterator[tuple[Evict, Task]]:
         """The evictions for others, in the order decided."""
         return ((one, self.tasks[one.uid]) for one in self.report.evictions if one.action in TAKING)
 
-    def idle_after(self, node: str) -> Vector:
+    def takers(self) -> list[str]:
+        """The jobs that pods were evicted for, in the order decided."""
+        return list(dict.fromkeys(eviction.beneficiary for eviction, _ in self.takings()))
+
+    def victims(self, *takers: str) -> list[Task]:
+        """The pods that were evicted for these jobs, in the order decided."""
+        return [task for eviction, task in self.takings() if eviction.beneficiary in takers]
+
+    def idle_after(self, node: str) -> Sums:
         """What no pod holds on a node once what was bound is there; what is leaving still holds it."""
-        left = dict(self.idle[node])
-        for uid, at in self.bound.items():
-            if at == node:
-                subtract(left, self.request(uid))
+        left = self.idle[node].copy()
+        subtract(left, self.sum_of(uid for uid, at in self.bound.items() if at == node).items())
         return left
 
-    def room_after(self, node: str) -> Vector:
+    def room_after(self, node: str) -> Sums:
         """The same once what is leaving is gone."""
         left = self.idle_after(node)
         add(left, self.leaving[node].items())
-        for uid, eviction in self.evicted.items():
-            if eviction.node == node and uid in self.tasks:
-                add(left, self.request(uid))
+        add(left, self.sum_of(uid for uid, one in self.evicted.items() if one.node == node).items())
         return left
+
+    def kept_on(self, node: str, *, but: str = "") -> Sums:
+        """What room is kept for on a node, but for the pods of one job."""
+        return self.sum_of(uid for uid, at in self.kept.items() if at == node and self.tasks[uid].job != but)
 
     def words(self, amounts: Mapping[int, int]) -> str:
         """Amounts for people: ``cpu 2, memory 1Gi``."""

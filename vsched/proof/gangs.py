@@ -35,22 +35,19 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
     for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
         job = cycle.jobs[key]
         have = cycle.ready(job, kept=True)
-        short = lacking(job, have)
-        if short:
-            short = lacking(job, [*have, *_also_fit(cycle, job)])
+        short = lacking(job, have) and lacking(job, [*have, *_also_fit(cycle, job)])
         yield f"room is kept for {key}, which would start with {short}" if short else ""
 
 
 def _also_fit(cycle: Cycle, job: Job) -> Iterator[Task]:
     """Waiting pods of a job for which there is room besides all that is kept, first come, first served."""
     room = {node: cycle.room_after(node) for node in cycle.nodes}
-    for uid, node in cycle.kept.items():
-        if node in room:
-            subtract(room[node], cycle.request(uid))
+    for node, left in room.items():
+        subtract(left, cycle.kept_on(node).items())
     for task in job.pending.values():
         if waits(task) and task.uid not in cycle.bound and task.uid not in cycle.kept:
             for left in room.values():
-                if all(value <= left.get(column, 0) for column, value in task.shape.request):
+                if all(value <= left[column] for column, value in task.shape.request):
                     subtract(left, task.shape.request)
                     yield task
                     break

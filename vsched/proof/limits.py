@@ -19,11 +19,11 @@ def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
     if not LIMITING & cycle.facts.limits:
         return
     queues = Queues(cycle)
-    got, holds = queues.got(), queues.after()
+    got, holds = queues.got(), queues.holds(cycle.evicted)
     for name, amounts in got.items():
         for column, most in queues.all[name].capability if any(amounts.values()) else ():
-            over = amounts.get(column, 0) > 0 and holds[name].get(column, 0) > most
-            what = f"{cycle.words({column: holds[name].get(column, 0)})} of at most {cycle.words({column: most})}"
+            over = amounts[column] > 0 and holds[name][column] > most
+            what = f"{cycle.words({column: holds[name][column]})} of at most {cycle.words({column: most})}"
             yield f"queue {name} holds {what}" if over else ""
 
 
@@ -36,20 +36,16 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     if not LIMITING & cycle.facts.limits:
         return
     queues = Queues(cycle)
-    holds = queues.after()
+    holds = queues.holds(cycle.evicted)
     for name, amounts in queues.got().items():
-        parent = queues.parents[name]
-        above = queues.limit(parent) if parent else queues.total
         if not queues.sound(name):
             continue
+        beside = queues.beside(name)
         for column in [column for column, value in amounts.items() if value > 0]:
-            if holds[name].get(column, 0) <= queues.guarantee(name).get(column, 0):
-                yield ""
-                continue
-            kept = sum(queues.claimed(other, holds, column) for other in queues.beside(name))
-            over = any(queues.guarantee(other).get(column, 0) for other in queues.beside(name) if other != name)
-            over = over and kept > above.get(column, 0)
-            what = f"{cycle.words({column: kept - above.get(column, 0)})} of what is guaranteed to others"
+            kept = sum(queues.claimed(other, holds, column) for other in beside) - queues.above(name)[column]
+            over = kept > 0 and holds[name][column] > queues.guarantee(name)[column]
+            over = over and any(queues.guarantee(other)[column] for other in beside if other != name)
+            what = f"{cycle.words({column: kept})} of what is guaranteed to others"
             yield f"queue {name} takes {what}" if over else ""
 
 
@@ -60,14 +56,12 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     whole numbers, so a share may be rounded by one.
     """
     queues = Queues(cycle)
-    deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.after()
+    deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.holds(cycle.evicted)
     backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
     new = [uid for uid in (*cycle.bound, *cycle.kept) if uid not in backfilled and not cycle.tasks[uid].nominated]
     for name, amounts in queues.amounts_of(new).items():
         for column in amounts if name in deserved else ():
             if column != PODS:
-                over = holds[name].get(column, 0) >= deserved[name][column] + 1
-                has, part = holds[name].get(column, 0), int(deserved[name][column])
-                yield (
-                    f"queue {name} holds {cycle.words({column: has})} of {cycle.words({column: part})}" if over else ""
-                )
+                has, part = holds[name][column], deserved[name][column]
+                what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
+                yield f"queue {name} holds {what}" if has >= part + 1 else ""

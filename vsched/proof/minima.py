@@ -33,7 +33,11 @@ def lacking(job: Job, have: Iterable[Task]) -> str:
 
 def parts_lacking(policies: Sequence[SubGroupPolicy], have: Iterable[Task]) -> str:
     """What is lacking of the sub-groups that a job needs; empty for nothing."""
-    complete = [len(whole_groups(policies, have, position)) for position in range(len(policies))]
+    membership, complete = Membership(policies), Counter[int]()
+    for key, count in Counter(map(membership.of, have)).items():
+        if key != LEFT_OVER:
+            group = membership.group(key)
+            complete[key.policy] += count >= (policies[key.policy].size if group is None else group.size)
     for position in reversed(range(len(policies))):  # policies come after those above them
         policy = policies[position]
         if policy.above != NO_POLICY:
@@ -41,18 +45,6 @@ def parts_lacking(policies: Sequence[SubGroupPolicy], have: Iterable[Task]) -> s
         elif complete[position] < policy.minimum:
             return f"{complete[position]} of the {policy.minimum} complete sub-groups that it needs of {policy.name}"
     return ""
-
-
-def whole_groups(policies: Sequence[SubGroupPolicy], have: Iterable[Task], position: int) -> list[tuple[str, ...]]:
-    """The sub-groups of a policy that have their minimum with these pods."""
-    membership = Membership(policies)
-    found = []
-    for key, count in Counter(map(membership.of, have)).items():
-        if key.policy == position and key != LEFT_OVER:
-            group = membership.group(key)
-            if count >= (policies[position].size if group is None else group.size):
-                found.append(key.values)
-    return found
 
 
 def leaves_whole(job: Job, evicted: Iterable[str]) -> bool:

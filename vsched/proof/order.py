@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from vsched.model.amounts.resources import add
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
-from vsched.proof.cycle import Cycle
+from vsched.proof.cycle import Cycle, Sums
 from vsched.proof.minima import lacking
 from vsched.proof.queues import Queues
 
@@ -23,16 +24,15 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
         return
     queues = Queues(cycle)
     holds = queues.held()
-    for eviction in cycle.evicted.values():
-        queues.count(holds, queues.queue_of(eviction.uid), eviction.uid, -1)
-    last = {(one.beneficiary, queues.queue_of(one.uid)): one for one in cycle.evicted.values()}
+    for uid in cycle.evicted:
+        queues.count(holds, uid, -1)
+    last = {(one.beneficiary, cycle.jobs[task.job].spec.queue): one for one, task in cycle.takings()}
     for (beneficiary, name), eviction in last.items():
         if eviction.action != "reclaim" or beneficiary not in cycle.jobs:
             continue
         victim, why = cycle.tasks[eviction.uid], ""
-        before = dict(holds[name])
-        for column, value in cycle.request(eviction.uid):
-            before[column] = before.get(column, 0) + value
+        before = holds[name].copy()
+        add(before, cycle.request(eviction.uid))
         share, mine = _share(queues, name, before), queues.all[name]
         for other in queues.all.values():
             if other.name in (name, cycle.jobs[beneficiary].spec.queue) or other.priority != mine.priority:
@@ -45,11 +45,9 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
         yield why
 
 
-def _share(queues: Queues, name: str, held: dict[int, int]) -> Fraction:
+def _share(queues: Queues, name: str, held: Sums) -> Fraction:
     deserved = queues.deserved(name)
-    return max(
-        (Fraction(held.get(column, 0), value) for column, value in deserved.items() if value), default=Fraction(1)
-    )
+    return max((Fraction(held[column], value) for column, value in deserved.items() if value), default=Fraction(1))
 
 
 def _could_give(cycle: Cycle, queue: str, victim: Task) -> bool:

@@ -10,22 +10,9 @@ from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle
 
 CORDONED = "node.kubernetes.io/unschedulable"
-ELSE_KEPT_OUT_BY = frozenset(
-    {
-        "allocation",
-        "deviceshare",
-        "easy-backfill",
-        "extender",
-        "job-limits",
-        "nodegroup",
-        "numa-aware",
-        "rescheduling",
-        "resource-strategy-fit",
-        "tdm",
-        "usage",
-        "wall-time",
-    }
-)
+ELSE_KEPT_OUT_BY = frozenset({"allocation", "deviceshare", "easy-backfill", "extender", "job-limits", "nodegroup"}) | {
+    *("numa-aware", "rescheduling", "resource-strategy-fit", "tdm", "usage", "wall-time")
+}
 """Plugins that keep pods from idle nodes by rules that are not looked at here."""
 
 

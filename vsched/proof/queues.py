@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from itertools import pairwise
 
-from vsched.model.amounts.resources import PODS, Vector, add, maximum
+from vsched.model.amounts.resources import PODS, add, maximum, subtract
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.tree import lineage, tree
-from vsched.proof.cycle import Cycle
+from vsched.proof.cycle import Cycle, Sums
 
 
 class Queues:
@@ -19,11 +20,14 @@ class Queues:
         self.all = cycle.snapshot.queues
         self.parents = tree(self.all) if cycle.facts.tree else dict.fromkeys(self.all, "")
         self.columns = range(len(cycle.names))
-        self.total: Vector = {column: int(value) for column, value in enumerate(cycle.snapshot.total)}
+        self.total = Sums(dict(enumerate(map(int, cycle.snapshot.total))))
         self.cut = {name for name, outcome in cycle.report.queues.items() if outcome.problem_reason}
         """Queues that are left out, or whose amounts contradict those above them."""
-        self._guarantees: dict[str, Vector] = {}
-        self._limits: dict[str, Vector] = {}
+        self.foreign = Sums(dict(enumerate(map(int, cycle.snapshot.used))))
+        """What pods hold of the nodes that count in no queue."""
+        subtract(self.foreign, cycle.sum_of(uid for uid in cycle.tasks if self._counts(uid)).items())
+        self._guarantees: dict[str, Sums] = {}
+        self._limits: dict[str, Sums] = {}
         self._parts: dict[str, dict[int, Fraction]] | None = None
 
     def path(self, name: str) -> list[str]:
@@ -42,81 +46,79 @@ class Queues:
         """The queues right below it."""
         return [other for other in self.all if self.parents[other] == name]
 
-    def queue_of(self, uid: str) -> str:
-        """The queue of a pod's job; empty where it has none."""
+    def amounts_of(self, uids: Iterable[str]) -> dict[str, Sums]:
+        """What these pods ask for by queue, in each queue above as well."""
+        found = {name: Sums() for name in self.all}
+        for uid in uids:
+            self.count(found, uid)
+        return found
+
+    def count(self, into: dict[str, Sums], uid: str, sign: int = 1) -> None:
+        """Add what a pod asks for to its queue and all above it, or subtract it."""
         task = self.cycle.tasks.get(uid)
         job = self.cycle.jobs.get(task.job) if task is not None else None
-        return job.spec.queue if job is not None else ""
-
-    def held(self) -> dict[str, Vector]:
-        """What each queue and all below it held when the cycle began."""
-        found: dict[str, Vector] = {name: {} for name in self.all}
-        for job in self.cycle.jobs.values():
-            for task in job.tasks.values():
-                if HOLDS[task.status].allocated:
-                    self.count(found, job.spec.queue, task.uid)
-        return found
-
-    def count(self, into: dict[str, Vector], queue: str, uid: str, sign: int = 1) -> None:
-        """Add what a pod asks for to its queue and all above it, or subtract it."""
-        for name in self.path(queue):
+        for name in self.path(job.spec.queue) if job is not None else ():
             add(into[name], ((column, sign * value) for column, value in self.cycle.request(uid)))
 
-    def amounts_of(self, uids: Iterable[str]) -> dict[str, Vector]:
-        """What these pods ask for by queue, all queues above included."""
-        found: dict[str, Vector] = {name: {} for name in self.all}
-        for uid in uids:
-            self.count(found, self.queue_of(uid), uid)
-        return found
+    def held(self) -> dict[str, Sums]:
+        """What each queue and all below it held when the cycle began."""
+        return self.amounts_of(filter(self._counts, self.cycle.tasks))
 
-    def got(self) -> dict[str, Vector]:
+    def _counts(self, uid: str) -> bool:
+        task = self.cycle.tasks[uid]
+        return HOLDS[task.status].allocated and task.job in self.cycle.jobs
+
+    def got(self) -> dict[str, Sums]:
         """What each queue and all below it got in the cycle, less what was evicted there."""
         found = self.amounts_of((*self.cycle.bound, *self.cycle.kept))
         for uid in self.cycle.evicted:
-            self.count(found, self.queue_of(uid), uid, -1)
+            self.count(found, uid, -1)
         return found
 
-    def after(self) -> dict[str, Vector]:
-        """What each queue and all below it hold after the cycle, with what room is kept for."""
+    def holds(self, gone: Iterable[str]) -> dict[str, Sums]:
+        """What each queue and all below it hold with what was bound and what room is kept for, once these have left."""
         found = self.held()
-        for name, amounts in self.got().items():
-            add(found[name], amounts.items())
+        for uid in (*self.cycle.bound, *self.cycle.kept):
+            self.count(found, uid)
+        for uid in gone:
+            self.count(found, uid, -1)
         return found
 
-    def guarantee(self, name: str) -> Vector:
+    def guarantee(self, name: str) -> Sums:
         """What is guaranteed to a queue: by itself, or to the queues below it together if that is more."""
         if name not in self._guarantees:
-            together: Vector = {}
+            together = Sums()
             for child in self.below(name):
                 add(together, self.guarantee(child).items())
-            self._guarantees[name] = dict(maximum(self.all[name].guarantee, tuple(together.items())))
+            self._guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, tuple(together.items()))))
         return self._guarantees[name]
 
-    def limit(self, name: str) -> Vector:
+    def above(self, name: str) -> Sums:
+        """What the queues side by side with this one may hold together."""
+        return self.limit(self.parents[name]) if self.parents[name] else self.total
+
+    def limit(self, name: str) -> Sums:
         """The most that a queue may hold: its capability, within what is above it minus what is guaranteed beside it.
 
         volcano.md 4.5 and 4.6, ``realCapability``; config/README.md: limits are cut to what the parent passes on.
         """
         if name not in self._limits:
-            parent, mine = self.parents[name], self.guarantee(name)
-            above = self.limit(parent) if parent else self.total
-            beside = [self.guarantee(other) for other in self.beside(name) if other != name]
-            stated, found = dict(self.all[name].capability), dict[int, int]()
+            above, mine, found = self.above(name), self.guarantee(name), Sums()
+            stated = dict(self.all[name].capability)
             for column in self.columns:
-                most = above.get(column, 0)
-                others = sum(other.get(column, 0) for other in beside)
-                found[column] = max(most - others, min(most, mine.get(column, 0)), 0)
-                found[column] = min(found[column], stated.get(column, found[column]))
+                others = sum(self.guarantee(other)[column] for other in self.beside(name) if other != name)
+                most = max(above[column] - others, min(above[column], mine[column]), 0)
+                found[column] = min(most, stated.get(column, most))
             self._limits[name] = found
         return self._limits[name]
 
-    def deserved(self, name: str) -> Vector:
-        """What a queue deserves with ``capacity``: as stated, within its limit, and no less than its guarantee."""
+    def deserved(self, name: str) -> Sums:
+        """What a queue deserves: its part, or what it states, within its limit and no less than its guarantee."""
+        if "proportion" in self.cycle.facts.plugins:
+            return Sums({column: int(value) for column, value in self.parts.get(name, {}).items()})
         limit, guarantee = self.limit(name), self.guarantee(name)
-        return {
-            column: max(min(value, limit[column]), guarantee.get(column, 0))
-            for column, value in maximum(self.all[name].deserved, tuple(guarantee.items()))
-        }
+        stated = maximum(self.all[name].deserved, tuple(guarantee.items()))
+        return Sums({column: max(min(value, limit[column]), guarantee[column]) for column, value in stated})
 
     @property
     def parts(self) -> dict[str, dict[int, Fraction]]:
@@ -127,61 +129,62 @@ class Queues:
             self._parts = _divided(self) if divides else {}
         return self._parts
 
-    def claimed(self, name: str, holds: dict[str, Vector], column: int) -> int:
+    def claimed(self, name: str, holds: dict[str, Sums], column: int) -> int:
         """What a queue holds, or is guaranteed if that is more; what its children claim, if that is more still."""
         children = sum(self.claimed(child, holds, column) for child in self.below(name))
-        return max(holds[name].get(column, 0), self.guarantee(name).get(column, 0), children)
+        return max(holds[name][column], self.guarantee(name)[column], children)
 
-    def most(self, name: str, holds: dict[str, Vector]) -> Vector:
-        """The most that a queue may hold while those beside it hold this: what is guaranteed to them stays free."""
-        parent, found = self.parents[name], dict[int, int]()
-        above, limit = self.limit(parent) if parent else self.total, self.limit(name)
-        beside = [other for other in self.beside(name) if other != name]
+    def most(self, name: str, holds: dict[str, Sums]) -> Sums:
+        """The most that a queue may hold while those beside it hold this: what is guaranteed to them stays free.
+
+        Pods that belong to no queue, and those that are leaving, may take part of what there is.
+        """
+        found, siblings = self.limit(name).copy(), [one for one in self.beside(name) if one != name]
         for column in self.columns:
-            others = sum(self.claimed(one, holds, column) for one in beside)
-            found[column] = min(limit[column], above.get(column, 0) - others)
+            if any(self.guarantee(one)[column] for one in siblings):
+                rest = self.above(name)[column] - (0 if self.parents[name] else self.foreign[column])
+                rest -= sum(self.claimed(one, holds, column) for one in siblings)
+                found[column] = min(found[column], rest)
             if "proportion" in self.cycle.facts.limits and name in self.parts and column != PODS:
                 found[column] = min(found[column], int(self.parts[name][column]))
         return found
 
 
 def _divided(queues: Queues) -> dict[str, dict[int, Fraction]]:
-    """What each queue with jobs deserves with ``proportion``: water-filling by weight (volcano.md 4.5).
+    """What each queue with jobs deserves with ``proportion``: the same for each unit of its weight, within its bounds.
 
-    Each round shares out what is left by the weights of the queues that are not satisfied; none gets more than it asks
-    for, or than its limit, and none less than its guarantee.
+    No less than its guarantee, no more than what it holds and asks for, as far as its limit allows
+    (config/policies/README.md, "proportion"; volcano.md 4.5, where it is the limit of the rounds).
     """
-    asked = _asked(queues)
-    deserved: dict[str, dict[int, Fraction]] = {name: dict.fromkeys(queues.columns, Fraction()) for name in asked}
-    left = {column: Fraction(queues.total.get(column, 0)) for column in queues.columns}
-    thirsty = list(asked)
-    while thirsty and any(left.values()):
-        weights, before, satisfied = sum(queues.all[name].weight for name in thirsty), dict(left), set[str]()
-        if not weights:
-            break
-        for name in thirsty:
-            had, wanted = deserved[name], asked[name]
-            deserved[name] = has = {}
-            for column in queues.columns:
-                part = had[column] + before[column] * queues.all[name].weight / weights
-                part = min(part, Fraction(queues.limit(name)[column]), Fraction(wanted.get(column, 0)))
-                has[column] = max(part, Fraction(queues.guarantee(name).get(column, 0)))
-                left[column] -= has[column] - had[column]
-            if has == had or all(value <= has[column] for column, value in wanted.items()):
-                satisfied.add(name)
-        thirsty = [name for name in thirsty if name not in satisfied]
-        left = {column: max(value, Fraction()) for column, value in left.items()}
-        if left == before:
-            break
-    return deserved
-
-
-def _asked(queues: Queues) -> dict[str, Vector]:
-    """What the jobs of each queue hold and wait for, queues with jobs alone."""
-    held, found = queues.held(), dict[str, Vector]()
-    for job in queues.cycle.jobs.values():
-        if job.spec.queue in queues.all:
-            asked = found.setdefault(job.spec.queue, dict(held[job.spec.queue]))
-            if not job.kept_out:
-                add(asked, job.pending_request.items())
+    asked, jobs = queues.held(), [job for job in queues.cycle.jobs.values() if job.spec.queue in queues.all]
+    for job in jobs:
+        add(asked[job.spec.queue], () if job.kept_out else job.pending_request.items())
+    names = list(dict.fromkeys(job.spec.queue for job in jobs))
+    found: dict[str, dict[int, Fraction]] = {name: {} for name in names}
+    for column in queues.columns:
+        bounds: dict[str, tuple[int, int, int]] = {}
+        for name in names:
+            least, weight = queues.guarantee(name)[column], queues.all[name].weight
+            most = max(least, min(asked[name][column], queues.limit(name)[column])) if weight else least
+            bounds[name] = (weight, least, most)
+        level = _level(queues.total[column], list(bounds.values()))
+        for name, bound in bounds.items():
+            found[name][column] = _part(level, *bound)
     return found
+
+
+def _part(level: Fraction, weight: int, least: int, most: int) -> Fraction:
+    return min(max(level * weight, Fraction(least)), Fraction(most))
+
+
+def _level(whole: int, bounds: list[tuple[int, int, int]]) -> Fraction:
+    """How much each unit of weight gets, so that all parts together are ``whole``, or as near as their bounds allow."""
+
+    def together(level: Fraction) -> Fraction:
+        return sum((_part(level, *bound) for bound in bounds), Fraction())
+
+    bends = sorted({Fraction(bound, weight) for weight, *ends in bounds if weight for bound in (0, *ends)})
+    for low, high in pairwise(bends):  # between two bends the sum grows evenly
+        if together(low) <= whole < together(high):
+            return low + (high - low) * (whole - together(low)) / (together(high) - together(low))
+    return bends[-1] if bends and together(bends[-1]) <= whole else Fraction()

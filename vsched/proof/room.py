@@ -12,7 +12,7 @@ def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
     """On each node, what was bound asks for no more than what was idle: what is leaving still holds its room."""
     for node in dict.fromkeys(cycle.bound.values()):
         asked = cycle.sum_of(uid for uid, at in cycle.bound.items() if at == node)
-        short = {column: value for column, value in asked.items() if value > cycle.idle[node].get(column, 0)}
+        short = {column: value for column, value in asked.items() if value > cycle.idle[node][column]}
         yield f"{node} is bound {cycle.words(short)}, of which it had less idle" if short else ""
 
 
@@ -23,8 +23,7 @@ def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
             yield f"room is kept on {node}, which is no node"
             continue
         room = cycle.room_after(node)
-        kept = cycle.sum_of(uid for uid, at in cycle.kept.items() if at == node)
-        short = {column: value for column, value in kept.items() if value > room.get(column, 0)}
+        short = {column: value for column, value in cycle.kept_on(node).items() if value > room[column]}
         yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.proof import gangs, limits, order, placement, room, victims, work
+from vsched.proof import gangs, limits, order, placement, room, taking, victims, work
 from vsched.proof.cycle import Cycle
 from vsched.proof.facts import Facts
 
@@ -34,8 +34,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
         victims.budgets_hold,
         victims.gangs_keep_their_minima,
         victims.takers_are_complete,
-        victims.queues_keep_what_they_deserve,
-        victims.nobody_leaves_in_vain,
+        taking.queues_keep_what_they_deserve,
+        taking.nobody_leaves_in_vain,
     ),
     "work": (work.nothing_that_fits_waits,),
     "order": (order.queues_give_in_turn,),

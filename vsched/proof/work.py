@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from vsched.model.amounts.resources import Amounts, Vector, add, subtract
+from vsched.model.amounts.resources import Amounts, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
-from vsched.proof.cycle import Cycle, waits
+from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking
 from vsched.proof.placement import ELSE_KEPT_OUT_BY, forbids, is_bound_by_more
@@ -22,15 +22,12 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     Looked at are jobs whose waiting pods are alike, so that any order of them does as well as another, and depend on
     amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes.
     """
-    snapshot = cycle.snapshot
-    if cycle.facts.plugins & ELSE_KEPT_OUT_BY or "allocate" not in cycle.facts.actions or snapshot.masks:
+    if cycle.facts.plugins & ELSE_KEPT_OUT_BY or "allocate" not in cycle.facts.actions:
         return
-    if cycle.has_more_on_paper:
+    if cycle.snapshot.masks or cycle.has_more_on_paper:
         return
     queues = Queues(cycle)
-    holds = queues.held()  # as if nobody had been evicted: room that was freed later was not there yet
-    for uid in (*cycle.bound, *cycle.kept):
-        queues.count(holds, queues.queue_of(uid), uid)
+    holds = queues.holds(gone=())  # room that evictions made came too late for what waits
     for key, job in cycle.jobs.items():
         pods, spec = _waiting(cycle, job), job.spec
         if not pods or not queues.sound(spec.queue):
@@ -41,7 +38,9 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         fit = 0
         for node in cycle.nodes.values():
             if not forbids(rules, node):
-                times = _times(request, _free(cycle, key, node.name))
+                room = cycle.idle_after(node.name)
+                subtract(room, cycle.kept_on(node.name, but=key).items())
+                times = _times(request, room)
                 fit += min(times, held[node.name]) if held else times
         for name in queues.path(spec.queue) if LIMITING & cycle.facts.limits else ():
             room = queues.most(name, holds)
@@ -82,15 +81,6 @@ def _missing(cycle: Cycle, job: Job, pods: list[Task]) -> int:
     return 0 if lacking(job, [*ready, *pods]) else job.spec.min_member - len(ready)
 
 
-def _free(cycle: Cycle, key: str, node: str) -> Vector:
-    """What is idle on a node and not kept for others."""
-    left = cycle.idle_after(node)
-    for uid, at in cycle.kept.items():
-        if at == node and cycle.tasks[uid].job != key:
-            subtract(left, cycle.request(uid))
-    return left
-
-
-def _times(request: Amounts, room: Vector) -> int:
+def _times(request: Amounts, room: Sums) -> int:
     """How often an amount is in another."""
-    return max(0, min(room.get(column, 0) // value for column, value in request if value))
+    return max(0, min(room[column] // value for column, value in request if value))

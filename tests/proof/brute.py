@@ -1,10 +1,13 @@
-"""Brute force: whether pods fit together into the room of some nodes, in any order."""
+"""Brute force: whether pods fit together into the room of some nodes, and which victims that would spare."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
+from vsched.proof.cycle import Cycle
+from vsched.proof.placement import forbids
+from vsched.proof.taking import is_within_limits, room_for, units
 
 STEPS_MAX = 20_000
 """Where more are needed, the question stays open."""
@@ -38,3 +41,18 @@ def fit_together(pods: Sequence[Pod], room: Mapping[str, Vector]) -> bool | None
         return False
 
     return place(0, 0)
+
+
+def spared(cycle: Cycle) -> Iterator[str]:
+    """Victims that could stay if what was placed of the jobs that they leave for were placed on other nodes."""
+    for key in [] if cycle.has_more_on_paper else cycle.takers():
+        victims = cycle.victims(key)
+        for together in units(cycle, victims):
+            room = room_for(cycle, key, [task.uid for task in victims if task not in together])
+            shapes = [cycle.tasks[uid].shape for uid in cycle.placed(key)]
+            pods = [
+                (shape.request, tuple(node for node in room if not forbids(shape.rules, cycle.nodes[node])))
+                for shape in shapes
+            ]
+            if is_within_limits(cycle, key, together) and fit_together(pods, room):
+                yield ", ".join(task.key for task in together)
