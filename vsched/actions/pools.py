@@ -7,7 +7,6 @@ either, unless the node has changed since. Evictions only ever remove candidates
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
