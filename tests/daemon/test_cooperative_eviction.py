@@ -18,12 +18,12 @@ from tests.daemon.contested import (
     run_old,
     why_new_waits,
 )
-from tests.support.builders import merged
 from tests.support.fault_proxy import faulty
 from tests.support.kubectl import KUBECTL, Kubectl
-from tests.support.running import WRITTEN_SOON, Obj, gang, node, nodes_of, reasons_of, scheduling
+from tests.support.running import WRITTEN_SOON, Obj, condition_of, gang, node, nodes_of, reasons_of, scheduling
 from tests.support.waiting import until
 from vsched.model.pods.cooperation import (
+    ASKED,
     COOPERATIVE_EVICTION,
     DEADLINE,
     EXPECTED,
@@ -31,6 +31,7 @@ from vsched.model.pods.cooperation import (
     REASON,
     REQUEST_ANNOTATIONS,
     REQUESTED,
+    UNTIL,
 )
 from vsched.sim.cluster import Cluster
 
@@ -57,9 +58,15 @@ def asked(cluster: Cluster) -> bool:
     return REQUESTED in annotations(cluster)
 
 
-def answer(cluster: Cluster, **values: str) -> None:
-    about = {"metadata": {"annotations": values}}
-    cluster.client.patch("pods", "default", "old-0", lambda found: merged(found, about))
+def answer(cluster: Cluster, **values: str | None) -> None:
+    """Set annotations of the pod; None removes one."""
+
+    def answered(found: Obj) -> Obj:
+        said = (found["metadata"].get("annotations") or {}) | values
+        kept = {name: value for name, value in said.items() if value is not None}
+        return {**found, "metadata": {**found["metadata"], "annotations": kept}}
+
+    cluster.client.patch("pods", "default", "old-0", answered)
 
 
 @pytest.mark.parametrize("of_group", [False, True], ids=["by the pod", "by its PodGroup"])
@@ -183,6 +190,49 @@ async def test_a_daemon_that_is_killed_while_it_asks_is_no_loss(policy: Path, wh
         await until(lambda: asked(cluster) and why_new_waits(cluster).startswith("1 pod"))
         answer(cluster, **{READY: "true"})
         await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+
+
+def request(cluster: Cluster) -> Mapping[str, str]:
+    """The condition that is the request; empty without one."""
+    return condition_of(cluster.client.get("pods", "default", "old-0") or {}, ASKED)
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["one daemon", "a daemon that is started again"])
+@pytest.mark.parametrize(
+    "misuse",
+    [
+        pytest.param(dict.fromkeys(REQUEST_ANNOTATIONS), id="takes the request off"),
+        pytest.param({REQUESTED: in_seconds(3000), DEADLINE: in_seconds(6000)}, id="renews it"),
+        pytest.param({EXPECTED: in_seconds(6000)}, id="promises to be done late"),
+    ],
+)
+async def test_a_pod_goes_at_its_deadline_even_where_its_owner(
+    policy: Path, misuse: Mapping[str, str | None], *, restarts: bool
+) -> None:
+    async with one_place() as cluster:
+        async with scheduling(cluster.url, policy_file=policy):
+            await run_old(cluster, old("4s"))
+            cluster.apply(NEW)
+            await until(lambda: asked(cluster))
+            first = request(cluster)
+            answer(cluster, **misuse)
+            if not restarts:
+                await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+        if restarts:
+            async with scheduling(cluster.url, policy_file=policy):
+                await until(lambda: nodes_of(cluster) == {"new-0": "n1"})
+        until_when = datetime.fromisoformat(first["message"].partition(UNTIL)[2])
+        assert datetime.now(UTC) - until_when < timedelta(seconds=60), "by the first request, which it does not change"
+
+
+async def test_a_pod_whose_owner_says_that_it_was_asked_long_ago_is_not_evicted_for_that(policy: Path) -> None:
+    pods = old()
+    pods[1]["metadata"]["annotations"] |= {REQUESTED: "2020-01-01T00:00:00Z", READY: "true"}
+    async with contested(policy, pods) as cluster:
+        await until(lambda: bool(request(cluster)))
+        await until(lambda: annotations(cluster).get(REQUESTED, "") > "2021")
+        assert nodes_of(cluster) == {"old-0": "n1"}
+        assert READY not in annotations(cluster), "what it said before it was asked does not count"
 
 
 @pytest.mark.skipif(not KUBECTL, reason="needs kubectl")

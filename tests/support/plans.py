@@ -16,6 +16,7 @@ One object a line; words are switches, ``key=value`` are fields, and ``a:1,b:2``
     pods ns/train 1 cpu=1 on=n1 scheduled=30 labels=app:web
     pods ns/train 1 cpu=1 on=n1 unlabelled unready started=60
     pods ns/train 1 cpu=1 on=nowhere untaken
+    pods ns/train 1 cpu=1 on=n1 askedAgo=9 asked=reclaim~for~ns/a,~until~2027-01-15T08:10:00Z
     pods ns/train 1 cpu=1 on=n1 succeeded restart=Never started=90 ended=30 deadline=600
     pods ns/train 1 cpu=1 never port=80 apart=train podClass=high limits=cpu:2,memory:1Gi
     job ns/near topology=hard tier=2
@@ -52,6 +53,7 @@ from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.pods.cooperation import ASKED
 from vsched.proof.verify import verify
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY
@@ -411,6 +413,12 @@ def _pod(key: str, number: int, fields: dict[str, str], switches: list[str]) -> 
         since = _stamp({"age": fields.get("scheduled", "0")})
         taken = {"type": "PodScheduled", "status": "True", "lastTransitionTime": since}
         status["conditions"] = [] if "untaken" in switches else [taken]
+        if "asked" in fields:
+            said = {
+                "message": fields["asked"].replace("~", " "),
+                "lastTransitionTime": _stamp({"age": fields.get("askedAgo", "0")}),
+            }
+            status["conditions"].append({"type": ASKED, "status": "True", **said})
         if "unready" in switches:
             status["conditions"].append({"type": "Ready", "status": "False"})
         if "started" in fields:

@@ -12,7 +12,7 @@ import pytest
 from tests.support.recording_server import RecordingServer, Reply, Sent, recording, writer_to
 from tests.support.waiting import until
 from vsched.clock import FakeClock
-from vsched.model.plan import WALL_TIME, AskResponders, Evict, Withdraw
+from vsched.model.plan import WALL_TIME, AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import REQUEST_ANNOTATIONS
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts
@@ -228,7 +228,16 @@ async def test_draining_ends_at_the_deadline_and_counts_what_is_left() -> None:
         server.open.set()
 
 
-ASKING = Sent(
+def condition(status: str, reason: str, message: str, since: str) -> Sent:
+    said = {"status": status, "reason": reason, "message": message, "lastTransitionTime": since}
+    conditions = [{"type": "vsched.io/EvictionRequested", **said}]
+    return Sent("PATCH", PATH + "/status", {"metadata": {"uid": "uid-7"}, "status": {"conditions": conditions}})
+
+
+ASKING = condition(
+    "True", "AskedToEnd", "reclaim for ns/other, until 1970-01-01T00:21:40Z", since="1970-01-01T00:16:40Z"
+)
+TELLING = Sent(
     "PATCH",
     PATH,
     {
@@ -245,6 +254,7 @@ ASKING = Sent(
     },
 )
 UNASKING = Sent("PATCH", PATH, {"metadata": {"uid": "uid-7", "annotations": dict.fromkeys(REQUEST_ANNOTATIONS)}})
+NOT_ASKING = condition("False", "Withdrawn", "no need", since="1970-01-01T00:16:40Z")
 OTHER_POD = 'Pod "pod-7" is invalid: metadata.uid: Invalid value: "uid-7": field is immutable'
 
 
@@ -265,7 +275,7 @@ async def test_a_pod_that_opts_in_is_asked_for_as_long_as_both_it_and_the_settin
         server.reply = lambda sent: reply
         evictor.submit([msgspec.structs.replace(evict(), wait=600.0)])
         await until(lambda: not evictor.busy)
-        assert server.sent == [ASKING]
+        assert server.sent == [ASKING, TELLING][: 2 if verdict == "requested" else 1]
         assert [outcome.verdict.value for outcome in outcomes] == [verdict]
 
 
@@ -311,11 +321,31 @@ async def test_responders_are_asked_after_their_pod(code: int, wait: float, verd
         await until(lambda: not evictor.busy)
         assert [outcome.verdict.value for outcome in outcomes] == [verdict]
         asked = [sent for sent in server.sent if "lifecycle" in sent.path]
-        assert server.sent[0] == ASKING
+        assert server.sent[:2] == [ASKING, TELLING]
         assert set(map(str, asked)) == {str(RESPONDERS)}
-        evictor.submit([AskResponders("uid-7", "ns", "pod-7")])
+        evictor.submit([msgspec.structs.replace(REMINDER, responds=True)])
         await until(lambda: not evictor.busy)
         assert len([sent for sent in server.sent if "lifecycle" in sent.path]) == len(asked) + again
+
+
+REMINDER = AskAgain("uid-7", "ns", "pod-7", 1000.0, 1300.0, "reclaim", "ns/other", responds=False, told=False)
+
+
+async def test_what_an_owner_takes_off_a_pod_is_not_written_again() -> None:
+    async with evicting(msgspec.structs.replace(QUICK, asks_seconds=300.0)) as (server, evictor, _, _):
+        evictor.submit([msgspec.structs.replace(evict(), wait=600.0)])
+        await until(lambda: not evictor.busy)
+        evictor.submit([REMINDER])
+        await until(lambda: not evictor.busy)
+        assert server.sent == [ASKING, TELLING]
+
+
+async def test_what_an_earlier_process_did_not_get_to_tell_is_told_once() -> None:
+    async with evicting(msgspec.structs.replace(QUICK, asks_seconds=300.0)) as (server, evictor, _, _):
+        for reminder in (msgspec.structs.replace(REMINDER, told=True), REMINDER, REMINDER):
+            evictor.submit([reminder])
+            await until(lambda: not evictor.busy)
+        assert server.sent == [TELLING]
 
 
 @pytest.mark.parametrize("code", [200, 404])
@@ -324,13 +354,17 @@ async def test_responders_are_released_before_their_pod(code: int) -> None:
     async with recording() as (server, client):
         server.reply = lambda sent: Reply(code) if "lifecycle" in sent.path else Reply()
         evictor = Evictor(
-            writer_to(client), _unexpected, QUICK, FakeClock(), lambda _, verdict, __: verdicts.append(verdict.value)
+            writer_to(client),
+            _unexpected,
+            QUICK,
+            FakeClock(now=1000.0),
+            lambda _, verdict, __: verdicts.append(verdict.value),
         )
         task = asyncio.create_task(evictor.run())
         evictor.submit([Withdraw("uid-7", "ns", "pod-7", "n1", "ns/job", "reclaim", "ns/other", "no need", True)])
         await until(lambda: bool(verdicts))
         assert verdicts == ["withdrawn"]
-        assert server.sent == [RELEASING, UNASKING]
+        assert server.sent == [RELEASING, UNASKING, NOT_ASKING]
         task.cancel()
         await asyncio.wait((task,))
 
@@ -349,14 +383,18 @@ async def test_a_withdrawal_that_fails_is_sent_again_until_it_is_done() -> None:
         script = iter([Reply(503)] * 3)
         server.reply = lambda sent: next(script, Reply())
         evictor = Evictor(
-            writer_to(client), _unexpected, settings, FakeClock(), lambda _, verdict, __: verdicts.append(verdict.value)
+            writer_to(client),
+            _unexpected,
+            settings,
+            FakeClock(now=1000.0),
+            lambda _, verdict, __: verdicts.append(verdict.value),
         )
         task = asyncio.create_task(evictor.run())
         about = evict()
         evictor.submit([Withdraw(about.uid, "ns", about.name, "n1", "ns/job", "reclaim", "ns/other", "no need")])
         await until(lambda: "withdrawn" in verdicts)
         assert verdicts == ["gave-up", "withdrawn"]
-        assert server.sent == [UNASKING] * 4
+        assert server.sent == [*[UNASKING] * 4, NOT_ASKING]
         task.cancel()
         await asyncio.wait((task,))
 
@@ -369,7 +407,7 @@ async def test_the_latest_decision_about_a_pod_is_the_one_that_holds() -> None:
         evictor.submit([msgspec.structs.replace(about, wait=300.0)])
         task = asyncio.create_task(evictor.run())
         assert await evictor.drain(5.0) == 0
-        assert server.sent == [ASKING]
+        assert server.sent == [ASKING, TELLING]
         task.cancel()
         await asyncio.wait((task,))
 

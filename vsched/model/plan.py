@@ -77,12 +77,21 @@ class Withdraw(msgspec.Struct, frozen=True):
     """Whether its responders may have been asked, by an EvictionRequest."""
 
 
-class AskResponders(msgspec.Struct, frozen=True):
-    """Ask the responders of a pod that was asked to end by itself, in case that an earlier daemon did not get to it."""
+class AskAgain(msgspec.Struct, frozen=True):
+    """Tell a pod that was asked to end by itself, and its responders: an earlier daemon may not have got to it."""
 
     uid: str
     namespace: str
     name: str
+    at: float
+    """When it was asked, seconds since the epoch."""
+    deadline: float
+    action: str
+    beneficiary: str
+    responds: bool
+    """Whether its responders are asked, by an EvictionRequest."""
+    told: bool
+    """Whether its annotations say it already."""
 
 
 class Nominate(msgspec.Struct, frozen=True):
@@ -242,7 +251,7 @@ class CycleReport(msgspec.Struct, frozen=True):
     nominations: tuple[Nominate, ...] = ()
     ungated: tuple[Ungate, ...] = ()
     withdrawals: tuple[Withdraw, ...] = ()
-    asks_responders: tuple[AskResponders, ...] = ()
+    asks_responders: tuple[AskAgain, ...] = ()
     jobs: Mapping[str, JobOutcome] = {}
     """By job key: jobs that the cycle considered, or that changed since the last cycle."""
     unschedulable: Mapping[str, Unschedulable] = {}

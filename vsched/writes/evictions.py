@@ -16,11 +16,19 @@ import msgspec
 from cachetools import LRUCache
 
 from vsched.clock import Clock
-from vsched.model.plan import AskResponders, Evict, Withdraw
+from vsched.model.plan import AskAgain, Evict, Withdraw
 from vsched.writes.bodies import deletion_write, disruption_write, eviction_write
 from vsched.writes.limits import Attempts
 from vsched.writes.outgoing import Outgoing
-from vsched.writes.requests import release_write, request_write, responders_write, withdrawal_write
+from vsched.writes.requests import (
+    condition_write,
+    release_write,
+    request_of,
+    responders_write,
+    telling_write,
+    untelling_write,
+    withdrawal_write,
+)
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteResult, may_help
 
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
@@ -30,7 +38,7 @@ _TWO_BUDGETS = "more than one PodDisruptionBudget"
 
 
 ASKED_MAX = 10_000
-"""How many pods are remembered whose responders were asked."""
+"""How many pods are remembered that were told of a request, and whose responders were asked."""
 
 
 class EvictionVerdict(StrEnum):
@@ -120,7 +128,7 @@ class SayWhy(msgspec.Struct, frozen=True):
         return self.eviction.name
 
 
-EvictorItem = Evict | Withdraw | AskResponders | SayWhy
+EvictorItem = Evict | Withdraw | AskAgain | SayWhy
 OnWithdrawn = Callable[[Withdraw, EvictionVerdict, str], None]
 """Called with ``WITHDRAWN``, ``GONE``, ``DROPPED`` or ``GAVE_UP``, and the API server's message; a withdrawal that was
 given up is sent again later."""
@@ -147,14 +155,18 @@ class Evictor(Outgoing[EvictorItem]):
         self._is_there = is_there
         self._settings = settings
         self._clock = clock
+        self._told: LRUCache[str, None] = LRUCache(ASKED_MAX)
+        """Uids of pods that this process has told of a request: what their owners then remove is not written again."""
         self._responders_asked: LRUCache[str, None] = LRUCache(ASKED_MAX)
         """Uids of pods whose responders this process has asked."""
 
     async def _carry_out(self, item: EvictorItem) -> None:
         if isinstance(item, Withdraw):
             await self._withdraw(item)
-        elif isinstance(item, AskResponders):
-            await self._ask_responders(item)
+        elif isinstance(item, AskAgain):
+            await self._tell_pod(item)
+            if item.responds:
+                await self._ask_responders(item)
         elif isinstance(item, SayWhy):
             await self._say_why(item.eviction)
         elif (item.wait or item.responds) and self._settings.asks_seconds:
@@ -187,17 +199,27 @@ class Evictor(Outgoing[EvictorItem]):
         return self._settings.delete or not item.asks_budgets
 
     async def _ask(self, item: Evict) -> None:
-        """Ask the pod, then its responders: what was asked stands once the pod says so."""
-        write = request_write(item, self._clock.now(), self._settings.asks_seconds)
-        answer = await self._send(item, lambda _: write, self._settings.attempts, _in_doubt)
+        """Ask the pod, then tell its owner and its responders: what was asked stands once its condition says so."""
+        asked = request_of(item, self._clock.now(), self._settings.asks_seconds)
+        self._told.pop(item.uid, None)
+        answer = await self._send(item, lambda _: condition_write(asked), self._settings.attempts, _in_doubt)
         verdict = judge(answer)
-        asked = verdict is EvictionVerdict.EVICTED
-        if asked and item.responds and not await self._ask_responders(item) and not item.wait:
-            await self._evict(item)  # nobody is there who could answer
-            return
+        if verdict is EvictionVerdict.EVICTED:
+            await self._tell_pod(asked)
+            if item.responds and not await self._ask_responders(item) and not item.wait:
+                await self._evict(item)  # nobody is there who could answer
+                return
         self._tell(item, answer, EvictionVerdict.REQUESTED if verdict is EvictionVerdict.EVICTED else verdict)
 
-    async def _ask_responders(self, item: Evict | AskResponders) -> bool:
+    async def _tell_pod(self, item: AskAgain) -> None:
+        """Write the annotations of a request, unless this process has done so."""
+        if item.told or item.uid in self._told:
+            return
+        answer = await self._send(item, lambda _: telling_write(item), self._settings.attempts, _in_doubt)
+        if not _in_doubt(answer):
+            self._told[item.uid] = None
+
+    async def _ask_responders(self, item: Evict | AskAgain) -> bool:
         """False where they cannot be asked: the cluster does not serve EvictionRequests, or does not allow this one."""
         if item.uid in self._responders_asked:
             return True
@@ -209,13 +231,17 @@ class Evictor(Outgoing[EvictorItem]):
     async def _withdraw(self, item: Withdraw) -> None:
         """Withdraw what responders were asked, then what the pod was asked: until that is done, it is tried again."""
         self._responders_asked.pop(item.uid, None)
+        self._told.pop(item.uid, None)
         if item.responds:
             answer = await self._send(item, lambda _: release_write(item), self._settings.attempts, _in_doubt)
             if judge(answer) is EvictionVerdict.GAVE_UP:
                 self._workqueue.retry(item.uid, item, self._settings.repeat_seconds)
                 self._on_withdrawn(item, EvictionVerdict.GAVE_UP, answer.message)
                 return
-        answer = await self._send(item, lambda _: withdrawal_write(item), self._settings.attempts, _in_doubt)
+        answer = await self._send(item, lambda _: untelling_write(item), self._settings.attempts, _in_doubt)
+        if answer.done:
+            ending = withdrawal_write(item, self._clock.now())
+            answer = await self._send(item, lambda _: ending, self._settings.attempts, _in_doubt)
         match judge(answer):
             case EvictionVerdict.EVICTED:
                 verdict = EvictionVerdict.WITHDRAWN

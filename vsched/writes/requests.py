@@ -1,4 +1,5 @@
-"""Requests that pods end by themselves: annotations and EvictionRequests that ask, and how both are withdrawn. Pure."""
+"""Requests that pods end by themselves: the condition that is the request, the annotations and EvictionRequests that
+tell of it, and how all of them are withdrawn. Pure."""
 
 from __future__ import annotations
 
@@ -10,9 +11,19 @@ import orjson
 from vsched.kube.client import MERGE_PATCH
 from vsched.kube.times import time_stamp
 from vsched.mirror.resources import EVICTION_REQUESTS, PODS
-from vsched.model.plan import AskResponders, Evict, Withdraw
-from vsched.model.pods.cooperation import DEADLINE, EXPECTED, READY, REASON, REQUEST_ANNOTATIONS, REQUESTED
-from vsched.writes.bodies import cause_of_eviction
+from vsched.model.plan import AskAgain, Evict, Withdraw
+from vsched.model.pods.cooperation import (
+    ASKED,
+    DEADLINE,
+    EXPECTED,
+    FOR,
+    READY,
+    REASON,
+    REQUEST_ANNOTATIONS,
+    REQUESTED,
+    UNTIL,
+)
+from vsched.writes.bodies import pod_status_write
 from vsched.writes.writer import Write
 
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -21,24 +32,50 @@ REQUESTER = "vsched.io/scheduler"
 """Who asks, in EvictionRequests."""
 
 
-def request_write(eviction: Evict, now: float, most_seconds: float) -> Write:
-    """Ask a pod to end by itself. Answers to an earlier request are removed."""
+def request_of(eviction: Evict, now: float, most_seconds: float) -> AskAgain:
+    """The request that a pod ends by itself, made now."""
+    return AskAgain(
+        eviction.uid,
+        eviction.namespace,
+        eviction.name,
+        now,
+        ceil(now + min(eviction.wait or most_seconds, most_seconds)),
+        eviction.action,
+        eviction.beneficiary,
+        responds=eviction.responds,
+        told=False,
+    )
+
+
+def condition_write(asked: AskAgain) -> Write:
+    """The condition that is the request."""
+    message = f"{_cause_of(asked)}{UNTIL}{time_stamp(asked.deadline)}"
+    return _state(asked, status="True", reason="AskedToEnd", message=message, since=asked.at)
+
+
+def telling_write(asked: AskAgain) -> Write:
+    """Tell the owner of a pod that it was asked to end. Answers to an earlier request are removed."""
     annotations = {
-        REQUESTED: time_stamp(now),
-        DEADLINE: time_stamp(ceil(now + min(eviction.wait or most_seconds, most_seconds))),
-        REASON: cause_of_eviction(eviction),
+        REQUESTED: time_stamp(asked.at),
+        DEADLINE: time_stamp(asked.deadline),
+        REASON: _cause_of(asked),
         EXPECTED: None,
         READY: None,
     }
-    return _annotate(eviction, annotations)
+    return _annotate(asked, annotations)
 
 
-def withdrawal_write(withdrawal: Withdraw) -> Write:
-    """Remove a request, and the answers to it."""
+def untelling_write(withdrawal: Withdraw) -> Write:
+    """Remove the annotations of a request, and the answers to it."""
     return _annotate(withdrawal, dict.fromkeys(REQUEST_ANNOTATIONS))
 
 
-def responders_write(eviction: Evict | AskResponders) -> Write:
+def withdrawal_write(withdrawal: Withdraw, now: float) -> Write:
+    """End the request."""
+    return _state(withdrawal, status="False", reason="Withdrawn", message=withdrawal.why, since=now)
+
+
+def responders_write(eviction: Evict | AskAgain) -> Write:
     """Ask the responders of a pod. The same again changes nothing; one that was withdrawn asks again.
 
     The request belongs to the pod, and goes with it.
@@ -73,7 +110,19 @@ def name_of_request(uid: str) -> str:
     return f"vsched-{uid}"
 
 
-def _annotate(about: Evict | Withdraw, annotations: Mapping[str, str | None]) -> Write:
+def _cause_of(asked: AskAgain) -> str:
+    """The action, and the job that gets the room where there is one."""
+    return f"{asked.action}{FOR}{asked.beneficiary}" if asked.beneficiary else asked.action
+
+
+def _state(about: AskAgain | Withdraw, *, status: str, reason: str, message: str, since: float) -> Write:
+    """Set the condition."""
+    condition = {"type": ASKED, "status": status, "reason": reason, "message": message}
+    conditions = [{**condition, "lastTransitionTime": time_stamp(since)}]
+    return pod_status_write(about.namespace, about.name, about.uid, {"conditions": conditions})
+
+
+def _annotate(about: AskAgain | Withdraw, annotations: Mapping[str, str | None]) -> Write:
     """A patch of annotations; the uid makes it this pod or none."""
     body = orjson.dumps({"metadata": {"uid": about.uid, "annotations": annotations}})
     return Write("eviction", "PATCH", PODS.path(about.namespace, about.name), body, MERGE_PATCH)

@@ -330,8 +330,8 @@ CONTESTED = """
 PREEMPTING = taking("enqueue, allocate, preempt", "priority gang conformance", "predicates proportion")
 OPTS_IN = "vsched.io/cooperative-eviction=10m"
 ASKED = (
-    f"vsched.io/eviction-requested={time_stamp(NOW)} vsched.io/eviction-deadline={time_stamp(NOW + 600)} "
-    f"vsched.io/eviction-reason=preempt~for~ml/new vsched.io/eviction-expected={time_stamp(NOW + 181)}"
+    f"asked=preempt~for~ml/new,~until~{time_stamp(NOW + 600)} vsched.io/eviction-requested={time_stamp(NOW)} "
+    f"vsched.io/eviction-expected={time_stamp(NOW + 181)}"
 )
 
 

@@ -14,10 +14,9 @@ TEXT = """
     class high 9
     node n1 cpu=1
     job x/old phase=Running
-    pods x/old 1 cpu=1 on=n1 vsched.io/eviction-requested=2027-01-15T07:59:00Z \\
-    vsched.io/eviction-deadline=2027-01-15T08:10:00Z vsched.io/eviction-reason=preempt~for~x/want {answer}
+    pods x/old 1 cpu=1 on=n1 askedAgo=60 asked=preempt~for~x/want,~until~2027-01-15T08:10:00Z {answer}
     job x/want class=high phase=Inqueue pods=1 cpu=1 nominated=n1
-""".replace("\\\n    ", "")
+"""
 LATEST = "it is evicted at 08:10:00 UTC (in 10m) if it still runs"
 
 

@@ -22,9 +22,10 @@ def stamp(seconds: float) -> str:
 
 
 def asked(since: float = 10, left: float = 50, reason: str = "preempt for x/want", **answers: str) -> str:
-    """The annotations of a pod that was asked ``since`` seconds ago and has so many seconds ``left``."""
-    said = {"requested": stamp(-since), "deadline": stamp(left), "reason": reason.replace(" ", "~"), **answers}
-    return " ".join(f"vsched.io/eviction-{name}={value}" for name, value in said.items())
+    """Of a pod that was asked ``since`` seconds ago and has so many seconds ``left``; the answers of its owner."""
+    said = {"requested": stamp(-since), **answers}
+    told = " ".join(f"vsched.io/eviction-{name}={value}" for name, value in said.items())
+    return f"askedAgo={since} asked={reason.replace(' ', '~')},~until~{stamp(left)} {told}"
 
 
 def full(of_old: str, want: str = "nominated=n1") -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
-from tests.support.plans import manifests, mirror
+from tests.support.plans import DEFAULT_POLICY, manifests, mirror
+from vsched.framework.cycle import run_cycle
+from vsched.mirror import wire
 from vsched.mirror.ingest.evictions import (
     checkpoint_of,
     deletion_cost_of,
@@ -17,9 +20,10 @@ from vsched.mirror.ingest.evictions import (
     preemptibility_of,
     request_of,
 )
-from vsched.model.pods.cooperation import EvictionRequest
+from vsched.model.pods.cooperation import ASKED, EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import EvictionTerms, Preemptibility
+from vsched.settings.built_in import REGISTRY
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
 COST, SAVED = "controller.kubernetes.io/pod-deletion-cost", "vsched.io/last-checkpoint"
@@ -157,58 +161,85 @@ def test_preemptibility(text: str | None, meant: Preemptibility | None, remarked
     )
 
 
-ASKED = {
+SAID = "reclaim for ml/train, until 2027-01-15T08:10:00Z"
+TOLD = {
     "vsched.io/eviction-requested": "2027-01-15T08:00:00Z",
     "vsched.io/eviction-deadline": "2027-01-15T08:10:00Z",
     "vsched.io/eviction-reason": "reclaim for ml/train",
 }
 AT = 1_800_000_000.0
+REQUEST = EvictionRequest(AT, AT + 600, "reclaim", "ml/train")
+
+
+def asked_pod(said: str | None, annotations: dict[str, str], status: str = "True") -> wire.Pod:
+    """A pod on a node with the condition that it was asked (None: without), and with annotations."""
+    condition = {"type": ASKED, "status": status, "message": said, "lastTransitionTime": "2027-01-15T08:00:00Z"}
+    conditions = [] if said is None else [condition]
+    made = make.pod("p", node="n1", metadata={"annotations": annotations}, status={"conditions": conditions})
+    found = make.read(made)
+    assert isinstance(found, wire.Pod)
+    return found
 
 
 @pytest.mark.parametrize(
-    ("annotations", "expected", "remarks"),
+    ("said", "annotations", "expected", "remarks"),
     [
-        pytest.param({}, None, 0, id="a pod that was not asked"),
-        pytest.param(ASKED, EvictionRequest(AT, AT + 600, "reclaim", "ml/train"), 0, id="asked, no answer yet"),
+        pytest.param(None, {}, None, 0, id="a pod that was not asked"),
+        pytest.param(SAID, TOLD, REQUEST, 0, id="asked, no answer yet"),
         pytest.param(
-            {**ASKED, "vsched.io/eviction-expected": "2027-01-15T08:05:00Z"},
-            EvictionRequest(AT, AT + 600, "reclaim", "ml/train", expected=AT + 300),
+            SAID,
+            {**TOLD, "vsched.io/eviction-expected": "2027-01-15T08:05:00Z"},
+            msgspec.structs.replace(REQUEST, expected=AT + 300),
             0,
             id="an answer with a time",
         ),
         pytest.param(
-            {**ASKED, "vsched.io/eviction-expected": "soon"},
-            EvictionRequest(AT, AT + 600, "reclaim", "ml/train"),
-            1,
-            id="an answer that cannot be read",
+            SAID, {**TOLD, "vsched.io/eviction-expected": "soon"}, REQUEST, 1, id="an answer that cannot be read"
         ),
         pytest.param(
-            {**ASKED, "vsched.io/eviction-ready": "true"},
-            EvictionRequest(AT, AT + 600, "reclaim", "ml/train", ready=True),
+            SAID,
+            {**TOLD, "vsched.io/eviction-ready": "true"},
+            msgspec.structs.replace(REQUEST, ready=True),
             0,
             id="the answer that it may go",
         ),
         pytest.param(
-            {**ASKED, "vsched.io/eviction-deadline": "2027-01-16T08:00:00Z"},
-            EvictionRequest(AT, AT + 3600, "reclaim", "ml/train"),
+            "reclaim for ml/train, until 2027-01-16T08:00:00Z",
+            TOLD,
+            msgspec.structs.replace(REQUEST, deadline=AT + 3600),
             0,
             id="no deadline is later than this daemon would set",
         ),
+        pytest.param("shuffle", TOLD, EvictionRequest(AT, AT + 3600, "shuffle"), 0, id="a deadline that is not read"),
         pytest.param(
-            {"vsched.io/eviction-requested": "2027-01-15T08:00:00Z"},
-            EvictionRequest(AT, AT),
-            0,
-            id="without a deadline it is over at once",
+            SAID, {}, msgspec.structs.replace(REQUEST, told=False), 0, id="its owner took the annotations off"
         ),
-        pytest.param({**ASKED, "vsched.io/eviction-requested": "now"}, None, 1, id="asked at no time"),
+        pytest.param(
+            SAID,
+            {**TOLD, "vsched.io/eviction-requested": "2027-01-15T09:00:00Z", "vsched.io/eviction-deadline": "never"},
+            REQUEST,
+            0,
+            id="its owner changed them",
+        ),
+        pytest.param(
+            None,
+            {"vsched.io/eviction-requested": "2020-01-15T08:00:00Z", "vsched.io/eviction-ready": "true"},
+            None,
+            0,
+            id="its owner made them",
+        ),
     ],
 )
 def test_requests_that_pods_end_by_themselves(
-    annotations: dict[str, str], expected: EvictionRequest | None, remarks: int
+    said: str | None, annotations: dict[str, str], expected: EvictionRequest | None, remarks: int
 ) -> None:
     told: list[str] = []
-    assert request_of(annotations, 3600.0, told) == expected
+    assert request_of(asked_pod(said, annotations), 3600.0, told) == expected
     assert len(told) == remarks
+
+
+def test_a_request_that_was_withdrawn_is_none() -> None:
+    assert request_of(asked_pod(SAID, TOLD, "False"), 3600.0, []) is None
 
 
 @pytest.mark.parametrize(
@@ -221,13 +252,22 @@ def test_requests_that_pods_end_by_themselves(
     ],
 )
 def test_a_pod_that_was_asked(pod: str, status: Status) -> None:
-    said = " ".join(f"{name}={value.replace(' ', '~')}" for name, value in ASKED.items())
-    snapshot = mirror(manifests(f"node n1\njob ns/a\npods ns/a 1 {pod} {said}")).snapshot(AT)
+    said = SAID.replace(" ", "~")
+    snapshot = mirror(manifests(f"node n1\njob ns/a\npods ns/a 1 {pod} asked={said}")).snapshot(AT)
     (task,) = snapshot.jobs["ns/a"].tasks.values()
     assert task.status is status
     assert (task.asked is not None) is (status is Status.RELEASING)
     assert list(snapshot.asked) == (["ns/a"] if task.asked else [])
     assert task.moved(task.status, task.node).asked is task.asked
+
+
+def test_pods_that_say_they_were_asked_are_no_room_for_others() -> None:
+    """Sixteen pods say that they are leaving, and have been for years: nobody is evicted, and nothing counts on it."""
+    said = "vsched.io/eviction-requested=2020-01-01T00:00:00Z"
+    text = f"node n1 cpu=16\njob ns/old min=0\npods ns/old 16 cpu=1 on=n1 {said}\njob ns/new min=1 pods=1 cpu=16"
+    snapshot = mirror(manifests(text)).snapshot(AT)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    assert (report.evictions, report.binds, list(snapshot.asked)) == ((), (), [])
 
 
 def test_a_queue_cannot_opt_in_for_pods() -> None:

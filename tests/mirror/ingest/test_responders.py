@@ -13,7 +13,7 @@ from vsched.framework.wording import told_of_request
 from vsched.mirror import wire
 from vsched.mirror.ingest.responders import IMPERATIVE, answer_of
 from vsched.mirror.state.responders import ResponderStore
-from vsched.model.pods.cooperation import NO_ANSWER, EvictionRequest, ResponderAnswer
+from vsched.model.pods.cooperation import ASKED, NO_ANSWER, EvictionRequest, ResponderAnswer
 
 AT = 1_800_000_000.0
 SOON = "2027-01-15T08:05:00Z"
@@ -97,17 +97,18 @@ def test_an_eviction_is_told_once_and_forgotten_with_its_object() -> None:
     assert not store.drop("default/e")
 
 
-ASKED = {
-    "vsched.io/eviction-requested": "2027-01-15T08:00:00Z",
-    "vsched.io/eviction-deadline": "2027-01-15T08:10:00Z",
-    "vsched.io/eviction-reason": "reclaim for ml/train",
+ASKED_TO_END = {
+    "type": ASKED,
+    "status": "True",
+    "message": "reclaim for ml/train, until 2027-01-15T08:10:00Z",
+    "lastTransitionTime": "2027-01-15T08:00:00Z",
 }
 
 
 @pytest.mark.parametrize("first", ["pod", "eviction"])
 def test_an_answer_and_its_pod_come_in_any_order(first: str) -> None:
     watch = Watch()
-    pod = make.pod("p", node="n1", metadata={"uid": "u", "annotations": ASKED})
+    pod = make.pod("p", node="n1", metadata={"uid": "u"}, status={"conditions": [ASKED_TO_END]})
     said = eviction("Active", "Inactive", expectedCompletionTime=SOON, message="saving")
     told = [watch.tell(found) for found in ((pod, said) if first == "pod" else (said, pod))]
     assert told == [first == "pod", True], "an answer alone matters to nobody"

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.jobs.job import Job
-from vsched.model.plan import AskResponders, Evict, Withdraw
+from vsched.model.plan import AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -32,7 +32,7 @@ class Answers(NamedTuple):
 
     evictions: tuple[Evict, ...] = ()
     withdrawals: tuple[Withdraw, ...] = ()
-    asks_responders: tuple[AskResponders, ...] = ()
+    asks_responders: tuple[AskAgain, ...] = ()
     due: float = inf
     """When the first of the remaining requests ends, seconds since the epoch."""
 
@@ -43,7 +43,7 @@ def answers_to_requests(session: Session) -> Answers:
     if not snapshot.asked:
         return Answers()
     needs = Needs(session)
-    evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskResponders](), inf
+    evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskAgain](), inf
     for job, found in asked_jobs(snapshot):
         asked = [task for task in found if task.asked is None or not _is_elsewhere(session, task.asked.beneficiary)]
         for task, request, needed in _judged(job, asked, needs):
@@ -55,9 +55,23 @@ def answers_to_requests(session: Session) -> Answers:
                 evictions.append(Evict(*about))
             else:
                 due = min(due, request.deadline)
-                if task.responds:
-                    asks.append(AskResponders(task.uid, task.namespace, task.name))
+                if task.responds or not request.told:
+                    asks.append(_again(task, request))
     return Answers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
+
+
+def _again(task: Task, request: EvictionRequest) -> AskAgain:
+    return AskAgain(
+        task.uid,
+        task.namespace,
+        task.name,
+        request.at,
+        request.deadline,
+        request.action,
+        request.beneficiary,
+        responds=task.responds,
+        told=request.told,
+    )
 
 
 def _is_elsewhere(session: Session, beneficiary: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from vsched.mirror.ingest.annotations import COOLDOWN_TIME, QUEUE_GATE
+from vsched.mirror.ingest.evictions import asking_condition
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS
 from vsched.mirror.ingest.metadata import PREEMPTABLE
 from vsched.mirror.ingest.pod_status import status_of
@@ -60,6 +61,7 @@ def key_of(pod: Pod, *, grouped: bool, implied: bool) -> Hashable | None:
         or spec.workload_ref is not NO_BYTES
         or status.extended_resource_claim_status is not NO_BYTES
         or QUEUE_GATE in annotations
+        or (spec.node_name and asking_condition(pod) is not None)
         or COOLDOWN_TIME in annotations
         or COOLDOWN_TIME in labels
     ):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import msgspec
 
 from vsched.errors import UNREADABLE
+from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
 from vsched.mirror.ingest.metadata import int32_of
-from vsched.mirror.wire.base import Timestamp, seconds_of
+from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
 from vsched.model.pods.cooperation import (
+    ASKED,
     COOPERATIVE_EVICTION,
-    DEADLINE,
     EXPECTED,
     FOR,
     READY,
-    REASON,
     REQUESTED,
+    UNTIL,
     EvictionRequest,
 )
 from vsched.model.queues.evictions import (
@@ -76,21 +78,33 @@ def cooperation_of(annotations: Annotations, remarks: Remarks) -> float | None:
     return duration_of(annotations, COOPERATIVE_EVICTION, remarks, or_zero=True)
 
 
-def request_of(annotations: Annotations, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:
-    """The request that a pod ends by itself; it ends ``most_seconds`` after it was made, if not before."""
-    if REQUESTED not in annotations:
+def asking_condition(pod: wire.Pod) -> ObjectCondition | None:
+    """The condition by which vsched has asked a pod to end by itself; None without one."""
+    for condition in pod.status.conditions or ():
+        if condition.type == ASKED and condition.status == "True":
+            return condition
+    return None
+
+
+def request_of(pod: wire.Pod, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:
+    """The request that a pod ends by itself; it ends ``most_seconds`` after it was made, if not before.
+
+    What the pod's annotations say of when and until when is there to be read by its owner, who can change it.
+    """
+    condition, annotations = asking_condition(pod), pod.metadata.annotations or {}
+    if condition is None:
         return None
-    at = _moment(annotations, REQUESTED, remarks)
-    if not at:
-        return None
-    action, _, beneficiary = annotations.get(REASON, "").partition(FOR)
+    at = seconds_of(decoded(condition.last_transition_time, Timestamp, f"status.conditions[{ASKED}]"))
+    cause, _, until = (condition.message or "").partition(UNTIL)
+    action, _, beneficiary = cause.partition(FOR)
     return EvictionRequest(
         at,
-        min(_moment(annotations, DEADLINE, remarks) or at, at + most_seconds),
+        min(_seconds(until) or at + most_seconds, at + most_seconds),
         action[:NAME_LENGTH_MAX],
         beneficiary[: 2 * NAME_LENGTH_MAX],
         _moment(annotations, EXPECTED, remarks),
         annotations.get(READY) == "true",
+        REQUESTED in annotations,
     )
 
 
@@ -104,13 +118,18 @@ def _moment(annotations: Annotations, name: str, remarks: Remarks) -> float:
     text = annotations.get(name)
     if text is None:
         return 0.0
-    try:
-        seconds = seconds_of(msgspec.convert(text, Timestamp))
-    except UNREADABLE:
-        seconds = 0.0
+    seconds = _seconds(text)
     if not seconds:
         remark(remarks, name, text, "a time such as 2027-01-15T08:00:00Z")
     return seconds
+
+
+def _seconds(text: str) -> float:
+    """A time as seconds since the epoch; 0 where it cannot be read."""
+    try:
+        return seconds_of(msgspec.convert(text, Timestamp))
+    except UNREADABLE:
+        return 0.0
 
 
 def deletion_cost_of(annotations: Annotations, remarks: Remarks) -> int:

@@ -252,7 +252,7 @@ class PodReader:
         status = status_of(pod)
         asked = None
         if ours and self._asks_seconds and status in ON_NODES:
-            asked = request_of(annotations, self._asks_seconds, remarks)
+            asked = request_of(pod, self._asks_seconds, remarks)
             status = status if asked is None else Status.RELEASING
         gates = [gate.get("name") for gate in spec.scheduling_gates or ()]
         strategy = strategy_of(annotations, remarks)

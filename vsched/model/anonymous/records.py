@@ -42,7 +42,7 @@ from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeAttributes, Taint
 from vsched.model.plan import (
-    AskResponders,
+    AskAgain,
     Bind,
     CycleReport,
     Evict,
@@ -238,7 +238,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Bind: {**_POD, "node": node, "claims": parts, "annotations": bound, "lock": word},
     Evict: {**_POD, "node": node, "action": word, "beneficiary": name},
     Withdraw: {**_POD, "node": node, "action": word, "beneficiary": name, "why": word},
-    AskResponders: _POD,
+    AskAgain: {**_POD, "action": word, "beneficiary": name},
     Nominate: {**_POD, "node": value},
     Ungate: _POD,
     Unschedulable: {**_POD, "reason": word, "message": sentence, "reasons": lambda renaming, found: {}},

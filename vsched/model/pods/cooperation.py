@@ -1,6 +1,8 @@
 """Cooperative eviction: a pod that opts in is asked to end by itself, by a deadline, before it is evicted.
 
-All of a request's state is in annotations of the pod. So any daemon goes on with what an earlier one has begun.
+A condition in the status of the pod is the request: when it was asked, why, and until when. So any daemon goes on with
+what an earlier one has begun, and nobody but vsched can make, renew or withdraw a request. Annotations of the pod tell
+its owner, and have the owner's answers.
 Responders of a pod (``spec.evictionResponders``) are asked by an EvictionRequest as well, Kubernetes' own kind of
 object for that, and answer in the status of the Eviction that Kubernetes makes for it.
 """
@@ -11,6 +13,10 @@ import msgspec
 
 COOPERATIVE_EVICTION = "vsched.io/cooperative-eviction"
 """Annotation of pods and PodGroups: they end by themselves when asked; how long to wait for that at most."""
+ASKED = "vsched.io/EvictionRequested"
+"""Condition of a pod that was asked: since when, and in its message the reason and the deadline."""
+UNTIL = ", until "
+"""Between the reason and the deadline in the message of the condition."""
 REQUESTED = "vsched.io/eviction-requested"
 """Annotation that asks a pod to end: when it was asked."""
 DEADLINE = "vsched.io/eviction-deadline"
@@ -56,6 +62,8 @@ class EvictionRequest(msgspec.Struct, frozen=True):
     """When its owner expects it to be done; 0 without an answer."""
     ready: bool = False
     """Whether its owner says that it may be evicted now."""
+    told: bool = True
+    """Whether its annotations say that it was asked."""
     answer: ResponderAnswer = NO_ANSWER
     """What the responders of the pod say; it counts before what the annotations say."""
 
