@@ -47,6 +47,9 @@ class FaultProxy:
         self.cut = asyncio.Event()
         """Set once nothing gets through any more."""
         self._last: tuple[str, int] | None = None
+        self._cutting = ""
+        self._closed = False
+        """Set once no further request gets through; the last one may be on its way."""
         self._silent: re.Pattern[str] | None = None
         self._held: re.Pattern[str] | None = None
         self._let_go = asyncio.Event()
@@ -66,11 +69,11 @@ class FaultProxy:
         self._faults.append(Fault(method, path, code, times, message, named))
 
     def cut_after(self, what: str, count: int) -> None:
-        """Let nothing through after the n-th request that matches ``METHOD path``, nor its answer.
+        """Let nothing through after the n-th write that matches ``METHOD path``, nor its answer.
 
         For the client that is as if it was killed: whatever it sends later does not arrive. 0 cuts before the first.
         """
-        self._last = what, count
+        self._last, self._cutting = (what, count), what
 
     def silence(self, path: str) -> None:
         """Watches of such paths stay open and say nothing more."""
@@ -148,9 +151,12 @@ class FaultProxy:
         """Whether this request is carried out as the last one; one that comes too late is not carried out at all."""
         if self._last is None or not re.fullmatch(self._last[0], f"{request.method} {request.path}"):
             return False
+        if "dryRun" in request.query:  # it writes nothing
+            return False
         what, left = self._last
         self._last = what, left - 1
-        if left <= 1:
+        self._closed = left <= 1
+        if left < 1:
             self.cut.set()
         return left == 1
 
@@ -164,7 +170,7 @@ class FaultProxy:
         self.on_request(request.method, request.path)
         if "sendInitialEvents" in request.query:
             self.streamed[request.path] += 1
-        if self.cut.is_set() or (not (last := self._is_last(request)) and self.cut.is_set()):
+        if self.cut.is_set() or self._closed or (not (last := self._is_last(request)) and self._closed):
             return self._drop(request)
         fault = self._fault(request.method, request.path)
         what = f"{request.method} {_what(request.path)}"
@@ -183,8 +189,12 @@ class FaultProxy:
             headers={name: value for name, value in request.headers.items() if name.lower() != "host"},
         ) as answer:
             self.seen[what, 0 if fault else answer.status] += 1
-            if fault is not None or last:
+            if last and answer.status == 409:  # nothing was written
+                self._last, self._closed = (self._cutting, 1), False
+            elif fault is not None or last:
                 await answer.read()
+                if last:  # it is carried out: whoever waits for that may end the client
+                    self.cut.set()
                 return self._drop(request)
             if request.query.get("watch"):
                 return await self._stream(request, answer)

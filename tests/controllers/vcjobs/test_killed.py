@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.killing import killed_after, killed_for_real
 from tests.support.replicas import pair
-from tests.support.running import node, scheduling
+from tests.support.running import node, nodes_of, scheduling
 from tests.support.vcjob_cluster import command, commands, job, on, phase, status, task, vcjob
 from tests.support.waiting import until
 from vsched.sim.api.fault_plan import FaultInjector, FaultKind, plan_of
@@ -105,6 +105,21 @@ async def test_a_controller_that_is_killed_again_and_again_loses_and_doubles_not
                 await until(lambda: has_ended(cluster, 2))
         assert kills >= 3
         check(cluster, made, 2)
+
+
+async def test_a_job_with_plugins_gets_on_although_every_controller_is_killed_after_its_first_write() -> None:
+    made_by_plugins = ("services", "secrets", "configmaps", "networking.k8s.io/networkpolicies")
+    worker = vcjob("train", task("worker", 2), plugins={"svc": [], "ssh": []})
+    async with Cluster([node("n1")], manifests=[worker]) as cluster:
+        with watched(cluster) as made:
+            lives = 0
+            while await killed_after(cluster, VCJOB_WRITES, 1, lambda found: len(nodes_of(found)) == 2):
+                lives += 1
+                assert lives <= 15, "a controller writes what another has written"
+            async with scheduling(cluster.url):
+                await until(lambda: phase(cluster, "train") == "Running")
+        assert (len(cluster.client.list("pods")), made.doubled) == (2, [])
+        assert [len(cluster.client.list(kind, "default")) for kind in made_by_plugins] == [1, 1, 1, 1]
 
 
 async def test_the_same_with_kill_9(tmp_path: Path) -> None:

@@ -80,20 +80,22 @@ async def test_a_gang_that_waits_for_its_volumes_goes_to_the_next_daemon_with_wh
         queue("b", 1),
     )
     group = merged(podgroup("g", 2), {"spec": {"queue": "b"}})
-    async with cluster_with(*manifests, provisioning=3600.0) as cluster:
-        async with replica(cluster.url, shards=2, lease=WATCHFUL) as first:
-            await until(lambda: held(first) == [0, 1])
-            cluster.apply([group, member("g-0", "g", ("data",), "gpus"), member("g-1", "g", (), "gpus")])
-            gangs = first.daemon._writes.claims.gangs
-            await until(lambda: gangs.phases()["waiting"] == 1)
-            reserved = [each["status"] for each in cluster.client.list(RESOURCE_CLAIMS)]
-            async with replica(cluster.url, shards=2, lease=WATCHFUL) as second:
-                await until(lambda: held(second) == [1])
-                assert not gangs.busy
-                taken_on = second.daemon._writes.claims.gangs
-                await until(lambda: taken_on.phases()["waiting"] == 1)
-                assert [each["status"] for each in cluster.client.list(RESOURCE_CLAIMS)] == reserved
-                assert wrong(cluster) == []
+    async with (
+        cluster_with(*manifests, provisioning=3600.0) as cluster,
+        replica(cluster.url, shards=2, lease=WATCHFUL) as first,
+    ):
+        await until(lambda: held(first) == [0, 1])
+        cluster.apply([group, member("g-0", "g", ("data",), "gpus"), member("g-1", "g", (), "gpus")])
+        gangs = first.daemon._writes.claims.gangs
+        await until(lambda: gangs.phases()["waiting"] == 1)
+        reserved = [each["status"] for each in cluster.client.list(RESOURCE_CLAIMS)]
+        async with replica(cluster.url, shards=2, lease=WATCHFUL) as second:
+            await until(lambda: held(second) == [1])
+            assert not gangs.busy
+            taken_on = second.daemon._writes.claims.gangs
+            await until(lambda: taken_on.phases()["waiting"] == 1)
+            assert [each["status"] for each in cluster.client.list(RESOURCE_CLAIMS)] == reserved
+            assert wrong(cluster) == []
 
 
 async def test_who_takes_a_shard_over_sees_what_was_bound_although_its_watch_is_silent() -> None:
