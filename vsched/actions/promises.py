@@ -17,6 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
+from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.pledges import SetAside
 from vsched.framework.points.extension import JobEnqueueable
@@ -25,7 +26,7 @@ from vsched.framework.reports.lasting import rooms_if_empty, rows_open
 from vsched.framework.session import Session
 from vsched.kernels.taints import cordoned
 from vsched.model.amounts.quantity import UNLIMITED
-from vsched.model.jobs.job import claim_of, shortfall_of
+from vsched.model.jobs.job import Job, claim_of, shortfall_of
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
@@ -77,9 +78,17 @@ class Promises:
 
     def _promised(self, is_stuck: Callable[[JobView], bool]) -> SetAside | None:
         """What admitted jobs were promised that are stuck; None where there are none."""
-        session = self._session
-        views = (session.jobs.get(key) for key in session.snapshot.admitted)
-        stuck = [view.job for view in views if view is not None and view.phase == Phase.INQUEUE and is_stuck(view)]
+        session, stuck = self._session, list[Job]()
+        known: dict[Crowd | JobView, bool] = {}
+        for key in session.snapshot.admitted:
+            view, crowd = session.jobs.get(key), session.crowds.of(key)
+            if view is None or view.phase != Phase.INQUEUE:
+                continue
+            alike = view if crowd is None or view.touched else crowd
+            if alike not in known:
+                known[alike] = is_stuck(view)
+            if known[alike]:
+                stuck.append(view.job)
         return SetAside.of(map(claim_of, stuck)) if stuck else None
 
     def _would_run(self, job: JobView) -> bool:
@@ -107,7 +116,8 @@ class Promises:
         beyond, left_over = Counter[str](), len(tasks) - missing
         for task in tasks:
             kind = self._session.node_selection.kind(task)
-            left = room[kind, task.role] = room.get((kind, task.role), self._room(rooms, kind, task)) - 1
+            left = room.get((kind, task.role))
+            left = room[kind, task.role] = (self._room(rooms, kind, task) if left is None else left) - 1
             if left < 0:
                 beyond[task.role] += 1
                 left_over -= 1
