@@ -32,6 +32,21 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("daemon-*.log")), "logs without complaints are not found"
 
 
+def test_a_short_soak_of_shards_with_claims_keeps_every_promise(tmp_path: Path) -> None:
+    faults = tmp_path / "faults.yaml"
+    rules = (
+        "[{fault: slow, percent: 10, delay_ms: 200}, {fault: drop-after, percent: 5}, {fault: conflict, percent: 5}]"
+    )
+    faults.write_text(f"user_agents: [vsched/]\nrules: {rules}")
+    arguments = "soak --claims --shards 2 --minutes 1 --nodes 10 --pods-per-minute 300 --kill-every 2s --kills 1 --json"
+    further = ("--lease-seconds", "2", "--faults", str(faults))
+    done = CliRunner().invoke(cli, [*arguments.split(), *further], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    document = orjson.loads(done.stdout)
+    assert (document["violations"], document["kills"], document["waiting"]) == ({}, 1, 0)
+    assert document["bound"] > 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
