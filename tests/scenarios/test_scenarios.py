@@ -13,14 +13,17 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
 
-from vsched.cli.plan.live import OUR_NAMES
-from vsched.cli.plan.on_paper import make_plan
-from vsched.cli.plan.view import Document
+from tests.support.plans import mirror
+from vsched.cli.plan.view import Document, Planned, as_document
 from vsched.errors import BadPolicy
-from vsched.mirror.wire.manifests import Origin, decode_manifests
+from vsched.framework.cycle import run_actions
+from vsched.framework.reports.closing import close
+from vsched.framework.reports.holdings import queue_outcomes
+from vsched.framework.trace import Trace
 from vsched.model.amounts.resources import parse_amount
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -37,6 +40,7 @@ Outcome = dict[str, Any]
 CLIPPED = "capacity hierarchy, violated limits: clipped top-down, where Volcano only logs"
 AS_OF_NOW = "ancestors are told as they end up; Volcano keeps telling what they were when the cycle began"
 UP_TO_DESERVED = "an elastic job takes back what its queue deserves, task by task; Volcano stops at its minimum"
+NOTHING_ON_PAPER = "a gang that cannot start takes nothing; in Volcano single pods of it wait with a node"
 DIFFERENT: dict[tuple[str, str], tuple[str, Numbers]] = {
     ("hierarchy_0013", "q1-1"): (CLIPPED, {"deserved": {"cpu": 333, "memory": 1 << 30}}),
     ("hierarchy_0013", "q1-2"): (CLIPPED, {"deserved": {"cpu": 333, "memory": 1 << 30}}),
@@ -46,6 +50,9 @@ DIFFERENT: dict[tuple[str, str], tuple[str, Numbers]] = {
     ("hierarchy_0048", "q1-2-3"): (CLIPPED, {"deserved": {"cpu": 400, "memory": 512 << 20, GPU: 0}}),
     ("reclaim_0028", "q1"): (UP_TO_DESERVED, {"allocated": {"cpu": 4000, "memory": 16 << 30}, "share": 2 / 3}),
     ("reclaim_0028", "q3"): (UP_TO_DESERVED, {"allocated": {"cpu": 15000, "memory": 15 << 30}, "share": 15 / 14}),
+    ("preempt_0011", "q1"): (NOTHING_ON_PAPER, {"allocated": {"cpu": 6000, "memory": 3 << 30}, "share": 6 / 7}),
+    ("capacity_0210", "q1"): (NOTHING_ON_PAPER, {"allocated": {"cpu": 0, "memory": 0}, "share": 0.0}),
+    ("reclaim_0025", "q2"): (NOTHING_ON_PAPER, {"allocated": {"cpu": 0, "memory": 0}, "share": 0.0}),
     ("hierarchy_0018", "root"): (AS_OF_NOW, {"allocated": {"cpu": 3000, "memory": 5 << 30}, "share": 0.625}),
 }
 """By scenario and queue: why, and what vsched says in place of Volcano's numbers."""
@@ -60,7 +67,12 @@ OF_EQUALS: dict[str, tuple[str, dict[str, str]]] = {
 }
 """Scenarios in which Volcano's nodes vary, why vsched takes others than those in the file, and which."""
 
-NOBODY_WAITS = {"reclaim-02": "there is room already: reclaim makes nobody wait where nobody has to leave"}
+NOBODY_WAITS = {
+    "reclaim-02": "there is room already: reclaim makes nobody wait where nobody has to leave",
+    "capacity_0210": NOTHING_ON_PAPER,
+    "preempt_0011": NOTHING_ON_PAPER,
+    "reclaim_0025": NOTHING_ON_PAPER,
+}
 """Scenarios in which Volcano has a pod wait, and vsched does not, and why."""
 
 PROTECTED: dict[str, tuple[str, Outcome]] = {
@@ -89,6 +101,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def plan_of(case: dict[str, Any], *, victims: str = "protection") -> Document:
+    """What is decided in one cycle. As in Volcano, what waits with a node is told of all pods, and counts as held."""
     named = {plugin["name"] for tier in case["policy"]["tiers"] for plugin in tier["plugins"]}
     for tier in case["policy"]["tiers"]:
         if named >= DIVIDERS:
@@ -103,8 +116,15 @@ def plan_of(case: dict[str, Any], *, victims: str = "protection") -> Document:
             {"name": name, "arguments": {"victimTiers": victims}} for name in ("preempt", "reclaim")
         ]
     settings = load_text(json.dumps(policy), case["name"], REGISTRY)
-    manifests = decode_manifests((Origin(case["name"], str(at)), found) for at, found in enumerate(case["objects"]))
-    return make_plan(manifests, settings.policy, OUR_NAMES, cycles=1, now=0.0)
+    snapshot = mirror(case["objects"]).snapshot(0.0)
+    session = run_actions(snapshot, settings.policy, REGISTRY, Trace())
+    report = close(session, Trace())
+    told = msgspec.structs.replace(
+        report,
+        nominations=tuple(msgspec.structs.replace(one, lasting=True) for one in report.nominations),
+        queues=queue_outcomes(session),
+    )
+    return as_document(Planned([told], snapshot.queues, {}))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
