@@ -69,7 +69,8 @@ class Queues:
 
     def _counts(self, uid: str) -> bool:
         task = self.cycle.tasks[uid]
-        return HOLDS[task.status].allocated and task.job in self.cycle.jobs
+        job = self.cycle.jobs.get(task.job)
+        return HOLDS[task.status].allocated and job is not None and job.spec.queue in self.all
 
     def got(self) -> dict[str, Sums]:
         """What each queue and all below it got in the cycle, less what was evicted there."""
@@ -88,12 +89,13 @@ class Queues:
         return found
 
     def guarantee(self, name: str) -> Sums:
-        """What is guaranteed to a queue: by itself, or to the queues below it together if that is more."""
+        """What is guaranteed to a queue, or to those below it together if that is more; within its capability."""
         if name not in self._guarantees:
-            together = Sums()
+            together, most = Sums(), dict(self.all[name].capability)
             for child in self.below(name):
                 add(together, self.guarantee(child).items())
-            self._guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, tuple(together.items()))))
+            stated = maximum(self.all[name].guarantee, tuple(together.items()))
+            self._guarantees[name] = Sums({column: min(value, most.get(column, value)) for column, value in stated})
         return self._guarantees[name]
 
     def above(self, name: str) -> Sums:
@@ -135,19 +137,22 @@ class Queues:
     def claimed(self, name: str, holds: dict[str, Sums], column: int) -> int:
         """What a queue holds, or is guaranteed if that is more; what its children claim, if that is more still."""
         children = sum(self.claimed(child, holds, column) for child in self.below(name))
-        return max(holds[name][column], self.guarantee(name)[column], children)
+        capped = dict(self.all[name].capability).get(column, children)
+        return max(holds[name][column], self.guarantee(name)[column], min(children, capped))
 
     def most(self, name: str, holds: dict[str, Sums]) -> Sums:
-        """The most that a queue may hold while those beside it hold this: what is guaranteed to them stays free.
+        """The most that a queue may hold while all others hold this: what is guaranteed, and not held, stays free.
 
-        Pods that belong to no queue, and those that are leaving, may take part of what there is.
+        That is so of queues beside it and of those below it. Pods that belong to no queue, and those that are leaving,
+        take part of what there is.
         """
         found, siblings = self.limit(name).copy(), [one for one in self.beside(name) if one != name]
         for column in self.columns:
-            if any(self.guarantee(one)[column] for one in siblings):
-                rest = self.above(name)[column] - (0 if self.parents[name] else self.foreign[column])
-                rest -= sum(self.claimed(one, holds, column) for one in siblings)
-                found[column] = min(found[column], rest)
+            below = sum(self.claimed(one, holds, column) for one in self.below(name)) - holds[name][column]
+            claims = sum(self.claimed(one, holds, column) for one in siblings) + max(below, 0)
+            if claims > sum(holds[one][column] for one in siblings):
+                there = self.above(name)[column] - (0 if self.parents[name] else self.foreign[column])
+                found[column] = min(found[column], there - claims)
             if "proportion" in self.cycle.facts.limits and name in self.parts and column != PODS:
                 found[column] = min(found[column], int(self.parts[name][column]))
         return found
