@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -14,11 +15,15 @@ from tests.support.explained import explained
 from tests.support.plans import plan
 from tests.support.subgroups import job_of, workers
 from tests.support.taking import Busy, taking
+from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.surplus import kept_by
 from vsched.model.jobs.job import JobSpec
 from vsched.model.queues.evictions import Preemptibility
+from vsched.proof.verify import verify
+from vsched.settings.built_in import REGISTRY
+from vsched.settings.proving import facts_of
 
 SEMI, NONE = "vsched.io/preemptibility=semi-preemptible", "vsched.io/preemptibility=non-preemptible"
 ROOM = "class high 9\nclass mid 5\nnode n1 cpu=2\nnode n2 cpu=2\nqueue own\nqueue other\n"
@@ -54,9 +59,92 @@ def test_what_leaves_for_others(actions: str, queue: str) -> None:
     assert evicted(f"min=2 {SEMI}", actions, 2, *tiers, queue=queue) == 2, "what is beyond its minimum"
     assert evicted(f"min=3 {SEMI}", actions, 2, *tiers, queue=queue) == 0, "nothing in vain"
     assert evicted(f"min=3 {SEMI}", actions, 1, *tiers, queue=queue) == 1
-    assert evicted(f"min=0 {NONE}", actions, 1, *tiers, queue=queue) == 0
+    given_back = 1 if "reclaim" in actions else 0
+    assert evicted(f"min=0 {NONE}", actions, 1, *tiers, queue=queue) == given_back, "beyond what its queue deserves"
     assert evicted("min=0 vsched.io/preemptibility=preemptible", actions, 1, *tiers, queue=queue) == 1
     assert evicted("min=0 vsched.io/preemptibility=some", actions, 1, *tiers, queue=queue) == 1, "passed over"
+
+
+RECLAIMS = [pytest.param("reclaim", id="reclaim"), pytest.param("gangreclaim", id="gangreclaim")]
+DIVIDED = [
+    pytest.param(("priority gang-PR", "predicates proportion"), id="proportion"),
+    pytest.param(("priority gang-PR", "predicates capacity"), id="capacity"),
+]
+
+
+HALVES = "node n1 cpu=4\nnode n2 cpu=4\nqueue own deserved=cpu:4\nqueue other deserved=cpu:4\n"
+"""Eight cpus, of which each of two queues deserves half."""
+HOG = f"job ns/hog queue=other min=0 phase=Running {NONE}\n"
+BORROWED = "jobs of its queue, nor for others while its queue holds no more than it deserves"
+ALL = f"{HOG}pods ns/hog 4 cpu=1 on=n1\npods ns/hog 4 cpu=1 on=n2\n"
+
+
+def left_by(text: str, actions: str, *tiers: str, keeps: list[str] | None = None) -> Counter[str]:
+    """How many pods of each job leave in some cycles of ``HALVES``."""
+    busy, gone = Busy(HALVES + text, taking(f"enqueue, allocate, {actions}", *tiers, keeps=keeps)), Counter[str]()
+    for _ in range(6):
+        snapshot = busy.snapshot()
+        report = run_cycle(snapshot, busy.policy, REGISTRY)
+        assert not [one for one in verify(snapshot, facts_of(busy.policy), report) if one.violations]
+        busy.carry_out(report)
+        gone.update(eviction.job.partition("/")[2] for eviction in report.evictions)
+    return gone
+
+
+@pytest.mark.parametrize("tiers", DIVIDED)
+@pytest.mark.parametrize("actions", RECLAIMS)
+@pytest.mark.parametrize(
+    ("wants", "gone"),
+    [
+        pytest.param("job ns/new queue=own min=4 pods=4 cpu=1", {"hog": 4}, id="what is beyond is given back"),
+        pytest.param("job ns/new queue=own min=1 pods=1 cpu=1", {"hog": 1}, id="as much as is asked for"),
+        pytest.param("job ns/new queue=own min=6 pods=6 cpu=1", {}, id="not what its queue deserves"),
+        pytest.param("job ns/new queue=own min=1 pods=1 cpu=5", {}, id="nor for what has no room"),
+        pytest.param(
+            "job ns/new queue=other min=1 pods=1 cpu=1 class=high\nclass high 9", {}, id="not in its own queue"
+        ),
+    ],
+)
+def test_no_job_keeps_a_whole_cluster_for_good(wants: str, gone: dict[str, int], actions: str, tiers: Any) -> None:
+    assert left_by(ALL + wants, actions, *tiers) == gone
+
+
+@pytest.mark.parametrize("actions", RECLAIMS)
+def test_the_last_pod_does_not_take_its_queue_below_what_it_deserves(actions: str) -> None:
+    """Other victims may, where the job that takes lacks its minimum."""
+    rest = (
+        "pods ns/hog 2 cpu=2 on=n1\npods ns/hog 1 cpu=1 on=n2\nnode n2 cpu=1\njob ns/new queue=own min=1 pods=1 cpu=2"
+    )
+    tiers = "priority gang-PR", "predicates capacity"
+    assert left_by(f"job ns/hog queue=other min=0 phase=Running\n{rest}", actions, *tiers) == {"hog": 1}
+    assert left_by(HOG + rest, actions, *tiers) == {}
+
+
+@pytest.mark.parametrize("tiers", DIVIDED)
+@pytest.mark.parametrize("actions", RECLAIMS)
+def test_pods_that_are_preemptible_go_before(actions: str, tiers: Any) -> None:
+    others = "job ns/loose queue=other min=0 phase=Running\npods ns/loose 4 cpu=1 on=n2\n"
+    wants = "job ns/new queue=own min=2 pods=2 cpu=1"
+    assert left_by(f"{HOG}pods ns/hog 4 cpu=1 on=n1\n{others}{wants}", actions, *tiers) == {"loose": 2}
+
+
+@pytest.mark.parametrize("actions", RECLAIMS)
+@pytest.mark.parametrize(
+    ("keeps", "gone"),
+    [
+        pytest.param(["other"], {}, id="its queue"),
+        pytest.param(["*"], {}, id="all queues"),
+        pytest.param(["own"], {"hog": 4}, id="another queue"),
+    ],
+)
+def test_the_policy_says_who_keeps_all_of_it(keeps: list[str], gone: dict[str, int], actions: str) -> None:
+    wants = "job ns/new queue=own min=4 pods=4 cpu=1"
+    assert left_by(ALL + wants, actions, "priority gang-PR", "predicates capacity", keeps=keeps) == gone
+
+
+def test_where_nobody_says_what_queues_deserve_all_of_it_stays() -> None:
+    wants = "job ns/new queue=own min=4 pods=4 cpu=1"
+    assert left_by(ALL + wants, "reclaim", "priority gang-PR", "predicates drf") == {}
 
 
 def test_whole_gangs_leave_instead_of_the_minimum_that_is_kept() -> None:
@@ -154,3 +242,18 @@ def test_no_action_takes_what_a_job_keeps(text: str, actions: str, layout: tuple
             if specs[key].preemptibility is Preemptibility.SEMI:
                 assert ready[key] + bound - gone >= specs[key].min_member, key
             assert specs[key].preemptibility is not Preemptibility.NONE, key
+
+
+@pytest.mark.parametrize(
+    ("actions", "keeps", "says"),
+    [
+        pytest.param("reclaim", None, BORROWED, id="what is borrowed may be reclaimed"),
+        pytest.param("gangreclaim", ["own"], BORROWED, id="its queue is not among those that keep it"),
+        pytest.param("reclaim", ["other"], "others", id="its queue is"),
+        pytest.param("preempt", None, "others", id="nothing is reclaimed"),
+    ],
+)
+def test_it_is_told_for_whom_nobody_leaves(actions: str, keeps: list[str] | None, says: str) -> None:
+    asked = taking(f"enqueue, allocate, {actions}", "priority gang-PR", "predicates capacity", keeps=keeps)
+    found = explained(HALVES + ALL, "ns/hog", asked)
+    assert f"no pod of it is evicted for {says}: it is non-preemptible" in found.notes

@@ -42,13 +42,14 @@ def taking(
     victims: str = "",
     gangs: Mapping[str, object] | None = None,
     plugins: Mapping[str, Mapping[str, object]] | None = None,
+    keeps: list[str] | None = None,
 ) -> Policy:
     """A policy: a line a tier, plugins with letters after a dash for what is off or on (``gang-P``, ``capacity-H``).
 
     P and R: no part in who is preempted and reclaimed from. A: none in what a queue may hold. H: hierarchy. L: the
     same, and queues one level up may claim. N: no order of namespaces. ``args`` are those of preempt, ``gangs`` those
     of gangpreempt, those in ``plugins`` of plugins; ``victims`` is how preempt and
-    reclaim combine the tiers.
+    reclaim combine the tiers, ``keeps`` whose non-preemptible jobs keep all they have from reclaim and gangreclaim.
     """
     arguments = plugins or {}
     made = [
@@ -56,7 +57,13 @@ def taking(
         for tier in tiers
     ]
     both = {"victimTiers": victims} if victims else {}
-    wanted = (("preempt", {**(args or {}), **both}), ("reclaim", both), ("gangpreempt", gangs))
+    kept = {"nonPreemptible": keeps} if keeps else {}
+    wanted = (
+        ("preempt", {**(args or {}), **both}),
+        ("reclaim", {**both, **kept}),
+        ("gangpreempt", gangs),
+        ("gangreclaim", kept),
+    )
     told = [{"name": name, "arguments": found} for name, found in wanted if found]
     policy = {"actions": actions, "tiers": [{"plugins": tier} for tier in made], "configurations": told}
     return policy_from(json.dumps(policy))

@@ -34,6 +34,13 @@ class GangArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """Whether a job may lose its minimum, all of it then."""
 
 
+class GangReclaimArgs(GangArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of gangreclaim."""
+
+    non_preemptible: tuple[str, ...] = msgspec.field(default=(), name="nonPreemptible")
+    """As of ``ReclaimArgs``."""
+
+
 class GangSearch(VictimSearch):
     """What both actions have in common."""
 
@@ -121,9 +128,19 @@ class GangReclaimSearch(GangSearch, ReclaimSearch):
 
     action = GANG_RECLAIM
 
+    def __init__(self, session: Session, job: JobView, *, whole_bundles: bool = True) -> None:
+        super().__init__(session, job, whole_bundles=whole_bundles)
+        self.staying = session.args(self.action, GangReclaimArgs).non_preemptible
+
     def holders(self) -> list[Job]:
         """The jobs of other, reclaimable queues, unless they say that they may not be preempted."""
         return [job for job in super().holders() if job.spec.preemptable is not False]
 
     def evictor_class(self, task: Task) -> Hashable:
         return GANG_RECLAIM, self._whole_bundles, super().evictor_class(task)
+
+
+class GangReclaimBeyond(GangReclaimSearch):
+    """The same, also from jobs that are not preemptible, as far as their queues hold more than they deserve."""
+
+    beyond = True

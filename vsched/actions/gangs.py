@@ -13,6 +13,8 @@ from vsched.actions.gang_search import (
     GANG_RECLAIM,
     GangArgs,
     GangPreemptSearch,
+    GangReclaimArgs,
+    GangReclaimBeyond,
     GangReclaimSearch,
     GangSearch,
 )
@@ -51,7 +53,7 @@ def gangreclaim(session: Session) -> None:
     """For each queue that is not overused: its starving jobs evict tasks of jobs in other queues."""
     plugins, queues = session.plugins, session.snapshot.queues
     pools = Pools(session)
-    ordering = QueueOrdering(plugins, session.args(GANG_RECLAIM, GangArgs))
+    ordering = QueueOrdering(plugins, session.args(GANG_RECLAIM, GangReclaimArgs))
     takers = starving(session, GangReclaimSearch)
 
     def take(job: JobView) -> None:
@@ -77,13 +79,18 @@ def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
     needed: Vector = {}
     for task in tasks[: max(1, session.plugins.tasks_missing(job) - job.waiting)]:
         add(needed, task.shape.request)
-    if tasks and session.plugins.preemptive(session.queue(job), tuple(sorted(needed.items()))):
-        evict_for(session, GangReclaimSearch, job, pools, tasks)
+    if not tasks or not session.plugins.preemptive(session.queue(job), tuple(sorted(needed.items()))):
+        return
+    if not evict_for(session, GangReclaimSearch, job, pools, tasks) and session.has_non_preemptible:
+        evict_for(session, GangReclaimBeyond, job, pools, tasks)
 
 
-def evict_for(session: Session, kind: type[GangSearch], job: JobView, pools: Pools, tasks: Sequence[Task]) -> None:
-    """Evict tasks that their jobs can spare, if these are enough; else whole jobs too, where the policy allows it."""
+def evict_for(session: Session, kind: type[GangSearch], job: JobView, pools: Pools, tasks: Sequence[Task]) -> bool:
+    """Evict tasks that their jobs can spare, if these are enough; else whole jobs too, where the policy allows it.
+
+    True where that makes room.
+    """
     allowed = (False, True) if session.args(kind.action, GangArgs).whole_bundles else (False,)
-    for whole in allowed:
-        if take_for(session, kind(session, job, whole_bundles=whole), pools, tasks, first_that_does):
-            return
+    return any(
+        take_for(session, kind(session, job, whole_bundles=whole), pools, tasks, first_that_does) for whole in allowed
+    )

@@ -22,7 +22,6 @@ from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.queues.evictions import Preemptibility
 
 POOLS_MAX = 64
 """The most pools kept at a time; the oldest is dropped first."""
@@ -289,9 +288,7 @@ def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[
     rows, rules_out = session.nodes.statics.row, search.rules_out(task)
     protected = session.plugins.victim_rules.protected(search.purpose)
     for job in search.holders():
-        if job.key in search.job.spec.barred:
-            continue
-        if job.spec.preemptibility is Preemptibility.NONE:
+        if job.key in search.job.spec.barred or not search.may_offer(job):
             continue
         standing = session.standing(job.key) or job
         if rules_out(standing):

@@ -17,7 +17,7 @@ from vsched.actions.sparing import spare_of_tries
 from vsched.actions.standings import standings
 from vsched.actions.takers import Taker, Takers, claiming
 from vsched.actions.taking import take_for, take_missing
-from vsched.actions.victim_search import ReclaimSearch, VictimArgs, unplaced
+from vsched.actions.victim_search import ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
 from vsched.actions.victims import likeness
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -27,7 +27,7 @@ from vsched.model.pods.task import Task
 def reclaim(session: Session) -> None:
     """Take queues in their present order; for each, reclaim room for all of its jobs with pending tasks."""
     plugins, queues = session.plugins, session.snapshot.queues
-    ordering = QueueOrdering(plugins, session.args("reclaim", VictimArgs))
+    ordering = QueueOrdering(plugins, session.args("reclaim", ReclaimArgs))
     pools = Pools(session)
     takers = claiming(session, ReclaimSearch)
     for wave in ordering.waves(takers):
@@ -63,7 +63,8 @@ def take_turn(session: Session, takers: Takers, lane: Sequence[Taker], pools: Po
 
 def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
     """Evict tasks of other queues for a starving job: enough for its minimum, or none."""
-    take_missing(session, ReclaimSearch, job, pools, first_that_does)
+    if not take_missing(session, ReclaimSearch, job, pools, first_that_does) and session.has_non_preemptible:
+        take_missing(session, ReclaimBeyond, job, pools, first_that_does)
 
 
 def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
@@ -79,13 +80,14 @@ def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
 
 def grow_by_one(session: Session, job: JobView, tasks: deque[Task], pools: Pools) -> bool:
     """Get room for one more task of a job that has its minimum. After a failure, tasks like it are skipped."""
-    search, in_vain = ReclaimSearch(session, job, growing=True), set[Hashable]()
+    kinds = (ReclaimSearch, ReclaimBeyond) if session.has_non_preemptible else (ReclaimSearch,)
+    searches, in_vain = [kind(session, job, growing=True) for kind in kinds], set[Hashable]()
     while tasks:
         task = tasks.popleft()
         alike = likeness(session, task)
         if task.best_effort or alike in in_vain:
             continue
-        if take_for(session, search, pools, [task], first_that_does):
+        if any(take_for(session, search, pools, [task], first_that_does) for search in searches):
             return True
         in_vain.add(alike)
     return False

@@ -10,10 +10,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from vsched.actions.gang_search import GangPreemptSearch, GangReclaimSearch
+from vsched.actions.gang_search import GangPreemptSearch, GangReclaimBeyond
 from vsched.actions.pools import Pools, StarvingJobs
 from vsched.actions.room import first_that_does, make_room
-from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimSearch, unplaced
+from vsched.actions.victim_search import PreemptSearch, ReclaimBeyond, VictimSearch, unplaced
 from vsched.actions.victims import Attempt
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -23,7 +23,7 @@ from vsched.framework.session import Session
 from vsched.model.jobs.likeness import waiting_job
 from vsched.model.pods.status import Status
 
-KINDS: tuple[type[VictimSearch], ...] = (PreemptSearch, ReclaimSearch, GangPreemptSearch, GangReclaimSearch)
+KINDS: tuple[type[VictimSearch], ...] = (PreemptSearch, ReclaimBeyond, GangPreemptSearch, GangReclaimBeyond)
 RIVALS_MAX = 4
 """For so many kinds of jobs with a claim, at most, it is tried whether the room would do for them."""
 LOOKS_MAX = 64

@@ -20,6 +20,7 @@ from vsched.framework.surplus import kept_by
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import Preemptibility
 from vsched.model.queues.queue import Queue
 
 PREEMPT, RECLAIM = Purpose.PREEMPT.value, Purpose.RECLAIM.value
@@ -35,6 +36,13 @@ class VictimArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
     """
 
 
+class ReclaimArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of reclaim."""
+
+    non_preemptible: tuple[str, ...] = msgspec.field(default=(), name="nonPreemptible")
+    """Queues whose non-preemptible jobs keep what their queue holds beyond what it deserves; ``*`` for all queues."""
+
+
 class VictimSearch(ABC):
     """The rules by which one job may evict tasks; one subclass for each kind of search."""
 
@@ -45,6 +53,8 @@ class VictimSearch(ABC):
     """The purpose that plugins get when they vote."""
     waits_alone: ClassVar[bool]
     """Whether the action also pipelines a job that needs no victims, onto room that is already being released."""
+    beyond: ClassVar[bool] = False
+    """Whether jobs that are not preemptible give back what their queues hold beyond what they deserve."""
     keeping: Keeping | None = None
     """The victims whose queues have to keep what they deserve, besides those that leave as a whole; None for none."""
 
@@ -87,7 +97,22 @@ class VictimSearch(ABC):
 
     def _voted(self, task: Task, candidates: Sequence[Task], keeping: Keeping | None = None) -> list[Task]:
         keeping = self.keeping or keeping
+        if self.beyond:
+            keeping = self._keeping_of_kept(keeping)
         return self.let_go(self.agreement.victims(task, candidates, by_tiers=self.by_tiers, keeping=keeping))
+
+    def _keeping_of_kept(self, keeping: Keeping | None) -> Keeping:
+        """The same, and the victims of jobs that are not preemptible."""
+        jobs = self.session.snapshot.jobs
+        return lambda victim: _keeps_all(jobs[victim.job]) or (keeping is not None and keeping(victim))
+
+    def may_offer(self, job: Job) -> bool:
+        """Whether pods of a job may be victims at all."""
+        return not _keeps_all(job) or (self.beyond and not self.stays(job))
+
+    def stays(self, job: Job) -> bool:
+        """Whether a job that is not preemptible keeps all it has, whatever its queue deserves."""
+        return True
 
     def let_go(self, victims: Sequence[Task]) -> list[Task]:
         """The victims that their jobs may lose together by their preemptibility; earlier ones take precedence."""
@@ -99,7 +124,8 @@ class VictimSearch(ABC):
         for victim in victims:
             if victim.job not in keeps:
                 view = self.session.view(victim.job)
-                keeps[victim.job] = None if view is None else kept_by(view)
+                free = self.beyond and _keeps_all(jobs[victim.job])
+                keeps[victim.job] = None if view is None or free else kept_by(view)
             kept = keeps[victim.job]
             if kept is None or not kept(victim):
                 found.append(victim)
@@ -108,6 +134,8 @@ class VictimSearch(ABC):
     def may_lose(self, evictor: Task) -> bool:
         """Whether the evictor's job could lose it by its preemptibility once its waiting tasks have started."""
         kept = kept_by(self.job, waiting=True)
+        if _keeps_all(self.job.job) and not self.stays(self.job.job):
+            return True
         return kept is None or not kept(evictor)
 
     def with_units(self, task: Task, candidates: Sequence[Task], whole: Iterable[str]) -> list[Task]:
@@ -224,10 +252,18 @@ class ReclaimSearch(VictimSearch):
         self._growing = growing
         """Whether the job has its minimum and now gets, task by task, what its queue deserves beyond it."""
         self.keeping = _all_victims if growing else None
+        self.staying: Sequence[str] = session.args(self.action, ReclaimArgs).non_preemptible
+        """Queues whose non-preemptible jobs keep all they have."""
 
     @property
     def has_claim(self) -> bool:
         return self._growing or super().has_claim
+
+    def stays(self, job: Job) -> bool:
+        """Where no plugin says what queues deserve, or the policy says so of its queue."""
+        if self.by_tiers or not self.agreement.keeps_deserved:
+            return True
+        return "*" in self.staying or job.spec.queue in self.staying
 
     def holders(self) -> Iterable[Job]:
         queues = self.session.snapshot.queues
@@ -239,7 +275,7 @@ class ReclaimSearch(VictimSearch):
         return victim.status is Status.RUNNING
 
     def evictor_class(self, task: Task) -> Hashable:
-        return RECLAIM, self.queue.name, self._growing, self.agreement.class_of(task)
+        return RECLAIM, self.beyond, self.queue.name, self._growing, self.agreement.class_of(task)
 
     def may_take(self, task: Task) -> bool:
         return task.preempts and self.plugins.preemptive(self.queue, task.shape.request)
@@ -255,6 +291,17 @@ class ReclaimSearch(VictimSearch):
             and self.plugins.preemptive(queue, victim.shape.request)
             and self.agreement.could_retake(victim, evictor, by_tiers=self.by_tiers)
         )
+
+
+class ReclaimBeyond(ReclaimSearch):
+    """The same, also from jobs that are not preemptible, as far as their queues hold more than they deserve."""
+
+    beyond = True
+
+
+def _keeps_all(job: Job) -> bool:
+    """Whether a job says that no pod of it is evicted for others."""
+    return job.spec.preemptibility is Preemptibility.NONE
 
 
 def _all_victims(victim: Task) -> bool:

@@ -47,6 +47,7 @@ from vsched.model.jobs.job import Job
 from vsched.model.jobs.likeness import tasks_of
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import Preemptibility
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot, asked_jobs
 
@@ -237,6 +238,12 @@ class Session:
     def apart(self) -> list[JobView]:
         """The jobs that are in no crowd."""
         return [*map(self.jobs.__getitem__, self.crowds.others)] if self._follows else [*self.jobs.values()]
+
+    @cached_property
+    def has_non_preemptible(self) -> bool:
+        """Whether any job with pods on nodes says that none of them is evicted for others."""
+        none = Preemptibility.NONE
+        return any(job.spec.preemptibility is none for jobs in self.snapshot.holders.values() for job in jobs.values())
 
     def view(self, key: str) -> JobView | None:
         """The session's view of a job. A job that is not active gets its view on first use; None if it is unknown."""

@@ -128,6 +128,7 @@ class Capacity(
     hierarchical = True
     args_type = CapacityArgs
     protects_absolutely = True
+    keeps_deserved = True
 
     def open(self, context: SessionContext) -> None:
         """Compute the amounts in force for each queue."""

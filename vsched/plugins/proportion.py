@@ -97,6 +97,7 @@ class Proportion(
     votes_by_kind = True
     queue_terms = frozenset({QueueTerm.WEIGHT, QueueTerm.GUARANTEE})
     protects_absolutely = True
+    keeps_deserved = True
 
     def open(self, context: SessionContext) -> None:
         """Compute what each queue with jobs deserves."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 
 
@@ -22,6 +24,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether ``capacity`` has a tree of queues (``enableHierarchy``)."""
     lenient: frozenset[str] = frozenset()
     """Actions with ``victimTiers: reference``: what one tier protects, a later one may name."""
+
+    keeping: Mapping[str, frozenset[str]] = {}
+    """By action: queues whose non-preemptible jobs keep all they have; ``*`` for all queues."""
 
     def protects(self, plugin: str, action: str) -> bool:
         """Whether a plugin protects from the evictions of an action, whatever the tiers."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from vsched.model.amounts.resources import PODS, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
+from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import TAKING, WHOLE, Cycle, Sums
 from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking, leaves_whole
@@ -18,8 +19,8 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     """``reclaim`` takes what a queue, and each queue above it that is not above the taker's, holds beyond its part.
 
     It counts in a resource that the taker asks for and lacks. A job that lacks its minimum may take while the queue is
-    over before the loss. One that has it, and a gang that leaves as a whole, leave the queue with what it deserves. The
-    guarantee stays in each resource.
+    over before the loss. One that has it, a gang that leaves as a whole, and a job that is not preemptible leave the
+    queue with what it deserves. The guarantee stays in each resource.
     """
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
     queues = Queues(cycle)
@@ -32,7 +33,8 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
             continue
         short, lost = _lacks_on_nodes(cycle, taker.key), cycle.sum_of([task.uid])
         whole = _leaves_as_one(cycle, job, {eviction.action})
-        keeps, why = whole or not lacking(taker, cycle.ready(taker, evicted=True)), ""
+        kept = whole or job.spec.preemptibility is Preemptibility.NONE
+        keeps, why = kept or not lacking(taker, cycle.ready(taker, evicted=True)), ""
         for name in queues.path(job.spec.queue):
             if name in queues.path(taker.spec.queue) or not queues.sound(name):
                 break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import WHOLE, Cycle
@@ -26,7 +27,7 @@ def victims_may_leave(cycle: Cycle) -> Iterator[str]:
             why = "does not run"
         elif not task.preemptable or task.spared:
             why = "is not preemptable"
-        elif job is not None and job.spec.preemptibility is Preemptibility.NONE:
+        elif job is not None and job.spec.preemptibility is Preemptibility.NONE and not _gives_back(cycle, job, action):
             why = "belongs to a job that is not preemptible"
         elif job is not None and action in WHOLE and job.spec.preemptable is False:
             why = "belongs to a job that is not preemptable"
@@ -37,6 +38,14 @@ def victims_may_leave(cycle: Cycle) -> Iterator[str]:
         elif cycle.facts.protects("cdp", action) and task.protected_until > cycle.snapshot.now:
             why = "was placed a moment ago"
         yield f"{task.key} is evicted by {action}, and {why}" if why else ""
+
+
+def _gives_back(cycle: Cycle, job: Job, action: str) -> bool:
+    """Whether a job that is not preemptible gives to an action what its queue holds beyond what it deserves."""
+    facts = cycle.facts
+    if "reclaim" not in action or not any(facts.protects(name, action) for name in ("capacity", "proportion")):
+        return False
+    return not {"*", job.spec.queue} & facts.keeping.get(action, frozenset())
 
 
 def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:

@@ -22,4 +22,5 @@ def facts_of(policy: Policy) -> Facts:
         lenient=frozenset(
             name for name, args in policy.action_args.items() if getattr(args, "victim_tiers", "") == "reference"
         ),
+        keeping={name: frozenset(getattr(args, "non_preemptible", ())) for name, args in policy.action_args.items()},
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import isinf
 
+from vsched.actions.gang_search import GANG_RECLAIM, GangReclaimArgs
+from vsched.actions.victim_search import RECLAIM, ReclaimArgs
 from vsched.framework.combine.victim_rules import VictimRules
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
@@ -19,6 +21,7 @@ from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 
+RECLAIMS = (RECLAIM, GANG_RECLAIM)
 FOR = {Purpose.PREEMPT: "jobs of its queue", Purpose.RECLAIM: "other queues"}
 
 
@@ -32,10 +35,31 @@ def undisturbed(job: Job, policy: Policy, registry: Registry, opened: Callable[[
         for purpose in Purpose:
             yield from _protected(session.plugins.victim_rules, pods, purpose, session.snapshot.now)
     if job.spec.preemptibility is Preemptibility.NONE:
-        yield "no pod of it is evicted for others: it is non-preemptible"
+        yield f"no pod of it is evicted for {_spared_from(job, policy, registry)}: it is non-preemptible"
     elif (keeps := kept_by(JobView(job))) is not None:
         spare = sum(not keeps(task) for task in pods)
         yield f"{spare} of its {counted(len(pods), 'pod', 'pods')} may be evicted for others: it is semi-preemptible"
+
+
+def _spared_from(job: Job, policy: Policy, registry: Registry) -> str:
+    """For whom no pod of a job is evicted that is not preemptible."""
+    divided = any(
+        conf.switches.reclaimable and getattr(registry.plugins[conf.name], "keeps_deserved", False)
+        for conf in policy.plugins()
+    )
+    if divided and any(_takes(policy, name, job.spec.queue) for name in RECLAIMS):
+        return "jobs of its queue, nor for others while its queue holds no more than it deserves"
+    return "others"
+
+
+def _takes(policy: Policy, action: str, queue: str) -> bool:
+    """Whether an action takes from jobs of a queue that are not preemptible."""
+    args = policy.action_args.get(action)
+    if action not in policy.actions:
+        return False
+    if not isinstance(args, ReclaimArgs | GangReclaimArgs):
+        return True  # by the defaults
+    return args.victim_tiers != "reference" and not {"*", queue} & {*args.non_preemptible}
 
 
 def _protected(rules: VictimRules, pods: Sequence[Task], purpose: Purpose, now: float) -> Iterator[str]:

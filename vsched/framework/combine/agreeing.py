@@ -51,6 +51,8 @@ class Agreement:
         self._voters = [one.victim_votes for tier in tiers for one in tier]
         self._names = [one.name for tier in tiers for one in tier]
         self._particular = [one.victim_votes for tier in tiers for one in tier if not one.votes_by_kind]
+        self.keeps_deserved = any(one.protects_absolutely and one.keeps_deserved for tier in tiers for one in tier)
+        """Whether a plugin keeps absolutely what queues deserve."""
         self._protectors = [one.victim_votes for tier in tiers for one in tier if one.protects_absolutely]
 
     @property

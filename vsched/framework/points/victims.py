@@ -113,6 +113,9 @@ class VictimVotes(Point):
     """The plugin's own name."""
     protects_absolutely: ClassVar[bool] = False
     """Whether no task may be evicted without this plugin's agreement, in any tier. Such a plugin never abstains."""
+    keeps_deserved: ClassVar[bool] = False
+    """Whether it agrees only to victims of queues that hold more than they deserve, and can have them keep that
+    (``Votes.agreed_keeping``)."""
     votes_by_kind: ClassVar[bool] = False
     """Whether evictors of jobs that are alike get equal votes: jobs that differ in names, ages and labels alone."""
     judges_gangs: ClassVar[bool] = True
