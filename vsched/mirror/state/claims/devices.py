@@ -69,7 +69,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         return _plain(shown) if shown is not None and assumed is not None and assumed.on_plain else super().watched(key)
 
     def put_claim(self, key: str, claim: DeviceClaim | None) -> bool:
-        """Set a claim as watched, None where it is gone; True where snapshots show it differently from now on."""
+        """Set a claim as watched, None where it is gone; True where sessions may decide differently from now on."""
         before = self.watched(key)
         if before == claim:
             return False
@@ -77,7 +77,10 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         for known in (before, claim):
             if known is not None and known.extended:
                 self._see_made(known, gone=known is not claim)
-        return self._show(key, claim)
+        shown = self._show(key, claim)
+        if before is not None and claim is not None:  # the finalizer alone concerns writes, not sessions
+            before = msgspec.structs.replace(before, protected=claim.protected)
+        return shown and before != claim
 
     def put_class(self, name: str, found: DatedClass | None) -> bool:
         """Set a class, None where it is gone; True where it has changed."""
