@@ -76,6 +76,8 @@ class ShardMirror:
         self._seen = asyncio.Event()
         """Set by every snapshot."""
         self._lending = Lending(self._slice_of)
+        self._counts = {"borrowed": 0.0, "lent": 0.0}
+        """Nodes, counted at each look: metrics are read in a thread, while loans change."""
         self._seen_version = 0
         self._wanted: frozenset[str] = frozenset()
         self._tried: tuple[float, frozenset[str]] = (0.0, frozenset())
@@ -97,10 +99,7 @@ class ShardMirror:
         """Figures for metrics."""
         return {
             "vsched_shards": {"held": float(len(self._held)), "all": float(self.division.count)},
-            "vsched_shard_loans": {
-                "borrowed": float(len(self._lending.borrowed())),
-                "lent": float(len(self._lending.barred())),
-            },
+            "vsched_shard_loans": self._counts,
         }
 
     # -- what sessions call
@@ -227,6 +226,8 @@ class ShardMirror:
         )
         for shard in self._lending.look(sight):
             self._election.say(shard, annotations_of(self._lending.notes(shard)))
+        borrowed, lent = self._lending.borrowed(), self._lending.barred()
+        self._counts = {"borrowed": float(len(borrowed)), "lent": float(len(lent))}
 
     def _notes(self, shard: int) -> Notes:
         found = self._election.annotations(shard)

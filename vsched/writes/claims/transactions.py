@@ -261,5 +261,5 @@ class GangTransactions:
 
     def phases(self) -> Mapping[str, int]:
         """How many gangs are in each phase."""
-        found = Counter(transaction.phase.value for transaction in self._open)
+        found = Counter(transaction.phase.value for transaction in list(self._open))  # metrics are read in a thread
         return {phase.value: found[phase.value] for phase in Phase}
