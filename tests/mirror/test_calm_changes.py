@@ -13,7 +13,7 @@ from vsched.mirror.ingest.metadata import IMPLIED, MADE_BY, OURS
 Fields = dict[str, Any]
 
 WAITING = make.pod()
-BOUND = make.pod(spec={"nodeName": "n1"})
+BOUND = make.pod(spec={"nodeName": "n1"}, status={"conditions": [{"type": "PodScheduled", "status": "True"}]})
 RUNNING = make.pod(node="n1")
 MADE = make.pod_group(IMPLIED + "uid-p", metadata={"labels": {MADE_BY: OURS}})
 

@@ -47,8 +47,8 @@ async def test_an_edit_is_in_force_without_being_looked_for(edit: Callable[[Path
     edit(path, GOOD)
     async with followed(path, look_ms=3_600_000) as (policy, told):
         edit(path, OTHER)
-        await until(lambda: policy.policy.actions == ("enqueue", "allocate"))
-        assert policy.settings.generation == 2
+        await until(lambda: bool(told))
+        assert (policy.settings.generation, policy.policy.actions) == (2, ("enqueue", "allocate"))
         assert [reading.ok for reading in told] == [True]
         assert "actions" in told[0].text
 

@@ -145,10 +145,10 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             id="the nodes first, and the queue's share besides",
         ),
         pytest.param(
-            "node n1 cpu=9\njob ns/o min=9 phase=Inqueue minResources=cpu:9\npods ns/o 9 cpu=2\n"
+            "node n1 cpu=9\npods ns/old 8 cpu=1 on=n1\njob ns/o min=1 phase=Inqueue minResources=cpu:2 pods=1 cpu=2\n"
             "job ns/a min=1 minResources=cpu:2 pods=1 cpu=2",
             Code.ORDER,
-            "waits behind one job admitted before it: cpu 9 of 10800m held or promised, 2 asked",
+            "waits behind one job admitted before it: cpu 10 of 10800m held or promised, 2 asked",
             id="others were admitted before it",
         ),
         pytest.param(

@@ -18,7 +18,7 @@ def test_every_status_has_its_row_at_its_number() -> None:
     [
         pytest.param(
             [status for status in S if HOLDS[status].uses],
-            {S.ALLOCATED, S.BINDING, S.BOUND, S.RUNNING, S.RELEASING, S.UNKNOWN},
+            {S.ALLOCATED, S.BINDING, S.BOUND, S.RUNNING, S.RELEASING, S.UNKNOWN, S.UNTAKEN},
             id="takes from idle: whoever is or may be on the node",
         ),
         pytest.param([status for status in S if HOLDS[status].releasing], {S.RELEASING}, id="is on its way back"),

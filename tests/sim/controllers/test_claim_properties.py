@@ -72,6 +72,10 @@ async def test_volumes(seed: int) -> None:
         running.apply([volumes.storage_class(waits=False), volumes.storage_class("waits")])
         running.apply([volumes.storage_class("static", waits=False, provisioner=volumes.NO_PROVISIONER)])
         running.apply([volumes.csi_node(name, {volumes.DRIVER: LIMIT}) for name in NODES])
+        running.apply([volumes.claim("stays", "1Gi", namespace="default", storage_class="standard")])
+        # Its volume is made in either zone, and one of these can use it.
+        running.apply([pod(f"stays-{name}", name, volumes=volumes.claim_volumes("stays")) for name in NODES])
+        await at_rest(running)
         for number in range(60):
             do_with_volumes(running, drawn, number)
             if drawn.random() < 0.4:
@@ -166,6 +170,11 @@ async def test_devices(seed: int) -> None:
     async with cluster([node(name) for name in NODES]) as running:
         running.apply([devices.resource_slice(name, 3) for name in NODES])
         running.apply([devices.claim_template("t", namespace="default"), devices.device_class()])
+        running.apply([pod("stays", NODES[0], resourceClaims=devices.pod_claims(gpu="template/t"))])
+        await running.settle()
+        claim = next(iter(resource_claims(running.client.list("pods")[0]).values()))
+        assert claim is not None
+        allocate(running, claim, NODES[0], "gpu-0", pods=["stays"])
         for number in range(60):
             do_with_devices(running, drawn, number)
             if drawn.random() < 0.4:

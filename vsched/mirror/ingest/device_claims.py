@@ -14,6 +14,7 @@ from vsched.mirror.ingest.metadata import claim_owner_of, naming
 from vsched.mirror.ingest.rules import decoded, tolerations_of
 from vsched.mirror.wire.base import Raw
 from vsched.mirror.wire.devices import (
+    FINALIZER,
     AllocatedFields,
     AllocationFields,
     ClaimSpecFields,
@@ -26,7 +27,6 @@ from vsched.mirror.wire.devices import (
 from vsched.model.claims.devices import (
     ALL,
     EXACT_COUNT,
-    FINALIZER,
     AllocatedDevice,
     Allocation,
     ClaimSpec,

@@ -7,6 +7,8 @@ import msgspec
 from vsched.mirror.wire.affinity import NodeSelector, TolerationFields
 from vsched.mirror.wire.base import NO_BYTES, ApiObject, Metadata, Raw, Timestamp, Wire
 
+FINALIZER = "resource.kubernetes.io/delete-protection"
+"""Keeps a ResourceClaim while it has devices."""
 Quantity = str | int | float
 Quantities = dict[str, Quantity]
 

@@ -20,8 +20,6 @@ EXACT_COUNT, ALL = "ExactCount", "All"
 """Allocation modes."""
 MOST_CONSUMERS = 256
 """How many pods and PodGroups a ResourceClaim can be reserved for."""
-FINALIZER = "resource.kubernetes.io/delete-protection"
-"""Keeps a ResourceClaim while it has devices."""
 POD_GROUPS = "podgroups"
 """The resource of a consumer that is a PodGroup."""
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from vsched.mirror.state.resource_versions import Watched
-from vsched.mirror.wire.devices import ConsumerFields, DeviceStatusFields
-from vsched.model.claims.devices import FINALIZER, MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
+from vsched.mirror.wire.devices import FINALIZER, ConsumerFields, DeviceStatusFields
+from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble

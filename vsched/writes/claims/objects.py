@@ -14,9 +14,8 @@ from vsched.mirror.ingest.volumes import BIND_COMPLETED
 from vsched.mirror.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES
 from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import Metadata, Wire
-from vsched.mirror.wire.devices import AllocationFields, ConsumerFields, ResourceClaimStatus
+from vsched.mirror.wire.devices import FINALIZER, AllocationFields, ConsumerFields, ResourceClaimStatus
 from vsched.mirror.wire.volumes import ClaimReference, VolumeClaimSpec, VolumeClaimStatus, VolumeStatus
-from vsched.model.claims.devices import FINALIZER
 
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 

@@ -30,7 +30,8 @@ POINTS: dict[str, str] = {
         "by queue, namespace and job, where admitted jobs count as held; jobs that their queue could not "
         "place now are asked for last"
     ),
-    "victims": "a victim that the gang can do without stays; pods that could take the place back are not taken",
+    "victims": "a victim that the gang can do without stays; pods that could take the place back are not taken,"
+    " and nobody leaves for a job that another waiting job would take the place from",
     "reclaim within deserved": (
         "the reclaimer is short, and the victim's queue (and those above it, whatever the level) over, in a "
         "resource that is asked for and lacking"
@@ -57,7 +58,8 @@ POINTS: dict[str, str] = {
     "disruption budgets": "bind every eviction, counted for the gang as a whole beforehand",
     "capability of 0, of pods": "0 means none; pods count, those that ask for nothing as well",
     "buckets of task-topology": "by request; ties go by name",
-    "usage of nodes": "unknown is unknown; windows, fluctuation, what the pod asks for",
+    "usage of nodes": "unknown is at least as much as the mean of what is known, and closes no node;"
+    " windows, fluctuation, what the pod asks for",
     "vcjobs: dependsOn": "the gang is that of the tasks that can start; the job fails (DependencyFailed)",
     "a PodGroup's PriorityClass that does not exist": (
         "its queue's priority, with a condition that says so; else the job waits for the class"
