@@ -249,10 +249,23 @@ def has_room_again(step: Step, eviction: Evict) -> bool:
         if node == victim.node and uid in step.tasks:
             for column, amount in step.tasks[uid].shape.request:
                 free[column] -= amount
-    if any(amount < 0 for amount in free.values()):
+    if any(amount < 0 for amount in free.values()) or takes_what_is_guaranteed(step, victim, eviction):
         return False
     queue = step.queue_of[victim.job]
     return queue != step.queue_of[beneficiary] or not is_full_with(step, queue, victim, eviction)
+
+
+def takes_what_is_guaranteed(step: Step, task: Task, eviction: Evict) -> bool:
+    """Whether queues would hold, with the task, what others are guaranteed: it stays free, whoever shares the rest."""
+    claimed: Vector = {}
+    for one in step.queues.values():
+        owed, has = dict(one.guarantee), step.held_after(one.name)
+        add(has, step.reserved(one.name, eviction.action).items())
+        if one.name == step.queue_of[task.job]:
+            add(has, task.shape.request)
+        add(claimed, [(column, max(owed.get(column, 0), has.get(column, 0))) for column in {*owed, *has}])
+    guaranteed = {column for one in step.queues.values() for column, _ in one.guarantee}
+    return any(claimed[column] > step.total[column] for column in guaranteed)
 
 
 def is_full_with(step: Step, name: str, task: Task, eviction: Evict) -> bool:
