@@ -95,7 +95,8 @@ def told(report: CycleReport) -> dict[str, Any]:
         return name.partition("-")[0]
 
     def line(message: str) -> str:
-        return MADE_UP.sub("podgroup-…", headline_of(message))
+        # How many of a gang fit is told where its queue was full by its turn; names decide between equal jobs.
+        return MADE_UP.sub("podgroup-…", headline_of(message)).partition(" There is room for ")[0]
 
     return {
         "binds": Counter((app(bind.name), bind.node) for bind in report.binds),
