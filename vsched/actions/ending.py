@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.keeping import Places
 from vsched.framework.session import Session
@@ -18,7 +18,6 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
-NO_CAUSE = EvictionCause("", "")
 """Of tasks that are taken to have ended."""
 
 

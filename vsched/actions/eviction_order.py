@@ -7,13 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from vsched.actions.pricing import cheapest_first
 from vsched.framework.combine.orders import OrderKey
-from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
-
-ON_PAPER = EvictionCause("", "")
-"""Why the tasks that come before others are evicted on paper."""
 
 
 class EvictionOrder:
@@ -34,20 +31,20 @@ class EvictionOrder:
         by_job: dict[str, list[Task]] = {}
         for task in tasks:
             by_job.setdefault(task.job, []).append(task)
-        plugins, lanes = self._session.plugins, dict[str, list[Task]]()
+        plugins, found = self._session.plugins, dict[str, list[Task]]()
         for key in sorted(by_job, key=self._job, reverse=True):
-            lane = lanes.setdefault(self._session.snapshot.jobs[key].spec.queue, [])
-            lane += reversed(plugins.ordered_tasks(by_job[key]))
+            own = found.setdefault(self._session.snapshot.jobs[key].spec.queue, [])
+            own += reversed(plugins.ordered_tasks(by_job[key]))
         if plugins.victim_rules.weighs:
-            return {queue: cheapest_first(self._session, lane) for queue, lane in lanes.items()}
-        return lanes
+            return {queue: cheapest_first(self._session, own) for queue, own in found.items()}
+        return found
 
-    def in_turn(self, lanes: Mapping[str, Sequence[Task]], row: int) -> list[Task]:
+    def in_turn(self, by_queue: Mapping[str, Sequence[Task]], row: int) -> list[Task]:
         """The tasks of all queues, which are on one node, in the order of eviction."""
-        if len(lanes) < 2:
-            return [task for lane in lanes.values() for task in lane]
+        if len(by_queue) < 2:
+            return [task for own in by_queue.values() for task in own]
         ledger, together = self._session.ledger, self._session.plugins.queues_move_together
-        left = {queue: deque(lane) for queue, lane in lanes.items()}
+        left = {queue: deque(own) for queue, own in by_queue.items()}
         found: list[Task] = []
         with ledger.on_paper():
             keys = {queue: self._keys(queue) for queue in left}
@@ -58,7 +55,7 @@ class EvictionOrder:
                 found.append(task)
                 view = self._session.view(task.job)
                 assert view is not None, "candidates are tasks of jobs of the snapshot"
-                ledger.evict(view, task, row, ON_PAPER)
+                ledger.evict(view, task, row, NO_CAUSE)
                 if not left[queue]:
                     del left[queue], keys[queue]
                 keys.update({one: self._keys(one) for one in left if together or one == queue})

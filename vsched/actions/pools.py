@@ -56,7 +56,7 @@ class CandidatePool:
         self._rows: dict[int, list[Task]] = {}
         self._rows_of: dict[str, list[int]] = {}
         self._held_by: dict[str, list[int]] = {}
-        self._lanes: dict[int, dict[str, list[Task]]] = {}
+        self._by_queue: dict[int, dict[str, list[Task]]] = {}
         """By row and queue: the candidates in the order in which their queue gives them up, once it was asked for."""
         self._refusals: dict[Shape, Refusals] = {}
         self._passing: dict[tuple[Hashable, PodLabels], Mask] = {}
@@ -105,13 +105,13 @@ class CandidatePool:
 
     def candidates(self, row: int) -> list[Task]:
         """The candidates of a node that this session has not evicted, in the order of eviction."""
-        lanes = self._lanes.get(row)
-        if lanes is None:
-            lanes = self._lanes[row] = self._order.by_queue(self._rows.get(row, []))
+        by_queue = self._by_queue.get(row)
+        if by_queue is None:
+            by_queue = self._by_queue[row] = self._order.by_queue(self._rows.get(row, []))
         left = {
-            queue: [victim for victim in lane if not is_moved(self._session, victim)] for queue, lane in lanes.items()
+            queue: [victim for victim in own if not is_moved(self._session, victim)] for queue, own in by_queue.items()
         }
-        return self._order.in_turn({queue: lane for queue, lane in left.items() if lane}, row)
+        return self._order.in_turn({queue: own for queue, own in left.items() if own}, row)
 
     def open_to(self, search: VictimSearch, task: Task) -> Mask:
         """bool[nodes]: nodes with a candidate whose job the plugins do not rule out for the task at present."""

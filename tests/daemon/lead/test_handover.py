@@ -12,9 +12,9 @@ from tests.support.fault_proxy import faulty
 from tests.support.killing import member, wrong
 from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, overfull, replica
 from tests.support.running import gang, node, nodes_of, podgroup
-from tests.support.sharded import queue
+from tests.support.sharded import held, of_queue, queue
 from tests.support.waiting import until
-from vsched.daemon.lead.shards import ShardElection, shards_held
+from vsched.daemon.lead.shards import ShardElection
 from vsched.mirror.sharding import shard_of
 from vsched.sim.cluster import Cluster
 
@@ -23,16 +23,6 @@ NODES = [node(f"n{number}", cpu="8") for number in range(6)]
 BINDINGS = r"POST .*/binding"
 RENEWALS = 5
 """Of the Lease that is not given away: so often the daemon had its turn."""
-
-
-def of_queue(name: str, objects: list[Obj]) -> list[Obj]:
-    group, *pods = objects
-    return [merged(group, {"spec": {"queue": name}}), *pods]
-
-
-def held(found: Replica) -> list[int]:
-    told: Any = shards_held(found.daemon.election)
-    return list(told["held"])
 
 
 def leaving(found: Replica) -> list[int]:

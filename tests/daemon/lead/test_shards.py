@@ -14,11 +14,11 @@ from tests.support.builders import merged
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.replicas import LEASES, WATCHFUL, Replica, bound_twice, overfull, replica
 from tests.support.running import gang, node, nodes_of, queue_status, status_of
-from tests.support.sharded import queue
+from tests.support.sharded import held, of_queue, queue
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.lead.lending import LENT
-from vsched.daemon.lead.shards import ShardElection, shards_held
+from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.shard_mirror import ShardMirror
@@ -33,16 +33,6 @@ from vsched.sim.cluster import Cluster
 Obj = dict[str, Any]
 QUEUES = "scheduling.volcano.sh/queues"
 NODES = [node(f"n{number}", cpu="8") for number in range(6)]
-
-
-def of_queue(name: str, objects: list[Obj]) -> list[Obj]:
-    group, *pods = objects
-    return [merged(group, {"spec": {"queue": name}}), *pods]
-
-
-def held(found: Replica) -> list[int]:
-    told: Any = shards_held(found.daemon.election)
-    return list(told["held"])
 
 
 def has_bound(found: Replica, pods: int) -> bool:

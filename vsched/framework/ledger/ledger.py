@@ -67,6 +67,10 @@ class EvictionCause(NamedTuple):
     """Key of the job that gets the room; empty where the task is moved for its own good."""
 
 
+NO_CAUSE = EvictionCause("", "")
+"""Of steps that are undone, or that no report tells of."""
+
+
 class LedgerEntry(NamedTuple):
     """One step in the log: the status of a task on a row changes from ``before`` to ``status``."""
 

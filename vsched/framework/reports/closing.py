@@ -22,7 +22,7 @@ from vsched.framework.reports.planned import planned_start, unplanned, with_star
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons, set_back
-from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, with_request
+from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, with_refused, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -71,7 +71,8 @@ def _report(session: Session, told: Told) -> CycleReport:
     said: dict[str, Verdicts] = {}
     for view in anew:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-        said[view.key] = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
+        found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
+        said[view.key] = with_refused(session, view, found)
     jobs, unschedulable = told.turn(session, plain, outcomes, said)
     while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
         del anew[-_SOME:]

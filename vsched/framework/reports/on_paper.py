@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vsched.framework.ledger.ledger import EvictionCause
+from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-
-NO_CAUSE = EvictionCause("", "")
 
 
 def placed_on_paper(session: Session) -> dict[str, list[tuple[Task, int]]]:

@@ -174,22 +174,12 @@ def _followed(
     return before.changed(gone, new, {**others, **besides} if besides else others)
 
 
-def verdicts(
-    waiting: UnschedulableReasons,
-    view: JobView,
-    outcome: JobOutcome,
-    bound: Set[str],
-    scale_up: ScaleUp,
-    told: Told,
-    plain: PlainJobs,
-) -> Verdicts:
-    """Why each task is unschedulable that waits and that this cycle did not bind, or whose binding is refused."""
-    refused = set_back(waiting.session, view, (Status.BINDING,))
-    said = _pending(waiting, view, outcome, bound, scale_up, told, plain)
+def with_refused(session: Session, view: JobView, said: Verdicts) -> Verdicts:
+    """The same, with the verdicts about tasks that have a node, and are refused their binding."""
+    refused = set_back(session, view, (Status.BINDING,))
     if not refused:
         return said
-    setbacks = waiting.session.snapshot.setbacks
-    return {**said, **{task.key: _refused(task, setbacks[task.uid]) for task in refused}}
+    return {**said, **{task.key: _refused(task, session.snapshot.setbacks[task.uid]) for task in refused}}
 
 
 def _refused(task: Task, message: str) -> Unschedulable:
@@ -198,7 +188,7 @@ def _refused(task: Task, message: str) -> Unschedulable:
     return Unschedulable(task.uid, task.namespace, task.name, task.job, code, message, {code.value: 1})
 
 
-def _pending(
+def verdicts(
     waiting: UnschedulableReasons,
     view: JobView,
     outcome: JobOutcome,

@@ -9,6 +9,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
 from vsched.mirror.ingest.metadata import int32_of
+from vsched.mirror.ingest.pod_status import true_condition
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
 from vsched.model.pods.cooperation import (
@@ -80,10 +81,7 @@ def cooperation_of(annotations: Annotations, remarks: Remarks) -> float | None:
 
 def asking_condition(pod: wire.Pod) -> ObjectCondition | None:
     """The condition by which vsched has asked a pod to end by itself; None without one."""
-    for condition in pod.status.conditions or ():
-        if condition.type == ASKED and condition.status == "True":
-            return condition
-    return None
+    return true_condition(pod, ASKED)
 
 
 def request_of(pod: wire.Pod, most_seconds: float, remarks: Remarks) -> EvictionRequest | None:

@@ -6,7 +6,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of
 from vsched.mirror.ingest.rules import decoded
-from vsched.mirror.wire.base import Timestamp, seconds_of
+from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
 from vsched.mirror.wire.pods import ContainerState
 from vsched.model.pods.status import Status
 
@@ -43,14 +43,20 @@ def _is_taken(pod: wire.Pod) -> bool:
     The API server says so with each binding, and nodes with their first word. Whoever makes a pod can name any node in
     it, one that does not exist or is too small, but cannot write its status.
     """
-    return pod.status.start_time is not None or any(
-        found.type == "PodScheduled" and found.status == "True" for found in pod.status.conditions or ()
-    )
+    return pod.status.start_time is not None or true_condition(pod, "PodScheduled") is not None
 
 
 def is_let_in(pod: wire.Pod) -> bool:
     """Whether vsched has opened the gate of the pod's queue: whoever makes a pod cannot write its conditions."""
-    return any(found.type == LET_IN and found.status == "True" for found in pod.status.conditions or ())
+    return true_condition(pod, LET_IN) is not None
+
+
+def true_condition(pod: wire.Pod, name: str) -> ObjectCondition | None:
+    """The condition of a pod, where it is true."""
+    for condition in pod.status.conditions or ():
+        if condition.type == name and condition.status == "True":
+            return condition
+    return None
 
 
 def scheduled_condition(pod: wire.Pod) -> str:
@@ -71,12 +77,12 @@ def protected_until(pod: wire.Pod, remarks: Remarks) -> float:
     seconds = cooldown_seconds_of(pod.metadata, remarks)
     if not seconds:
         return 0.0
-    for condition in pod.status.conditions or ():
-        if condition.type == "PodScheduled" and condition.status == "True":
-            at = "status.conditions[PodScheduled].lastTransitionTime"
-            since = decoded(condition.last_transition_time, Timestamp, at)
-            return seconds_of(since) + seconds if seconds_of(since) else 0.0
-    return 0.0
+    condition = true_condition(pod, "PodScheduled")
+    if condition is None:
+        return 0.0
+    at = "status.conditions[PodScheduled].lastTransitionTime"
+    since = seconds_of(decoded(condition.last_transition_time, Timestamp, at))
+    return since + seconds if since else 0.0
 
 
 def finished_at(pod: wire.Pod) -> float:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 import msgspec
 
+from vsched.kube.backoff import doubled
+
 REMEMBERED = 10_000
 """How many pods are remembered; the oldest are dropped first."""
 NODES_MAX = 256
@@ -58,8 +60,8 @@ class RefusedBindings:
             self._by_node.setdefault(node, {})[uid] = None
             if len(nodes) > NODES_MAX:
                 self._take(uid, next(iter(nodes)), nodes)
-            known.until = at + min(CEILING_SECONDS, FIRST_SECONDS * 2.0 ** min(known.times, 30))
             known.times += 1
+            known.until = at + doubled(FIRST_SECONDS, CEILING_SECONDS, known.times)
             heapq.heappush(self._due, (known.until, uid))
         self._published = {}
         if len(self._pods) <= self._remembered:
