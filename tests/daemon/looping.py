@@ -83,7 +83,7 @@ async def looping(
         mirror = SmallMirror(shown or SmallCluster().node("n1").snapshot())
         telemetry, trigger = Telemetry(SystemClock()), Trigger(period_seconds, 0.001)
         writer = writer_to(client)
-        dispatcher = Dispatcher(writer, telemetry.outcome, DispatchSettings())
+        dispatcher = Dispatcher(client, writer, telemetry.outcome, DispatchSettings())
         writeback = Writeback(
             client, writer, WritebackSettings(), SystemClock(), lambda *_: None, mirror, lambda *_: None
         )

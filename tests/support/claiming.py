@@ -287,7 +287,7 @@ async def claiming(
         writer = writer_to(client, permit=permit)
         ended: Handlers[Outcome] = Handlers()
         ended.add(outcomes.append)
-        dispatcher = Dispatcher(writer, ended, DispatchSettings())
+        dispatcher = Dispatcher(client, writer, ended, DispatchSettings())
         writes = ClaimWrites(
             client,
             writer,

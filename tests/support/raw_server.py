@@ -108,7 +108,7 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> A
     try:
         head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         headers = dict(line.split(": ", 1) for line in head[1:] if line)
-        body = await reader.readexactly(int(headers["Content-Length"]))
+        body = await reader.readexactly(int(headers.get("Content-Length", 0)))
     except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
         return None
     method, path, _ = head[0].split(" ")

@@ -37,12 +37,14 @@ SERVED = {"resources": [{"name": "podgroups"}, {"name": "podgroups/status"}, {"n
 
 
 class RecordingServer:
-    """Keeps writes; every answer is a Status, and discovery is what it is set to."""
+    """Keeps writes; every answer to one is a Status, and what is read is what it is set to."""
 
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.reply: Callable[[Sent], Reply] = lambda sent: Reply()
         self.discovery: dict[str, Any] = SERVED
+        self.objects: dict[str, Callable[[], dict[str, Any] | Reply]] = {}
+        """What is read, by path; every other path gives the discovery."""
         self.in_flight = 0
         self.most_in_flight = 0
         self.open = asyncio.Event()
@@ -56,7 +58,8 @@ class RecordingServer:
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method == "GET":
-            return web.json_response(self.discovery)
+            found = self.objects[request.path]() if request.path in self.objects else self.discovery
+            return _answer_to(request, found) if isinstance(found, Reply) else web.json_response(found)
         sent = Sent(request.method, request.path, orjson.loads(await request.read()))
         self.sent.append(sent)
         self.in_flight += 1
@@ -65,23 +68,21 @@ class RecordingServer:
             await self.open.wait()
         finally:
             self.in_flight -= 1
-        reply = self.reply(sent)
-        if not reply.code:
-            assert request.transport is not None
-            request.transport.abort()
-            return web.Response(status=500)
-        if reply.code < 300:
-            return web.json_response({"kind": "Status", "metadata": {"resourceVersion": "77"}}, status=reply.code)
-        status: dict[str, Any] = {
-            "kind": "Status",
-            "status": "Failure",
-            "code": reply.code,
-            "message": reply.message,
-        }
-        if reply.cause:
-            status["details"] = {"causes": [{"reason": reply.cause}]}
-        headers = {"Retry-After": reply.retry_after} if reply.retry_after else {}
-        return web.json_response(status, status=reply.code, headers=headers)
+        return _answer_to(request, self.reply(sent))
+
+
+def _answer_to(request: web.BaseRequest, reply: Reply) -> web.StreamResponse:
+    if not reply.code:
+        assert request.transport is not None
+        request.transport.abort()
+        return web.Response(status=500)
+    if reply.code < 300:
+        return web.json_response({"kind": "Status", "metadata": {"resourceVersion": "77"}}, status=reply.code)
+    status: dict[str, Any] = {"kind": "Status", "status": "Failure", "code": reply.code, "message": reply.message}
+    if reply.cause:
+        status["details"] = {"causes": [{"reason": reply.cause}]}
+    headers = {"Retry-After": reply.retry_after} if reply.retry_after else {}
+    return web.json_response(status, status=reply.code, headers=headers)
 
 
 @asynccontextmanager

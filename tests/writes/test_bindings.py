@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from vsched.writes.bind_backoff import TRIES_ELSEWHERE, BindBackoff, wait_second
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts
 from vsched.writes.precedence import Precedence
-from vsched.writes.writer import Writer
+from vsched.writes.writer import Permit, Writer
 
 QUICK = DispatchSettings(max_in_flight=4, attempts=Attempts(3, first_seconds=0.005, ceiling_seconds=0.02))
 
@@ -26,14 +27,22 @@ def bind(number: int = 0, node: str = "n1") -> Bind:
     return Bind(f"uid-{number}", "ns", f"pod-{number}", node, "ns/job")
 
 
+POD_0 = "/api/v1/namespaces/ns/pods/pod-0"
+
+
+def pod_on(node: str, uid: str = "uid-0") -> dict[str, Any]:
+    return {"metadata": {"name": "pod-0", "uid": uid}, "spec": {"nodeName": node} if node else {}}
+
+
 @asynccontextmanager
 async def dispatching(
-    settings: DispatchSettings = QUICK,
+    settings: DispatchSettings = QUICK, permit: Permit = lambda: True
 ) -> AsyncIterator[tuple[RecordingServer, Dispatcher, list[Outcome], Writer]]:
     outcomes: list[Outcome] = []
     async with recording() as (server, client):
-        writer = writer_to(client)
-        dispatcher = Dispatcher(writer, outcomes.append, settings)
+        writer = writer_to(client, permit=permit)
+        dispatcher = Dispatcher(client, writer, outcomes.append, settings)
+        server.objects[POD_0] = lambda: pod_on("")
         task = asyncio.create_task(dispatcher.run())
         try:
             yield server, dispatcher, outcomes, writer
@@ -105,6 +114,52 @@ async def test_what_an_answer_means(replies: list[Reply], verdict: BindOutcome, 
         await until(lambda: outcomes)
         assert [outcome.verdict for outcome in outcomes] == [verdict]
         assert len(server.sent) == requests
+
+
+NOBODY_KNOWS = {
+    "no answer at all": [Reply(0)] * 3,
+    "a conflict after an answer that was lost": [Reply(0), Reply(409, "the object has been modified")],
+    "a refusal after an answer that was lost": [Reply(504), Reply(422, "denied by a policy")],
+}
+
+
+@pytest.mark.parametrize("replies", NOBODY_KNOWS.values(), ids=NOBODY_KNOWS.keys())
+@pytest.mark.parametrize(
+    ("found", "verdict", "elsewhere"),
+    [
+        pytest.param([pod_on("n1")], BindOutcome.BOUND, "", id="it was bound"),
+        pytest.param([pod_on("n2")], BindOutcome.REFUSED, "n2", id="somebody bound it to another node"),
+        pytest.param([pod_on("n1", uid="uid-1")], BindOutcome.GONE, "", id="a newer pod of this name"),
+        pytest.param([Reply(404, "not found")], BindOutcome.GONE, "", id="it is gone"),
+        pytest.param([Reply(500), Reply(0), pod_on("n1")], BindOutcome.BOUND, "", id="the server takes its time"),
+    ],
+)
+async def test_what_nobody_knows_is_read_before_the_place_is_given_away(
+    replies: list[Reply], found: list[dict[str, Any] | Reply], verdict: BindOutcome, elsewhere: str
+) -> None:
+    async with dispatching() as (server, dispatcher, outcomes, _):
+        script, shown = iter(replies), iter(found)
+        server.reply = lambda sent: next(script)
+        server.objects[POD_0] = lambda: next(shown)
+        dispatcher.submit([bind()])
+        await until(lambda: outcomes)
+        assert [(outcome.verdict, outcome.elsewhere) for outcome in outcomes] == [(verdict, elsewhere)]
+        assert not list(shown), "all of it was read"
+
+
+async def test_who_may_not_write_any_more_does_not_look_for_ever() -> None:
+    leads = [True]
+    async with dispatching(permit=lambda: leads[0]) as (server, dispatcher, outcomes, _):
+        server.reply = lambda sent: Reply(503)
+
+        def silent() -> Reply:
+            leads[0] = False
+            return Reply(503)
+
+        server.objects[POD_0] = silent
+        dispatcher.submit([bind()])
+        await until(lambda: outcomes)
+        assert [outcome.verdict for outcome in outcomes] == [BindOutcome.DROPPED]
 
 
 @pytest.mark.parametrize(

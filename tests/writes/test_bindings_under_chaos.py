@@ -60,6 +60,8 @@ class Cluster:
         )
 
     def _carried_out(self, asked: Asked) -> bytes:
+        if asked.method == "GET":
+            return self._shown(asked.path.rpartition("/")[2])
         body = orjson.loads(asked.body)
         pod, node = body["metadata"]["name"], body["target"]["name"]
         there = self.bound.get(pod)
@@ -67,6 +69,11 @@ class Cluster:
             return status(409, f'Operation cannot be fulfilled: pod {pod} is already assigned to node "{there}"')
         self.bound[pod] = node
         return ok(DONE)
+
+    def _shown(self, pod: str) -> bytes:
+        node = self.bound.get(pod)
+        uid = pod.replace("pod", "uid")
+        return ok(orjson.dumps({"metadata": {"uid": uid}, "spec": {"nodeName": node} if node else {}}))
 
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "TLS"])
@@ -103,7 +110,7 @@ async def bind_all(url: str, tls: SSLContext | None, cluster: Cluster) -> tuple[
     async with ApiClient(Connection(url, tls), ClientSettings(connections=8)) as client:
         attempts = Attempts(4, first_seconds=0.001, ceiling_seconds=0.002)
         writer = Writer(client, TokenBucket(1e6, 1e6))
-        dispatcher = Dispatcher(writer, told, DispatchSettings(max_in_flight=8, attempts=attempts))
+        dispatcher = Dispatcher(client, writer, told, DispatchSettings(max_in_flight=8, attempts=attempts))
         running = asyncio.create_task(dispatcher.run())
         dispatcher.submit(
             Bind(f"uid-{number}", "ns", f"pod-{number}", f"node-{number % 7}", "ns/job") for number in range(PODS)

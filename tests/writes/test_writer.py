@@ -99,7 +99,7 @@ async def test_what_waited_to_be_sent_is_dropped_with_an_outcome() -> None:
     evictions: list[EvictionOutcome] = []
     async with recording() as (server, client), asyncio.TaskGroup() as group:
         writer = Writer(client, TokenBucket(1e6, 1e6), permit=lambda: False)
-        dispatcher = Dispatcher(writer, bindings.append, DispatchSettings(attempts=ATTEMPTS))
+        dispatcher = Dispatcher(client, writer, bindings.append, DispatchSettings(attempts=ATTEMPTS))
         evictor = Evictor(writer, evictions.append, EvictionSettings(attempts=ATTEMPTS), FakeClock())
         running = [group.create_task(dispatcher.run()), group.create_task(evictor.run())]
         dispatcher.submit(Bind(f"uid-{number}", "ns", f"pod-{number}", "n1", "ns/job") for number in range(50))

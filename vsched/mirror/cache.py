@@ -88,8 +88,9 @@ class Cache(ObjectIntake):
         self._pods.binding_settled(uid)
 
     def found_bound(self, uid: str, node: str) -> None:
-        """The API server says that a pod was already bound to the node that it was to be bound to."""
-        self._pods.found_bound(uid, node)
+        """The API server says that a pod which was to be bound was bound already, to this node."""
+        if self._pods.found_bound(uid, node):
+            self.on_change()
 
     def accepted(self, uid: str) -> None:
         """The API server accepted the binding: lists that begin from now on must show it."""

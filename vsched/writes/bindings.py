@@ -1,10 +1,12 @@
 """Carries placements out: one POST of a binding a pod, many in flight, and the outcome back by callback.
 
-A success is only confirmed by the watch; every other outcome tells the mirror to forget the placement.
+A success is only confirmed by the watch. A failure is told once it is certain: an answer that was lost may have been a
+success, so the pod is read before its place is given to another one.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -13,6 +15,9 @@ import msgspec
 import orjson
 from msgspec.structs import replace
 
+from vsched.errors import UNREADABLE, Unavailable
+from vsched.kube.client import ApiClient
+from vsched.kube.errors import ApiError, NotFound
 from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
@@ -35,7 +40,7 @@ class BindOutcome(StrEnum):
     REFUSED = "refused"
     """The API server will not have it: another node, another uid, a gate, bad content."""
     GAVE_UP = "gave-up"
-    """No usable answer after all attempts."""
+    """No usable answer after all attempts, and the pod has no node."""
     UNDONE = "undone"
     """Never sent: what the gang claims could not be had, and all of it was given back."""
     DROPPED = "dropped"
@@ -54,6 +59,8 @@ class Outcome(msgspec.Struct, frozen=True):
     """The first thing the API server said was that the pod has this node already."""
     by_admission: bool = False
     """Whether admission refused it, which concerns this pod on this node and does not pass by itself."""
+    elsewhere: str = ""
+    """The node that the pod has already, where that is another one."""
 
     @property
     def bound(self) -> bool:
@@ -68,6 +75,19 @@ class DispatchSettings(msgspec.Struct, frozen=True):
     queue_limit: int = 100_000
     """Placements waiting to be sent; what a cycle decides beyond it is forgotten and decided again."""
     attempts: Attempts = Attempts(4, first_seconds=0.05, ceiling_seconds=1.0)
+
+
+class _Metadata(msgspec.Struct):
+    uid: str
+
+
+class _Spec(msgspec.Struct, rename="camel"):
+    node_name: str = ""
+
+
+class _Pod(msgspec.Struct):
+    metadata: _Metadata
+    spec: _Spec
 
 
 def binding_write(bind: Bind) -> Write:
@@ -88,17 +108,39 @@ def binding_write(bind: Bind) -> Write:
 
 def judge(bind: Bind, answer: WriteResult) -> BindOutcome:
     """What an answer means for a placement."""
-    if answer.done:
+    if answer.done or assigned(answer) == bind.node:  # a repeat after a lost answer finds its own work done
         return BindOutcome.BOUND
-    if answer.code == 409:
-        # A repeat after a lost answer finds its own work done.
-        assigned = _ASSIGNED.search(answer.message)
-        return BindOutcome.BOUND if assigned and assigned[1] == bind.node else BindOutcome.REFUSED
     if answer.code == 404:
         return BindOutcome.GONE
     if answer.code == NOT_PERMITTED:
         return BindOutcome.DROPPED
     return BindOutcome.GAVE_UP if answer.code in RETRIED else BindOutcome.REFUSED
+
+
+def assigned(answer: WriteResult) -> str:
+    """The node that the pod has already, as a conflict says it; empty where the answer says nothing of the kind."""
+    found = _ASSIGNED.search(answer.message) if answer.code == 409 else None
+    return found[1] if found else ""
+
+
+def is_doubtful(answer: WriteResult) -> bool:
+    """Whether a binding that failed in the end may have been done by an attempt whose answer was lost."""
+    return (answer.code in RETRIED or answer.attempts > 1) and not assigned(answer)
+
+
+async def node_of(client: ApiClient, bind: Bind) -> str | None:
+    """The node that the pod has by what the API server says now, empty for none; None where the pod is gone.
+
+    Raises ApiError, or Unavailable where the server does not say.
+    """
+    try:
+        answer = await client.request("GET", PODS.path(bind.namespace, bind.name), attempts=1)
+        found = msgspec.json.decode(answer.body, type=_Pod)
+    except NotFound:
+        return None
+    except UNREADABLE as error:
+        raise Unavailable(f"the pod cannot be read: {error}") from error
+    return found.spec.node_name if found.metadata.uid == bind.uid else None
 
 
 def refused_by_admission(answer: WriteResult) -> bool:
@@ -113,8 +155,11 @@ class Dispatcher(Outgoing[Bind]):
 
     what = "binding"
 
-    def __init__(self, writer: Writer, on_outcome: Callable[[Outcome], None], settings: DispatchSettings) -> None:
+    def __init__(
+        self, client: ApiClient, writer: Writer, on_outcome: Callable[[Outcome], None], settings: DispatchSettings
+    ) -> None:
         super().__init__(writer, settings.max_in_flight, settings.queue_limit)
+        self._client = client
         self._told = on_outcome
         self._open: dict[str, Bind] = {}
         self._attempts = settings.attempts
@@ -156,11 +201,43 @@ class Dispatcher(Outgoing[Bind]):
     async def _bind(self, item: Bind) -> bool:
         """Send a binding, say what became of it, and return whether the pod is bound."""
         answer = await self._send(item, self._write, self._attempts)
-        verdict = judge(item, answer)
-        found_done = verdict is BindOutcome.BOUND and not answer.done and answer.attempts == 1
-        by_admission = verdict is BindOutcome.REFUSED and refused_by_admission(answer)
-        self._on_outcome(Outcome(item, verdict, answer.code, answer.message, answer.seconds, found_done, by_admission))
+        verdict, elsewhere = judge(item, answer), assigned(answer)
+        if verdict in (BindOutcome.GAVE_UP, BindOutcome.REFUSED) and is_doubtful(answer):
+            verdict, elsewhere = await self._made_certain(item, verdict)
+        refused = verdict is BindOutcome.REFUSED
+        outcome = Outcome(
+            item,
+            verdict,
+            answer.code,
+            answer.message,
+            answer.seconds,
+            found_done=assigned(answer) == item.node and answer.attempts == 1,
+            by_admission=refused and refused_by_admission(answer),
+            elsewhere=elsewhere if refused else "",
+        )
+        self._on_outcome(outcome)
         return verdict is BindOutcome.BOUND
+
+    async def _made_certain(self, item: Bind, verdict: BindOutcome) -> tuple[BindOutcome, str]:
+        """Read the pod until the API server says whether it was bound: meanwhile its place is kept.
+
+        Returns the verdict and the node that the pod has; the verdict stands where it has none, or may not be read.
+        """
+        back_off = self._attempts.back_off()
+        while self._writer.permitted:
+            try:
+                node = await node_of(self._client, item)
+            except (ApiError, Unavailable) as error:
+                if isinstance(error, ApiError) and error.code not in RETRIED:
+                    return verdict, ""
+                await asyncio.sleep(back_off.next_seconds())
+                continue
+            if node is None:
+                return BindOutcome.GONE, ""
+            if not node:
+                return verdict, ""
+            return (BindOutcome.BOUND if node == item.node else BindOutcome.REFUSED), node
+        return BindOutcome.DROPPED, ""
 
     def _write(self, item: Bind) -> Write:
         notes = self.notes(item)

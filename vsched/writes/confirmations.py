@@ -14,12 +14,12 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from vsched.clock import Clock
-from vsched.errors import BadInput, Unavailable
+from vsched.errors import Unavailable
 from vsched.kube.client import ApiClient
-from vsched.kube.errors import ApiError, NotFound
-from vsched.mirror.resources import PODS
+from vsched.kube.errors import ApiError
 from vsched.model.plan import Bind
 from vsched.together import together
+from vsched.writes.bindings import node_of
 
 MOST_LOOKS = 1_000
 """So many bindings are looked at in one turn of the event loop; the watch has shown nearly all of them by then."""
@@ -112,12 +112,6 @@ class Confirmations:
     async def _is_bound(self, bind: Bind) -> bool:
         """Whether the pod has a node. True where the API server does not answer: then nothing is known."""
         try:
-            found = await self._client.get(PODS.path(bind.namespace, bind.name))
-        except (NotFound, BadInput):
-            return False
+            return bool(await node_of(self._client, bind))
         except (ApiError, Unavailable):
             return True
-        metadata, spec = found.get("metadata"), found.get("spec")
-        if not isinstance(metadata, dict) or not isinstance(spec, dict):
-            return False
-        return metadata.get("uid") == bind.uid and bool(spec.get("nodeName"))

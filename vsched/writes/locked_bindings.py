@@ -59,8 +59,7 @@ class LockingDispatcher(Dispatcher):
         clock: Clock,
         locks: LockSettings | None = None,
     ) -> None:
-        super().__init__(writer, on_outcome, settings)
-        self._client = client
+        super().__init__(client, writer, on_outcome, settings)
         self._clock = clock
         self._locks = locks or LockSettings()
         self._turns: Workqueue[str, float] = Workqueue(WorkqueueSettings(self._locks.nodes_at_once), self._turn)

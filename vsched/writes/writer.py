@@ -133,6 +133,11 @@ class Writer:
         self._on_request = on_request
         self._permit = permit
 
+    @property
+    def permitted(self) -> bool:
+        """Whether this process may write now."""
+        return self._permit()
+
     async def send(
         self, write: Write, attempts: Attempts, again: Callable[[WriteResult], bool] = may_help
     ) -> WriteResult:

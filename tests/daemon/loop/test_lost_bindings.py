@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import orjson
@@ -19,7 +20,9 @@ from vsched.kube.client import ApiClient
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, CycleReport
+from vsched.sim.api.fault_plan import FaultInjector, plan_of
 from vsched.sim.cluster import Cluster
+from vsched.writes.bindings import binding_write
 from vsched.writes.confirmations import MOST_LOOKS, Confirmations, ConfirmationSettings
 
 SOON = ConfirmationSettings(unconfirmed_seconds=0.3)
@@ -41,6 +44,47 @@ async def test_an_accepted_binding_that_is_not_there_is_not_believed_for_long() 
             await until(lambda: len(nodes_of(cluster, "g-")) == 2)
             await until(lambda: daemon.cache.describe()["assumed_tasks"] == 0)
             assert lost(daemon) == 2
+
+
+SILENT = {"fault": "watch-silent", "percent": 100, "resources": ["pods"], "delay_ms": 0}
+UNKNOWN = {
+    "a conflict": [{"fault": "drop-after"}, {"fault": "conflict"}],
+    "no other answer": [{"fault": "drop-after"}, {"fault": "drop-before", "limit": 3}],
+    "that it takes too long": [{"fault": "timeout", "delay_ms": 10}, {"fault": "unavailable", "limit": 3}],
+}
+
+
+@pytest.mark.parametrize("rules", UNKNOWN.values(), ids=UNKNOWN)
+async def test_a_place_is_not_given_away_where_a_lost_answer_was_a_yes(rules: list[dict[str, Any]]) -> None:
+    """The watch of pods says nothing at all: only who reads the pod knows that the first attempt bound it."""
+    bindings = [{"percent": 100, "limit": 1, "resources": ["pods/binding"], **rule} for rule in rules]
+    faults = FaultInjector(plan_of({"seed": 1, "rules": [*bindings, SILENT]}, "test"))
+    waiting = [*gang("a", 1), *gang("b", 1)]
+    async with (
+        Cluster([node("n1", cpu="1")], manifests=waiting, faults=faults) as cluster,
+        scheduling(cluster.url, period_seconds=0.02, confirmations=FOREVER) as daemon,
+    ):
+        bound = partial(daemon.telemetry.registry.get_sample_value, "vsched_pods_bound_total")
+        await until(lambda: bound() == 1)
+        sessions = daemon.telemetry.findings.cycles
+        await until(lambda: daemon.telemetry.findings.cycles > sessions + 5)
+        assert len(nodes_of(cluster)) == 1
+
+
+async def test_a_pod_that_somebody_else_bound_is_taken_to_be_there() -> None:
+    """The watch says nothing: the room that the pod has on its node is not given to another one."""
+    faults = FaultInjector(plan_of({"seed": 1, "rules": [SILENT]}, "test"))
+    async with (
+        Cluster(manifests=[pod("a"), pod("b")], faults=faults) as cluster,
+        ApiClient(Connection(cluster.url)) as client,
+        scheduling(cluster.url, period_seconds=0.02, confirmations=FOREVER) as daemon,
+    ):
+        uids = {found["metadata"]["name"]: found["metadata"]["uid"] for found in cluster.client.list("pods")}
+        await until(lambda: daemon.cache.task(uids["a"]))
+        somebody = binding_write(Bind(uids["a"], "default", "a", "n2", "default/a"))
+        await client.write(somebody.method, somebody.path, somebody.body)
+        cluster.apply([node("n1", cpu="1")])
+        await until(lambda: nodes_of(cluster) == {"a": "n2", "b": "n1"})
 
 
 def relist(cluster: Cluster, proxy: FaultProxy) -> None:

@@ -41,7 +41,7 @@ async def parts() -> AsyncIterator[SessionParts]:
     outcomes: list[Outcome] = []
     async with recording() as (server, client):
         writer = writer_to(client)
-        dispatcher = Dispatcher(writer, outcomes.append, DispatchSettings(max_in_flight=2))
+        dispatcher = Dispatcher(client, writer, outcomes.append, DispatchSettings(max_in_flight=2))
         evictor = Evictor(writer, lambda outcome: None, EvictionSettings(), FakeClock())
         tasks = [asyncio.create_task(dispatcher.run()), asyncio.create_task(evictor.run())]
         try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from vsched.arbitrator.taking.placing import ACTION as ARBITRATE
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.mirror.cache import Cache
@@ -71,6 +73,11 @@ class Outcomes:
                 self._confirmations.accepted(bind)
                 self._clear(bind.uid)
                 self._pod_events.bound(bind)
+            case BindOutcome.REFUSED if outcome.elsewhere:
+                self._cache.found_bound(bind.uid, outcome.elsewhere)
+                self._confirmations.accepted(replace(bind, node=outcome.elsewhere))
+                self._clear(bind.uid)
+                self._pod_events.bind_failed(bind, outcome.message)
             case BindOutcome.REFUSED | BindOutcome.GAVE_UP:
                 if outcome.by_admission:
                     self._cache.binding_refused(bind.uid, f"on {bind.node}: {outcome.message}", bind.node)

@@ -174,11 +174,22 @@ class PodStore:
             self._on_start()
         return False
 
-    def found_bound(self, uid: str, node: str) -> None:
-        """The API server says that the pod is on this node already. Unless we tried before, it is foreign."""
+    def found_bound(self, uid: str, node: str) -> bool:
+        """The API server says that the pod is on this node already. Unless we tried before, it is foreign.
+
+        Until the watch shows it, it is assumed there; True where it was assumed on another node.
+        """
         task = self._tasks.get(uid)
-        if task is not None and self._tried.get(uid) != node:
+        if task is None:
+            return False
+        moves = task.status is Status.BINDING and task.node != node
+        if moves:
+            task = self._assumed.begin(task, Status.BINDING, node)
+            self._store(task)
+            self.claims.forget(uid)
+        if self._tried.get(uid) != node:
             self._on_foreign(task)
+        return moves
 
     def _is_foreign(self, before: Task, after: Task) -> bool:
         """Whether a pod that waited has a node which we did not choose."""
