@@ -18,15 +18,21 @@ BYTES_MAX = 1_400_000
 """An object of etcd has a megabyte and a half."""
 
 
-def blown_up(kind: str) -> Iterator[tuple[str, Obj]]:
-    """Every exemplar of a kind with each of its lists, maps and texts blown up: where, and the object."""
-    for exemplar in LARGEST[kind]:
-        for path in paths_of(exemplar):
-            if path[0] in ("metadata", "kind", "apiVersion") and path[:2] not in (("metadata", "labels"),):
-                continue
-            larger = _larger(_at(exemplar, path))
-            if larger is not None:
-                yield ".".join(map(str, path)), _with(exemplar, path, larger)
+def blown_up(kind: str, most: int | None = None) -> Iterator[tuple[str, Obj]]:
+    """Every exemplar of a kind with each of its lists, maps and texts blown up: where, and the object.
+
+    ``most``: about so many of them, evenly spread over its fields.
+    """
+    places = [(exemplar, path) for exemplar in LARGEST[kind] for path in paths_of(exemplar) if _grows(exemplar, path)]
+    for exemplar, path in places[:: 1 if most is None else max(1, len(places) // most)]:
+        yield ".".join(map(str, path)), _with(exemplar, path, _larger(_at(exemplar, path)))
+
+
+def _grows(exemplar: Obj, path: tuple[str | int, ...]) -> bool:
+    if path[0] in ("metadata", "kind", "apiVersion") and path[:2] not in (("metadata", "labels"),):
+        return False
+    value = _at(exemplar, path)
+    return isinstance(value, str) or bool(isinstance(value, list | dict) and value)
 
 
 def _at(obj: Any, path: tuple[str | int, ...]) -> Any:
@@ -44,14 +50,12 @@ def _with(obj: Obj, path: tuple[str | int, ...], value: Any) -> Obj:
 def _larger(value: Any) -> Any:
     if isinstance(value, str):
         return (value[:1] or "a") * BYTES_MAX
-    if isinstance(value, list) and value:
+    if isinstance(value, list):
         count = BYTES_MAX // (len(orjson.dumps(value[0])) + 9)
         return [_numbered(value[0], number) for number in range(count)]
-    if isinstance(value, dict) and value:
-        (key, each), *_ = value.items()
-        count = BYTES_MAX // (len(orjson.dumps({key: each})) + 9)
-        return {f"{key}{number}": each for number in range(count)} | value
-    return None
+    (key, each), *_ = value.items()
+    count = BYTES_MAX // (len(orjson.dumps({key: each})) + 9)
+    return {f"{key}{number}": each for number in range(count)} | value
 
 
 def _numbered(item: Any, number: int) -> Any:
