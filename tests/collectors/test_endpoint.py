@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from tests.collectors.asking import problem
 from tests.support.answering import CERTIFICATES, Reply, answering, content, endless, hang_up, server_context, silence
@@ -178,6 +179,11 @@ async def test_a_client_certificate_is_shown() -> None:
             await posted(MetricsSource(address=server.url, tls=Tls(ca_file=AUTHORITY)))
 
 
+async def very_much(request: web.Request, body: bytes) -> web.StreamResponse:
+    """A body that unpacks to very much; packed here, as each process that collects tests would pack it otherwise."""
+    return await content(gzip.compress(b" " * (33 << 20), 1), Content_Encoding="gzip")(request, body)
+
+
 ANSWERS: Mapping[str, tuple[Reply, str]] = {
     "an error as Prometheus writes it": (
         content({"status": "error", "errorType": "bad_data", "error": "parse\nerror"}, 400),
@@ -195,10 +201,7 @@ ANSWERS: Mapping[str, tuple[Reply, str]] = {
     "a web page": (content(PAGE, 200, "text/html"), "answered with a web page, not JSON; is the address right?"),
     "a redirect": (content(b"", 302, Location="/login"), "302: redirects to /login"),
     "a connection that is cut": (hang_up, "Server disconnected"),
-    "a body that unpacks to very much": (
-        content(gzip.compress(b" " * (33 << 20), 1), Content_Encoding="gzip"),
-        "the answer is longer than 32 MiB",
-    ),
+    "a body that unpacks to very much": (very_much, "the answer is longer than 32 MiB"),
     "a body that is packed as nobody knows": (
         content(b"x", Content_Encoding="br"),
         "the answer is encoded as 'br', which was not asked for",
