@@ -141,7 +141,7 @@ _MAKERS = "controllers.flows.controller.MakerController"
 
 REQUESTS: tuple[RequestKind, ...] = (
     RequestKind("writes.bindings.binding_write", "create", "", "pods/binding", _schedules),
-    RequestKind("writes.confirmations.Confirmations._is_bound", "get", "", "pods", _schedules),
+    RequestKind("writes.bindings.node_of", "get", "", "pods", _schedules),
     RequestKind("writes.bodies.eviction_write", "create", "", "pods/eviction", _evicts),
     RequestKind("writes.bodies.deletion_write", "delete", "", "pods", _deletes),
     RequestKind("writes.requests._annotate", "patch", "", "pods", _asks),
