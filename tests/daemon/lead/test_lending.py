@@ -27,29 +27,40 @@ NODES = {f"n{number}": number % 2 for number in range(4)}
 
 
 class Daemon:
-    """The daemon of one shard: what it sees of the others is late, and so is what it writes."""
+    """A daemon with some of the shards: what it sees of the others is late, and so is what it writes."""
 
-    def __init__(self, world: World, shard: int) -> None:
+    def __init__(self, world: World, *shards: int) -> None:
         self.world = world
-        self.shard = shard
         self.wanted: set[str] = set()
         self.begin()
+        for shard in shards:
+            self.adopt(shard)
 
     def begin(self) -> None:
-        """A new process takes over the Lease, and knows nothing but what is written there."""
+        """A new process, which has no shard and knows nothing."""
         self.lending = Lending(NODES.get)
-        self.lending.adopt(self.shard, self.world.leases[self.shard][-1])
-        self.seen_of = {shard: len(self.world.leases[shard]) - 1 for shard in self.world.leases}
+        self.held: set[int] = set()
+        self.seen: dict[int, int] = {}
+        """By shard of others, which version of its Lease was seen last, since a shard became ours."""
         self.seen_version = -1
         self.uses: set[str] = set()
         self.binding: set[str] = set()
         """Nodes with bindings on their way, which nobody else can see."""
         self.unseen: set[str] = set()
         """Nodes with pods of others that our watch has not shown."""
-        self.unsaid = False
+        self.unsaid: set[int] = set()
+        self.leaving: tuple[int, set[str]] | None = None
+        """The shard that is being given away, and the nodes that whoever gets it may use."""
+
+    def adopt(self, shard: int) -> None:
+        """Go on from what the Lease says, and from all pods that there are by now."""
+        self.held.add(shard)
+        self.lending.adopt(shard, self.world.leases[shard][-1])
+        self.seen.clear()
+        self.unseen.clear()
 
     def usable(self) -> set[str]:
-        own = {node for node, shard in NODES.items() if shard == self.shard}
+        own = {node for node, shard in NODES.items() if shard in self.held}
         return own - self.lending.barred() | self.lending.borrowed()
 
     def session(self, draw: Random) -> None:
@@ -60,20 +71,24 @@ class Daemon:
 
     def look(self) -> None:
         leases = self.world.leases
-        others = {shard: leases[shard][at] for shard, at in self.seen_of.items() if shard != self.shard}
         sight = Sight(
             self.world.now,
             int(self.world.now * 1000),
-            others,
-            {self.shard: leases[self.shard][-1]},
+            {shard: leases[shard][at] for shard, at in self.seen.items()},
+            {shard: leases[shard][-1] for shard in self.held},
             self.wanted,
             lambda: self.binding,
             self.seen_version,
         )
-        self.unsaid |= bool(self.lending.look(sight))
+        self.unsaid |= self.lending.look(sight)
         for node, number in self.lending.unchecked().items():
             if node not in self.unseen:
                 self.lending.check(node, number)
+
+    def see(self, shard: int, version: int) -> None:
+        """Read the Lease of another daemon's shard, which had this version at that time or a later one."""
+        if shard not in self.held and (self.leaving is None or shard != self.leaving[0]):
+            self.seen[shard] = max(version, self.seen.get(shard, 0))
 
     def confirm(self, nodes: set[str]) -> None:
         """Bindings on these nodes have arrived, and our watch shows it; those of others are later."""
@@ -83,22 +98,50 @@ class Daemon:
         self.binding -= nodes
 
     def say(self) -> None:
-        if self.unsaid:
-            self.unsaid = False
-            said = notes_of({k: v for k, v in annotations_of(self.lending.notes(self.shard)).items() if v is not None})
-            self.world.leases[self.shard].append(said)
+        for shard in self.unsaid & self.held:
+            notes = annotations_of(self.lending.notes(shard))
+            self.world.leases[shard].append(notes_of({k: v for k, v in notes.items() if v is not None}))
+        self.unsaid.clear()
+
+    def give(self, shard: int) -> None:
+        """Begin to give a shard away: the next session decides nothing for it."""
+        self.leaving = shard, {node for node, of in NODES.items() if of == shard} | self.lending.loans_of(shard)
+        self.held.discard(shard)
+        self.lending.leave(shard)
 
 
 class World:
     def __init__(self) -> None:
         self.now = 1000.0
         self.leases: dict[int, list[Notes]] = {shard: [NO_NOTES] for shard in range(2)}
-        self.daemons = [Daemon(self, shard) for shard in range(2)]
+        self.daemons: list[Daemon] = []
+        self.daemons = [Daemon(self, 0), Daemon(self, 1), Daemon(self)]
 
     def check(self) -> None:
-        for one in self.daemons:
-            for other in self.daemons[one.shard + 1 :]:
+        for number, one in enumerate(self.daemons):
+            for other in self.daemons[number + 1 :]:
                 assert not (one.uses | one.binding) & (other.uses | other.binding), "two use a node"
+
+    def another(self, one: Daemon, draw: Random) -> Daemon:
+        return draw.choice([each for each in self.daemons if each is not one])
+
+    def die(self, one: Daemon, draw: Random) -> None:
+        """A daemon is killed; what was on its way has arrived before another one gets its shards."""
+        shards = {*one.held, *(() if one.leaving is None else one.leaving[:1])}
+        one.begin()
+        for shard in sorted(shards):
+            self.another(one, draw).adopt(shard)
+
+    def give(self, one: Daemon, draw: Random) -> None:
+        """A daemon with both shards gives one away, once nothing is decided for it, and nothing on its way there."""
+        if one.leaving is None:
+            if len(one.held) == 2:
+                one.give(draw.randrange(2))
+            return
+        shard, nodes = one.leaving
+        if not (one.uses | one.binding) & nodes:
+            one.leaving = None
+            self.another(one, draw).adopt(shard)
 
     def settle(self, rounds: int = 12, *, shown: bool = True) -> None:
         """Everybody gets to know everything; of pods only where ``shown``."""
@@ -107,7 +150,8 @@ class World:
             for one in self.daemons:
                 one.say()
             for one in self.daemons:
-                one.seen_of = {shard: len(found) - 1 for shard, found in self.leases.items()}
+                for shard, found in self.leases.items():
+                    one.see(shard, len(found) - 1)
                 one.confirm(set(NODES))
                 if shown:
                     one.unseen.clear()
@@ -117,7 +161,9 @@ class World:
             self.check()
 
 
-STEPS = {"look": 8, "session": 3, "say": 8, "see": 8, "bound": 4, "shown": 1, "want": 2, "restart": 1, "wait": 3}
+STEPS = {
+    "look": 8, "session": 3, "say": 8, "see": 8, "bound": 4, "shown": 1, "want": 2, "die": 1, "give": 2, "wait": 3,
+}  # fmt: skip
 """What happens next, by how often."""
 
 
@@ -130,15 +176,18 @@ def test_whatever_is_late_no_node_is_used_by_two_and_in_the_end_all_have_what_th
             one.session(draw)
         elif step == "see":
             shard = draw.randrange(2)
-            one.seen_of[shard] = draw.randint(one.seen_of[shard], len(world.leases[shard]) - 1)
+            last = len(world.leases[shard]) - 1
+            one.see(shard, draw.randint(one.seen.get(shard, last), last))
         elif step == "bound":
             one.confirm({node for node in NODES if draw.random() < 0.5})
         elif step == "shown":
             one.unseen = {node for node in one.unseen if draw.random() < 0.5}
         elif step == "want":
             one.wanted = {node for node in NODES if draw.random() < 0.4}
-        elif step == "restart":
-            one.begin()
+        elif step == "die":
+            world.die(one, draw)
+        elif step == "give":
+            world.give(one, draw)
         elif step == "wait":
             world.now += draw.choice((0.1, 1.0, KEPT_SECONDS))
         elif step == "look":
@@ -148,11 +197,19 @@ def test_whatever_is_late_no_node_is_used_by_two_and_in_the_end_all_have_what_th
         world.check()
     for one in world.daemons:
         one.wanted.clear()
+        one.confirm(set(NODES))
+        one.session(draw)
+        if one.leaving is not None:
+            world.give(one, draw)
+    assert {shard for one in world.daemons for shard in one.held} == {0, 1}
     world.settle(40)
-    assert [one.usable() for one in world.daemons] == [{n for n, s in NODES.items() if s == k} for k in range(2)]
-    world.daemons[0].wanted = {"n1", "n2", "n0"}
+    assert [one.usable() for one in world.daemons] == [
+        {node for node, shard in NODES.items() if shard in one.held} for one in world.daemons
+    ]
+    first = next(one for one in world.daemons if one.held)
+    first.wanted = {*NODES} - {"n3"}
     world.settle()
-    assert world.daemons[0].usable() == {"n0", "n1", "n2"}
+    assert first.wanted <= first.usable()
 
 
 def test_what_the_owner_wants_itself_stays_until_it_does_not() -> None:
@@ -169,7 +226,7 @@ def test_what_the_owner_wants_itself_stays_until_it_does_not() -> None:
 def lent() -> tuple[World, Daemon, Daemon]:
     """A node of the second daemon that the first one uses."""
     world = World()
-    borrower, owner = world.daemons
+    borrower, owner, _ = world.daemons
     borrower.wanted = {"n1"}
     world.settle()
     assert ("n1" in borrower.uses, "n1" in owner.uses) == (True, False)
@@ -194,7 +251,8 @@ def test_a_node_goes_back_only_after_a_session_without_it_and_once_its_bindings_
 
     def round_of_the_owner() -> bool:
         borrower.say()
-        owner.seen_of = {shard: len(found) - 1 for shard, found in world.leases.items()}
+        for shard, found in world.leases.items():
+            owner.see(shard, len(found) - 1)
         for _ in range(3):
             owner.look()
             owner.say()

@@ -144,6 +144,17 @@ async def test_a_gang_that_is_too_large_for_the_nodes_of_its_shard_borrows_other
             assert bound_twice(cluster) == overfull(cluster, 8) == []
 
 
+async def test_what_was_read_of_another_shard_before_a_moment_does_not_count_after_it() -> None:
+    async with Cluster(NODES) as cluster, several(cluster.url, 2) as (first, _):
+        election = first.daemon.election
+        assert isinstance(election, ShardElection)
+        await until(lambda: held(first) == [0])
+        await until(lambda: election.others(0.0).keys() == {1})
+        since = election.now()
+        assert election.others(since) == {}
+        await until(lambda: election.others(since).keys() == {1})
+
+
 async def test_a_daemon_whose_lease_is_taken_stops_writing_for_all_its_shards() -> None:
     async with Cluster(NODES) as cluster, replica(cluster.url, shards=2, lease=WATCHFUL) as one:
         await until(lambda: held(one) == [0, 1])

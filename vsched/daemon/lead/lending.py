@@ -77,7 +77,8 @@ class Sight(NamedTuple):
     stamp: int
     """Milliseconds since the epoch, for the numbers of asks: those of former daemons are lower."""
     others: Mapping[int, Notes]
-    """By shard of another daemon: its notes, as they were seen last."""
+    """By shard of another daemon: its notes, as they were seen last. What was seen before the latest shard of ours
+    became ours does not count: whoever had that shard may have known more, and acted on it."""
     written: Mapping[int, Notes]
     """By shard of ours: the notes that its Lease has for certain."""
     wanted: Collection[str]
@@ -129,6 +130,11 @@ class Lending:
     def notes(self, shard: int) -> Notes:
         """What the Lease of a shard of ours is to say."""
         return Notes(self._asks.get(shard, {}), self._lent.get(shard, {}))
+
+    def loans_of(self, shard: int) -> set[str]:
+        """The nodes of other shards that are lent to a shard of ours, or that it has asked other daemons for."""
+        lent = {node for found in self._lent.values() for node, loan in found.items() if loan.shard == shard}
+        return lent | {node for node in self._asks.get(shard, {}) if self._slice_of(node) not in self._lent}
 
     # -- which nodes may be used
 
@@ -199,8 +205,9 @@ class Lending:
             for node in self._taken_back:
                 self._taken_back[node] |= self._slice_of(node) == shard and node not in said
             for node, loan in list(lent.items()):
-                borrower = sight.others.get(loan.shard)
-                if loan.shard in self._lent or (borrower is not None and node not in borrower.asks):
+                ours = loan.shard in self._lent
+                borrower = (sight.written if ours else sight.others).get(loan.shard)
+                if borrower is not None and node not in borrower.asks:
                     del lent[node]
                     self._taken_back[node] = False
                 elif borrower is not None and borrower.asks[node] != loan.number:

@@ -23,7 +23,7 @@ from vsched.errors import VschedError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import Conflict
-from vsched.kube.lease.candidate import CandidateState, Elector, LeaseLost, Role, new_identity
+from vsched.kube.lease.candidate import CandidateState, Elector, LeaseLost, Role, WakefulClock, new_identity
 from vsched.kube.lease.record import LeaseSettings, lease_name
 from vsched.kube.watch.deltas import Statistics, WatchState
 
@@ -54,7 +54,7 @@ class ShardElection:
         self._reporter = reporter
         self._on_lost = on_lost
         self._on_answer = on_answer
-        self._clock = clock
+        self._clock = clock or WakefulClock()
         self._lost: LeaseLost | None = None
         self._leaving: set[int] = set()
         """Shards that are about to be given back: nothing more is decided for them."""
@@ -112,6 +112,15 @@ class ShardElection:
     def annotations(self, shard: int) -> Mapping[str, str]:
         """The annotations of the Lease of a shard, as they were seen last."""
         return self._electors[shard].annotations
+
+    def now(self) -> float:
+        """The clock by which ``others`` counts."""
+        return self._clock.monotonic()
+
+    def others(self, since: float) -> dict[int, Mapping[str, str]]:
+        """By shard of another daemon, the annotations of its Lease, if they were read since this moment."""
+        found = {shard: one for shard, one in enumerate(self._electors) if not one.leading.is_set()}
+        return {shard: one.annotations for shard, one in found.items() if one.looked_at >= since}
 
     def say(self, shard: int, annotations: Mapping[str, str | None]) -> None:
         """Give the Lease of a shard of ours other annotations, soon; None takes one off."""

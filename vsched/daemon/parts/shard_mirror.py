@@ -11,7 +11,7 @@ from functools import partial
 import msgspec
 
 from vsched.clock import Clock
-from vsched.daemon.lead.lending import NO_NOTES, Lending, Notes, Sight, annotations_of, notes_of
+from vsched.daemon.lead.lending import Lending, Sight, annotations_of, notes_of
 from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.parts.shard_handover import ShardHandover
@@ -72,6 +72,8 @@ class ShardMirror:
         self._turns = ShardTurns(division, changed)
         self._divided_later = divided_later
         self._held: frozenset[int] = frozenset()
+        self._held_since = 0.0
+        """When the latest of them became ours, by the clock of the election."""
         self._latest: Snapshot | None = None
         self._seen = asyncio.Event()
         """Set by every snapshot."""
@@ -108,6 +110,8 @@ class ShardMirror:
         """The cluster now, with the jobs of our shards as those that are decided on."""
         held = self._election.shards if self._handover is None else self._handover.shards
         if held != self._held:
+            if held - self._held:
+                self._held_since = self._election.now()
             for shard in held - self._held:
                 self._lending.adopt(shard, notes_of(self._election.annotations(shard)))
             for shard in self._held - held:
@@ -191,11 +195,14 @@ class ShardMirror:
 
         That is what concerns its jobs, and what is placed on its nodes: others use them from then on.
         """
+        lent = self._lending.loans_of(shard)
         while shard in self._held:
             self._seen.clear()
             await self._seen.wait()
         if self._handover is not None:
-            await self._handover.ended(partial(self._is_of, shard), lambda node: self._slice_of(node) in (shard, None))
+            await self._handover.ended(
+                partial(self._is_of, shard), lambda node: node in lent or self._slice_of(node) in (shard, None)
+            )
 
     # -- loans
 
@@ -214,24 +221,20 @@ class ShardMirror:
                 self._changed()
 
     def _look(self) -> None:
-        others = {shard: self._notes(shard) for shard in range(self.division.count) if shard not in self._held}
+        election = self._election
         sight = Sight(
             time.monotonic(),
             int(self._clock.now() * 1000),
-            others,
-            {shard: self._notes(shard) for shard in self._held},
+            {shard: notes_of(found) for shard, found in election.others(self._held_since).items()},
+            {shard: notes_of(election.annotations(shard)) for shard in self._held},
             self._wanted,
             self._binding,
             self._seen_version,
         )
         for shard in self._lending.look(sight):
-            self._election.say(shard, annotations_of(self._lending.notes(shard)))
+            election.say(shard, annotations_of(self._lending.notes(shard)))
         borrowed, lent = self._lending.borrowed(), self._lending.barred()
         self._counts = {"borrowed": float(len(borrowed)), "lent": float(len(lent))}
-
-    def _notes(self, shard: int) -> Notes:
-        found = self._election.annotations(shard)
-        return notes_of(found) if found else NO_NOTES
 
     async def _has_all_pods(self, node: str) -> bool:
         """Whether the mirror has every pod of ours that the API server has on a node."""

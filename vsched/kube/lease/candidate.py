@@ -111,6 +111,8 @@ class Elector:
         """When we first saw the record as it is now."""
         self._preferred_at = 0.0
         """When we first saw that the one who asks for it does."""
+        self.looked_at = 0.0
+        """When the latest look at the Lease began, by the monotonic clock."""
         self._hurried = asyncio.Event()
         self.notes: dict[str, str | None] = {}
         """Annotations that the Lease gets with the next write that keeps it ours; None takes one off."""
@@ -154,6 +156,7 @@ class Elector:
         """Go on from what another candidate of this process has seen of the Lease."""
         self._seen, self._changed_at = before._seen, before._changed_at
         self._preferred_at = before._preferred_at
+        self.looked_at = before.looked_at
 
     async def ask(self, client: ApiClient) -> None:
         """Ask the holder for the lease, unless somebody else does; raises where the request fails."""
@@ -291,10 +294,13 @@ class Elector:
 
     async def _look(self, client: ApiClient) -> LeaseRecord | None:
         """Read the Lease; None if it does not exist."""
+        began = self._clock.monotonic()
         try:
-            return self._observe(await client.get(self._path))
+            found = self._observe(await client.get(self._path))
         except NotFound:
             return None
+        self.looked_at = began
+        return found
 
     def _observe(self, lease: Json) -> LeaseRecord:
         found = read_record(lease, self.settings.duration_seconds)
