@@ -28,6 +28,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
 from vsched.mirror.sharding import Division, shard_of
 from vsched.mirror.turns import TURN_SECONDS
+from vsched.model.plan import Bind, CycleReport
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -191,6 +192,20 @@ async def test_where_pools_decide_a_queue_is_filled_to_its_capability_by_one_sha
             found = ShardMirror(cache, election, division, client, ("vsched",), clock, lambda: None, lambda: None)
             active.append([found.snapshot(begin + turn * TURN_SECONDS + 1.0).active for turn in (0, 1)])
     assert active == [[(), ("ns/g",)], [("ns/a",), ()]]
+
+
+async def test_a_node_on_which_the_first_pods_of_a_gang_are_being_bound_is_not_lent() -> None:
+    cache = mirror(manifests("node n1 cpu=4\nnode n2 cpu=4\njob ns/a pods=2 cpu=1\njob ns/b pods=2 cpu=1 running=n2"))
+    clock, url = FakeClock(), Connection("http://nowhere")
+    async with ApiClient(url) as client:
+        election = ShardElection(LeaseSettings(), 2, url, Telemetry(clock), lambda: None)
+        found = ShardMirror(cache, election, Division(2), client, ("vsched",), clock, lambda: None, lambda: None)
+        assert found.snapshot(NOW).jobs
+        assert found._binding() == set()
+        pods = cache.snapshot(NOW).jobs["ns/a"].tasks.values()
+        cache.assume(CycleReport(binds=tuple(Bind(pod.uid, "ns", pod.name, "n1", "ns/a") for pod in pods)))
+        found.snapshot(NOW)
+        assert found._binding() == {"n1"}
 
 
 @pytest.mark.parametrize(

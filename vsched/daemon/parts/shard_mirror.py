@@ -267,19 +267,16 @@ class ShardMirror:
         return None if row is None else int(self.division.slices(statics)[row])
 
     def _binding(self) -> set[str]:
-        return {task.node for task in self._on_their_way()}
+        """The nodes of pods whose bindings the watch has not shown as of the latest snapshot."""
+        jobs = () if self._latest is None else self._latest.jobs.values()
+        ours = (job for job in jobs if job.counts[Status.BINDING])
+        return {task.node for job in ours for task in job.tasks.values() if task.status is Status.BINDING}
 
     def _is_of(self, shard: int, key: str) -> bool:
         """Whether a job belongs to a shard, as one may that is not known any more."""
         latest = self._latest
         job = None if latest is None else latest.jobs.get(key)
         return job is None or latest is None or self.division.shard_of_job(job, latest.queues) == shard
-
-    def _on_their_way(self) -> Iterable[Task]:
-        """The pods whose bindings the watch has not shown as of the latest snapshot."""
-        for job in () if self._latest is None else self._latest.jobs.values():
-            if job.holding:
-                yield from (task for task in job.tasks.values() if task.status is Status.BINDING)
 
 
 SHARDS = "shards"
