@@ -145,3 +145,16 @@ def test_a_vcjob_that_could_not_be_run_is_refused() -> None:
     result = plan(vcjob("train"))
     assert isinstance(result.exception, BadInput)
     assert "stdin:document 4: Job train: " in str(result.exception)
+
+
+def test_objects_with_a_generate_name_get_names_of_their_own() -> None:
+    job = vcjob("one", task("a", 1))
+    metadata = {key: value for key, value in job["metadata"].items() if key != "name"}
+    jobs = [{**job, "metadata": {**metadata, "generateName": "one-"}} for _ in range(2)]
+    result = plan(*jobs)
+    assert bound(result) == ["n1", "n1"]
+    assert result.stdout == plan(*jobs).stdout
+
+
+def test_a_deployment_whose_pods_are_planned_is_not_ignored() -> None:
+    assert json.loads(plan(workload("Deployment", replicas=1)).stdout)["ignored"] == {}

@@ -16,7 +16,7 @@ from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
-from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read
+from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read, with_names
 from vsched.model.jobs.native import API_GROUP, native_key, title_of
 from vsched.sim.manifests import FIRST_KINDS
 from vsched.sim.store.api_errors import Failure
@@ -57,7 +57,7 @@ class Submit:
 
 def submit_of(file: str) -> Submit:
     """The objects of a file, ``-`` for standard input; raises BadInput where it cannot be read."""
-    objects = tuple(read((file,), sys.stdin))
+    objects = tuple(with_names(read((file,), sys.stdin)))
     if not objects:
         raise BadInput(f"{'stdin' if file == STDIN else file}: nothing in it (expected Kubernetes objects)")
     for origin, manifest in objects:

@@ -20,7 +20,7 @@ from vsched.framework.wording import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.objects import class_of
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, WorkloadTable
-from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, group_and_kind, without_nulls
+from vsched.mirror.wire.manifests import Manifests, Origin, decode_manifests, group_and_kind, with_names, without_nulls
 from vsched.settings.workloads import load_table
 
 if TYPE_CHECKING:
@@ -39,11 +39,16 @@ def decode_with_pods(objects: Iterable[Found], table: WorkloadTable = NO_WORKLOA
 
     What makes pods in a cluster and not here is named on stderr.
     """
-    found = list(objects)
+    found = list(with_names(objects))
     kinds = {key: kind.id for key, kind in table.by_owner.items() if not kind.is_kept_anyway}
     # What is wrong with an object is said before others are made of it.
     manifests = decode_manifests(found, KEPT, kinds)
-    complete = with_claims(_with_pods(manifests, found, table))
+    # Of workloads that sessions do not see (Deployments), what counts are the pods: they are not ignored.
+    complete = with_claims(
+        each
+        for each in _with_pods(manifests, found, table)
+        if not _is_workload(each[1]) or each[1]["kind"] in wire.KINDS
+    )
     return manifests if complete == found else decode_manifests(complete, KEPT, kinds)
 
 

@@ -24,6 +24,8 @@ STDIN = "-"
 _NAMESPACE = uuid.UUID("8d5a1a0e-5a0c-5b4e-9d2f-6f7c0c1e7a11")
 """Generated uids are derived from this and the object's name."""
 _MAXIMUM_DEPTH = 100
+_SUFFIX_LETTERS, _SUFFIX_LENGTH, _MOST_OF_BASE = "bcdfghjklmnpqrstvwxz2456789", 5, 58
+"""What the API server puts behind a generateName, and how much of that it keeps."""
 NO_NAMES: Mapping[tuple[str, str], str] = {}
 
 
@@ -102,6 +104,18 @@ def decode_manifests(
         origins,
         dict(sorted(ignored.items())),
     )
+
+
+def with_names(objects: Iterable[tuple[Origin, dict[str, Any]]]) -> Iterator[tuple[Origin, dict[str, Any]]]:
+    """The objects, with a name for each that has a ``generateName`` alone: the same for the same input."""
+    for number, (origin, manifest) in enumerate(objects):
+        metadata = manifest.get("metadata")
+        base = metadata.get("generateName") if isinstance(metadata, dict) and not metadata.get("name") else None
+        if isinstance(metadata, dict) and isinstance(base, str) and base:
+            drawn = uuid.uuid5(_NAMESPACE, f"{manifest['kind']}/{base}/{number}").bytes
+            suffix = "".join(_SUFFIX_LETTERS[byte % len(_SUFFIX_LETTERS)] for byte in drawn[:_SUFFIX_LENGTH])
+            manifest = {**manifest, "metadata": {**metadata, "name": base[:_MOST_OF_BASE] + suffix}}
+        yield origin, manifest
 
 
 def made_up_uid(kind: str, namespace: str, name: str) -> str:
