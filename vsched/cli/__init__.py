@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from vsched.cli.flags.strict import strict
+from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, as_plugin, called_as, completions, reordered
 from vsched.errors import VschedError
 from vsched.printable import printable
@@ -55,7 +56,7 @@ LAB = {
 """Commands that are not needed at run time, with their modules."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

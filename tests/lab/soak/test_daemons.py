@@ -39,4 +39,4 @@ async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path
     await daemon.close()
     await running
     assert violations.first["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")
-    assert "No such command 'nonsense'" in violations.first["daemon died"][0]
+    assert "there is no command 'nonsense'" in violations.first["daemon died"][0]

@@ -43,7 +43,7 @@ def ignore_flag(command: F) -> F:
         metavar="WORD[,WORD…]",
         callback=lambda ctx, param, value: flattened(value),
         help=f"place what asks for these as if it did not, rather than have it wait: {EXPECTED}; repeatable, "
-        "such as --ignore-unsupported volumes,topology",
+        "such as --ignore-unsupported volumes,priority-classes",
     )(command)
 
 

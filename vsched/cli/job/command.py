@@ -10,6 +10,7 @@ from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name, with_
 from vsched.cli.ask.completing import job_keys, namespaces, queue_names
 from vsched.cli.ask.daemon import daemon_flags
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import VschedError
 from vsched.model.pods.status import Phase
@@ -34,7 +35,7 @@ PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COMP
 SORTS = ("order", "name", "age", "priority", "phase", "reason", "size")
 
 
-@click.group("job", epilog=EPILOG)
+@click.group("job", cls=SuggestingGroup, epilog=EPILOG)
 def command() -> None:
     """Show jobs (PodGroups): phase, counts, position in the order, and why they wait. Run vcjobs, and stop them.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, cluster_flags
+from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.show.output import Output, output_flags_of
 from vsched.errors import BadInput
 from vsched.printable import printable
@@ -24,7 +25,7 @@ Examples:
 """
 
 
-@click.group("migrate")
+@click.group("migrate", cls=SuggestingGroup)
 def command() -> None:
     """What it takes to change from another scheduler to vsched; nothing is written to a cluster."""
 

@@ -49,7 +49,7 @@ Examples:
   kubectl get nodes,pods,podgroups.scheduling.volcano.sh,queues.scheduling.volcano.sh -A -o yaml | vsched plan -f -
   vsched plan -f cluster.yaml -f new-job.yaml --config policy.yaml --cycles 3 -o json
   vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
-  vsched plan -f cluster.yaml --ignore-unsupported volumes,topology
+  vsched plan -f cluster.yaml --ignore-unsupported volumes,priority-classes
   vsched plan -f cluster.yaml --arbitrate --cycles 3
   vsched plan --live --submit new-job.yaml
   vsched plan --live --drain node-7 --add-nodes 2 --like node-8 --set queue/research.weight=3

@@ -12,6 +12,7 @@ from vsched.cli.ask.completing import queue_names
 from vsched.cli.ask.daemon import daemon_flags, optional_daemon_flags
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.periods import DAY_SECONDS, Span
+from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.show.output import Output, output_flags, output_flags_of, say
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ DIMENSIONS = ("queue", "namespace", "user")
 """What ``--by`` takes."""
 
 
-@click.group("queue", epilog=EPILOG)
+@click.group("queue", cls=SuggestingGroup, epilog=EPILOG)
 def command() -> None:
     """Show queues and what they have used, open them and close them."""
 
