@@ -8,11 +8,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
 from tests.support.questions import recording_of
 from vsched.cli import cli
+from vsched.cli.devices.view import device_page
+from vsched.cli.show.drawing import look_for
 from vsched.model.dump.cycle import pack
+from vsched.web.overview.devices import DeviceHolderShown, DeviceShown, DevicesShown, NodeDevicesShown
 
 Obj = dict[str, Any]
 
@@ -80,3 +84,18 @@ def test_a_node_that_is_not_there_is_refused(dump: Path) -> None:
     found = asked(dump, "n9")
     assert found.exit_code == 1
     assert "there is no node 'n9' in it" in str(found.exception)
+
+
+def test_on_80_columns_names_wrap_and_figures_stay_whole() -> None:
+    holder = DeviceHolderShown(name="team-a/training-run-worker-0", memory=20_000, cores=30.0, leaving=False)
+    device = DeviceShown(
+        "nvidia.com/gpu", "GPU-8dcd427f-483b", memory=81_920, memory_held=20_000, cores_held=30.0, holders=(holder,)
+    )
+    node = NodeDevicesShown(node="gpu-node-pool-a-0001", devices=(device,), counted=())
+    console = Console(width=80)
+    with console.capture() as shown:
+        console.print(device_page(DevicesShown(1e9, (node,), 1), look_for(80, wide=False, unicode=True)))
+    lines = shown.get().splitlines()
+    told = lines[1 : lines.index("")]
+    assert "".join(line.split("  ")[0].strip() for line in told) == node.node
+    assert {"20000/81920 MiB", "30/100%"} <= {cell.strip() for cell in told[0].split("  ")}

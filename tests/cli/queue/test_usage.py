@@ -146,3 +146,14 @@ async def test_a_span_beyond_a_week_and_other_words_are_refused() -> None:
         assert result.exit_code == 2, result.output
     wrong = await run("--from", "README.md")
     assert isinstance(wrong.exception, BadInput)
+
+
+def test_on_80_columns_names_give_way_and_figures_do_not() -> None:
+    names = ["research-department-of-particle-physics", "team-with-quite-a-long-name", "ann.someone@example.com"]
+    row = UsageRow(*names, 0.5, {"cpu": 1_234_567.0, "memory": 9_876_543.0, GPU: 123_456.0})
+    had = {"cpu": 2_234_567.0, "memory": 19_876_543.0, GPU: 223_456.0}
+    found = Showback(1e9, 3600.0, 3600.0, ("queue", "namespace", "user"), ("cpu", "memory", GPU), had, (row,))
+    lines = table(found, width=80)
+    assert lines[0].split()[-4:] == ["share", "core-hours", "GiB-hours", "gpu-hours"]
+    assert lines[1].split()[-4:] == ["50.0%", "1,234,567", "9,876,543", "123,456"]
+    assert "".join(line.split()[0] for line in lines[1:4]).startswith(names[0][:12])

@@ -12,7 +12,7 @@ from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import NAMES, columned, named
+from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, bar
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
@@ -21,6 +21,8 @@ from vsched.web.overview.devices import CountedDevices, DeviceHolderShown, Devic
 
 HOLDERS = 2
 """How many pods of a device a line names; a wide one has all that are known."""
+GIVING = frozenset({"node", "device", "model", "held by"})
+"""Columns of names, which wrap where there is no room; those of figures never do."""
 NOTHING = "no node has devices"
 
 
@@ -50,9 +52,11 @@ def device_page(found: DevicesShown, look: Look) -> RenderableType:
     if not any(one.devices or one.counted for one in found.nodes):
         return Text(NOTHING if not found.nodes else "these nodes have no devices", style="dim")
     heads = ["node", "device", "model", "taken", "memory", "cores", "state", "held by"]
-    table = columned([*heads, *(["mode", "numbers"] if look.wide else [])], unicode=look.unicode, giving=NAMES)
+    table = columned([*heads, *(["mode", "numbers"] if look.wide else [])], unicode=look.unicode, giving=GIVING)
+    for column in table.columns:
+        column.overflow = "fold" if column.header in GIVING else column.overflow
     for one in found.nodes:
-        name = named(one.node, unicode=look.unicode)
+        name = Text(one.node)
         for device in one.devices:
             table.add_row(name, *_cells(device, look))
         for some in one.counted:

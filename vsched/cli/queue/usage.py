@@ -14,7 +14,7 @@ from rich.text import Text
 from vsched.cli.ask.daemon import ask_daemon, decoded
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.amounts import with_bar
-from vsched.cli.show.columns import GAP, USUAL, named
+from vsched.cli.show.columns import GAP, USUAL
 from vsched.cli.show.drawing import Look, bar, count_text
 from vsched.kube.client import ApiClient
 from vsched.model.history.showback import Showback, UsageRow, showback
@@ -55,13 +55,13 @@ def usage_table(found: Showback, look: Look) -> RenderableType:
     resources = _columns(found, look)
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     for name in found.by:
-        table.add_column(name, no_wrap=True, overflow="ellipsis" if look.unicode else "crop")
+        table.add_column(name, overflow="fold")  # names give way where there is no room, figures never
     table.add_column("share", no_wrap=True)
     for name in resources:
         table.add_column(_heading(name), justify="right", no_wrap=True)
     shown = found.rows if look.wide else found.rows[:ROWS_MAX]
     for row in shown:
-        names = [named(_name(row, dimension), unicode=look.unicode) for dimension in found.by]
+        names = [Text(_name(row, dimension)) for dimension in found.by]
         share = with_bar(look, bar(look, 1.0, row.share), f"{row.share:6.1%}")
         table.add_row(*names, share, *(hours(row.used.get(name, 0.0)) for name in resources))
     whole = [Text("the cluster", style="dim"), *(Text() for _ in found.by[1:]), Text()]
