@@ -135,6 +135,16 @@ def test_queues_show_a_line_for_each_resource_and_only_what_is_said_of_some_queu
     assert rows == ["q │ 3 │ 100% │ cpu │ 2 │ 2", "│ │ │ memory │ 2Gi │ 2Gi"]
 
 
+def test_each_table_says_of_what_its_share_is() -> None:
+    lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 queue=q")
+    shares = [line for line in lines if line.startswith("share: ")]
+    assert shares == [
+        "share: the largest part used of what the queue deserves",
+        "share: the largest part used of what the cluster has",
+    ]
+    assert lines.index("Queues") < lines.index(shares[0]) < lines.index("Namespaces") < lines.index(shares[1])
+
+
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_queues_show_limits_priority_state_and_what_is_wrong(width: int) -> None:
     text = """

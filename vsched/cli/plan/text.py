@@ -40,9 +40,11 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
         parts.append(_places(placed))
     queues = [last.queues[name] for name in sorted(last.queues)]
     parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
+    parts.append(Text("share: the largest part used of what the queue deserves", style="dim"))
     parts += [_problem(queue) for queue in queues if queue.problem]
     if last.namespaces:
         parts.append(_namespaces(last.namespaces))
+        parts.append(Text("share: the largest part used of what the cluster has", style="dim"))
     if planned.shares is not None:
         look = look_for(width, wide=False, unicode=unicode)
         parts += [Text("\nAllocations", style="italic"), as_table(planned.shares, look, planned.now)]
