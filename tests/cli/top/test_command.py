@@ -25,6 +25,7 @@ from click.testing import CliRunner, Result
 from tests.support.running import gang, node, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.errors import VschedError
 from vsched.sim.cluster import Cluster
 
 SECONDS = 60.0
@@ -79,11 +80,12 @@ async def test_a_line_for_each_picture_of_some_time() -> None:
     assert (data[0], json.loads(data[1].splitlines()[0])["role"]) == (0, "leader")
 
 
-async def test_nobody_to_ask_and_too_much_asked() -> None:
-    code, document, complained = await apart("--seconds", "5", "--daemon", "127.0.0.1:1")
-    assert (code, document) == (1, "")
-    assert complained.startswith("vsched: http://127.0.0.1:1: nobody listens there (")
-    assert (await ran("--once", "--seconds", "5")).exit_code == 2
+def test_nobody_to_ask_and_too_much_asked() -> None:
+    unheard = CliRunner().invoke(cli, ["top", "--seconds", "5", "--daemon", "127.0.0.1:1"])
+    assert (unheard.exit_code, unheard.stdout) == (1, "")
+    assert str(unheard.exception).startswith("http://127.0.0.1:1: nobody listens there (")
+    assert isinstance(unheard.exception, VschedError)
+    assert CliRunner().invoke(cli, ["top", "--once", "--seconds", "5"]).exit_code == 2
 
 
 # -- at a terminal
