@@ -188,7 +188,7 @@ MORE: dict[str, Stuck] = {
         Code.RESOURCES,
         "too little cpu",
         ("minMember 6 of job default/a (now 8)",),
-        command='{"spec":{"minMember":6,"minResources":{"cpu":"6"}}}',
+        command='{"spec":{"minMember":6}}',
     ),
     "the only victims are two gangs at their minimum": Stuck(
         PLAIN_PREEMPT,
@@ -351,8 +351,17 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=1 class=gold queue=q",
         Code.UNSUPPORTED,
         "silver",
-        ("priority class silver created with value 0 and priority class gold created with value 0",),
+        ("priority class silver created with value 1",),
         never=True,
-        command="kubectl create priorityclass gold --value=0",
+        command="kubectl create priorityclass silver --value=1",
+    ),
+    "its priority class is misspelt": Stuck(
+        PLAIN_PREEMPT,
+        "node n1 cpu=2\nclass high 100\nclass low 1\njob default/a min=1 pods=2 cpu=1 class=low",
+        "job default/b min=1 pods=1 cpu=1 class=hihg",
+        Code.UNSUPPORTED,
+        "PriorityClass hihg does not exist",
+        ("priority class high", "priority class hihg created with value 2"),
+        never=True,
     ),
 }

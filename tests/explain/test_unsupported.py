@@ -12,7 +12,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.mirror.whatif.edits import CreatePriorityClass
 from vsched.settings.built_in import REGISTRY
 
-VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet (--ignore-unsupported volumes ignores it)"
+VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet"
 BEYOND = "PodGroup ns/a: spec.minTaskMember: 257 entries (256 are read at most)"
 
 
@@ -101,7 +101,7 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
         ),
         pytest.param(
             "class ten 10\nqueue q class=ten\njob ns/a pods=1 class=gone queue=q",
-            ("spec.priorityClassName: PriorityClass gone does not exist: its queue's priority holds",),
+            ("PriorityClass gone does not exist: its queue's priority holds",),
             id="a class that is not there",
         ),
     ],

@@ -20,6 +20,7 @@ from vsched.explain.candidates.levers import Lever, Rank, wants_of
 from vsched.explain.candidates.search import grouping, levers
 from vsched.explain.combined_changes import pairs, together
 from vsched.explain.order import WaitingOrder, waiting_order
+from vsched.explain.parts import with_one_part_less
 from vsched.explain.records import Change
 from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
 from vsched.explain.single_changes import Search, Test, singles
@@ -102,7 +103,23 @@ def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
 def _result(search: Search) -> tuple[Change, ...]:
     """The changes found so far, the smallest first; also if the budget ended the search early."""
     ordered = sorted(search.helping, key=lambda one: one[:3])
-    return tuple(_told(search, one.edits) for one in ordered[: search.most])
+    found: list[tuple[Edit, ...]] = []
+    for one in ordered[: search.most]:
+        edits = _needed(search, one.edits)
+        if edits not in found:
+            found.append(edits)
+    return tuple(_told(search, edits) for edits in found)
+
+
+def _needed(search: Search, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """The edits without the parts that the job starts without; as they are where the budget is used up."""
+    try:
+        for fewer in with_one_part_less(edits):
+            if search.simulations.among_all(apply_all(search.situation, fewer)).admitted:
+                return _needed(search, fewer)
+    except Spent:
+        pass
+    return edits
 
 
 def _told(search: Search, edits: tuple[Edit, ...]) -> Change:

@@ -9,7 +9,7 @@ import msgspec
 from vsched.explain.candidates.levers import Lever, wants_of
 from vsched.explain.candidates.search import levers
 from vsched.explain.simulation import Result
-from vsched.explain.single_changes import Search, Test, first_of, helping_of, least
+from vsched.explain.single_changes import Helping, Search, Test, first_of, helping_of, least
 from vsched.explain.situation import Situation, apply_all
 from vsched.mirror.whatif.edits import (
     AddDevices,
@@ -52,10 +52,13 @@ def all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
         return
     among_all = search.simulations.among_all
     steps = _let_back(search, alike, most, test)
-    if test != among_all and not among_all(_turned(search, alike, steps)).admitted:
-        if not among_all(_turned(search, alike, most)).admitted:
-            return
-        steps = _let_back(search, alike, most, among_all)
+    if test != among_all:
+        if not among_all(_turned(search, alike, steps)).admitted:
+            if not among_all(_turned(search, alike, most)).admitted:
+                return
+            steps = most
+        # Others may also make way: then less is enough than by the test.
+        steps = _let_back(search, alike, steps, among_all)
     search.helping.append(helping_of([(lever, step) for lever, step in zip(alike, steps, strict=True) if step]))
 
 
@@ -83,11 +86,14 @@ def pairs(search: Search, stuck: list[tuple[Lever, Result]], test: Test, before:
     for first in firsts[:FIRSTS_MAX]:
         if len(search.helping) >= PAIRS_MAX:
             return
-        _second(search, first, test)
+        _second(search, first, [lever for lever, _ in stuck], test)
 
 
-def _second(search: Search, first: Lever, test: Test) -> None:
-    """Find the least disturbing lever that helps after the first one, then the smallest steps of both."""
+def _second(search: Search, first: Lever, single: Sequence[Lever], test: Test) -> None:
+    """Find the least disturbing lever that helps after the first one, then the smallest steps of both.
+
+    ``single`` are the levers of the job as it is.
+    """
     halfway = apply_all(search.situation, first.edits(first.most))
     goal, registry = search.simulations.goal, search.simulations.registry
     seen = Situation(freeze(halfway.snapshot), halfway.policy)
@@ -105,14 +111,34 @@ def _second(search: Search, first: Lever, test: Test) -> None:
         step = least(first, search.situation, both)
         # With the first lever at a smaller step, the second may need less, too.
         second_step = least(second._replace(most=second_step), apply_all(search.situation, first.edits(step)), test)
-        last = second.edits(second_step)
-        edits = (*first.edits(step), *last)
-        known = any(all(edit in one.edits for edit in edits) for one in search.helping)
-        if known or _is_alike(edits[0], last[0]):
-            continue
-        if search.simulations.among_all(apply_all(search.situation, edits)).admitted:
-            search.helping.append(helping_of([(first, step), (second, second_step)]))
+        found = _proved(search, ((first, step), (second, second_step)), single, test)
+        if found is not None and not any(all(edit in one.edits for edit in found.edits) for one in search.helping):
+            search.helping.append(found)
             return
+
+
+def _proved(
+    search: Search, pair: tuple[tuple[Lever, int], tuple[Lever, int]], single: Sequence[Lever], test: Test
+) -> Helping | None:
+    """The pair, or what is enough of it, where it helps among all active jobs; None where it does not."""
+    (first, step), (second, last) = pair
+    among_all = search.simulations.among_all
+    if _is_alike(first.edits(step)[0], second.edits(last)[0]):
+        return None
+    both, steps = (first, second), [step, last]
+    if not among_all(_turned(search, both, steps)).admitted:
+        return None
+    if test != among_all:  # others may also make way: then less is enough, or one of them alone
+        steps = _let_back(search, both, steps, among_all)
+    if steps[0]:
+        return helping_of([(lever, each) for lever, each in zip(both, steps, strict=True) if each])
+    # The second lever goes on from what the first one leaves: alone, it may ask for more than is needed.
+    for lever in single:
+        if _is_alike(lever.edits(lever.most)[0], second.edits(last)[0]):
+            if among_all(apply_all(search.situation, lever.edits(lever.most))).admitted:
+                return helping_of([(lever, least(lever, search.situation, among_all))])
+            break
+    return None
 
 
 def _is_made_up(edit: Edit, snapshot: Snapshot) -> bool:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 import msgspec
 
@@ -17,7 +18,7 @@ from vsched.explain.candidates.device_parts import device_part_levers, device_re
 from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, in_proportion, raising
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
-from vsched.explain.candidates.queues import queue_levers
+from vsched.explain.candidates.queues import CLOSE_MAX, NAMES_MAX, queue_levers
 from vsched.explain.candidates.subgroups import sub_group_levers
 from vsched.framework.points.levers import ArgumentLever
 from vsched.mirror.whatif.edits import (
@@ -111,11 +112,31 @@ def _undone(wants: MissingMinimum) -> Iterator[Lever]:
 
 
 def _missing_class(wants: MissingMinimum) -> Iterator[Lever]:
-    """A lever that creates the missing priority class that the job names, with the job's present priority as value."""
-    job = wants.job
-    name, value = job.awaits_class or job.spec.priority_class, min(PRIORITY_MAX, job.priority)
-    if name and name not in wants.situation.snapshot.priority_classes and not name.startswith(RESERVED):
-        yield Lever(Rank.LEFT_UNDONE, lambda _: CreatePriorityClass(name, value))
+    """Levers for a priority class that the job names and that does not exist: use one with a similar name, as the name
+    may be a typing error; or create it, with the job's present priority as value, or above all jobs of its queue.
+    """
+    job, classes = wants.job, wants.situation.snapshot.priority_classes
+    name = job.awaits_class or job.spec.priority_class
+    if not name or name in classes or name.startswith(RESERVED):
+        return
+    for close in get_close_matches(name, islice(sorted(classes), NAMES_MAX), CLOSE_MAX):
+        if not close.startswith(RESERVED):
+            # The smaller share puts this before the creation of a class.
+            edit = SetPriority(job.key, classes[close].value, close)
+            yield Lever(Rank.LEFT_UNDONE, partial(_same, edit), whole=3)
+    values = sorted({min(PRIORITY_MAX, value) for value in (job.priority, _above_rivals(wants))})
+    yield Lever(Rank.LEFT_UNDONE, lambda step: CreatePriorityClass(name, values[step - 1]), len(values), whole=2)
+
+
+def _same(edit: Edit, _: int) -> Edit:
+    return edit
+
+
+def _above_rivals(wants: MissingMinimum) -> int:
+    """The lowest priority above those of all other jobs in the job's queue."""
+    job, jobs = wants.job, wants.situation.snapshot.jobs.values()
+    others = (other.priority for other in jobs if other.spec.queue == job.spec.queue and other.key != job.key)
+    return max(others, default=job.priority) + 1
 
 
 def _missing_pods(job: Job) -> dict[str, int]:
@@ -240,8 +261,7 @@ def _higher(wants: MissingMinimum) -> Iterator[Lever]:
             whole=len(values),
         )
         return
-    rivals = wants.situation.snapshot.jobs.values()
-    value = max((other.priority for other in rivals if other.spec.queue == job.spec.queue), default=job.priority) + 1
+    value = max(job.priority + 1, _above_rivals(wants))
     name = f"above-{value - 1}" if value > 0 else f"above-minus-{1 - value}"
     if value <= PRIORITY_MAX and name not in classes:
         yield Lever(Rank.ORDER, lambda _: _promoted(job, value, name))

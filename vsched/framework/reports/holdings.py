@@ -87,7 +87,7 @@ def _queue_record(session: Session, queue: Queue, known: QueueRecord | None) -> 
     names = session.snapshot.axis.names
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
-    lost = f"spec.priorityClassName: PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
+    lost = f"PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
     amounts = {**held, **division.devices} if division is not None and division.devices else held
     outcome = QueueOutcome(
         name=name,

@@ -6,7 +6,7 @@ of the object.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,7 +18,6 @@ from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.mirror.wire.objects import PodGroup, Queue
 from vsched.mirror.wire.pods import Pod
 from vsched.model.claims.quota import device_amount
-from vsched.model.pods.ignorable import PRIORITY_CLASSES
 
 PATHS_NAMED = 3
 """How many fields of one object are named; further ones are counted."""
@@ -129,37 +128,24 @@ QUEUE_WISHES: tuple[Callable[[Queue], Paths], ...] = (_queue_wishes,)
 
 def asked_by_pod(pod: Pod, ignored: Collection[str]) -> str:
     """Why a pod waits that requires an unsupported feature; empty if it requires none."""
-    found: list[tuple[str, str]] = []
+    found: list[str] = []
     for word, may_ask, paths in POD_ASKS:
         if may_ask(pod) and word not in ignored:
-            found += [(word, path) for path in paths(pod)]
-    return sentence(found) if found else ""
+            found += paths(pod)
+    return sentence(found)
 
 
-def sentence(found: list[tuple[str, str]]) -> str:
-    """The fields, and the flag that ignores them; empty without any."""
-    if not found:
+def sentence(paths: Sequence[str]) -> str:
+    """The fields; empty without any."""
+    if not paths:
         return ""
-    paths = ", ".join(path for _, path in found[:PATHS_NAMED])
-    more = f" and {len(found) - PATHS_NAMED} more" if len(found) > PATHS_NAMED else ""
-    words = ",".join(dict.fromkeys(word for word, _ in found))
-    return f"{paths}{more}: not supported yet ({ignoring(words)})"
+    more = f" and {len(paths) - PATHS_NAMED} more" if len(paths) > PATHS_NAMED else ""
+    return f"{', '.join(paths[:PATHS_NAMED])}{more}: not supported yet"
 
 
-def no_such_class(name: str, ignored: Collection[str] | None = None) -> str:
-    """The message about a PriorityClass that does not exist.
-
-    With ``ignored``, it names the flag that ignores it, and is empty if that is given.
-    """
-    lines = f"spec.priorityClassName: PriorityClass {name[:80]} does not exist"
-    if ignored is None:
-        return lines
-    return "" if PRIORITY_CLASSES in ignored else f"{lines} ({ignoring(PRIORITY_CLASSES)})"
-
-
-def ignoring(words: str) -> str:
-    """The flag that ignores these words."""
-    return f"--ignore-unsupported {words} ignores it"
+def no_such_class(name: str) -> str:
+    """The message about a PriorityClass that does not exist."""
+    return f"PriorityClass {name[:80]} does not exist"
 
 
 def remark_wishes_of_pod(pod: Pod, remarks: Remarks) -> None:

@@ -13,6 +13,7 @@ from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.unsupported import no_such_class
 from vsched.model.jobs.job import JobSpec, Judgement
+from vsched.model.pods.ignorable import PRIORITY_CLASSES
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
 
 USER_PRIORITY_MAX = 1_000_000_000
@@ -141,7 +142,7 @@ class ClusterDefaults:
         found = self._class(name)
         if found is not None:
             return found.value, ""
-        return DEFAULT_PRIORITY, no_such_class(name, self.ignored)
+        return DEFAULT_PRIORITY, "" if PRIORITY_CLASSES in self.ignored else no_such_class(name)
 
     def judge(self, spec: JobSpec) -> Judgement:
         """The priority of a job (its class's, else its queue's, else the default class's, else 0), and why it waits.
@@ -165,12 +166,11 @@ class ClusterDefaults:
         missing, whose = (lost, of_queue) if lost else (spec.priority_class, "")
         if inherited:
             return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its queue's priority holds")
-        waits = no_such_class(missing, self.ignored)
-        if not waits:
+        if PRIORITY_CLASSES in self.ignored:
             return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its priority is {priority}")
         if unsupported:
             return Judgement(priority, unsupported)
-        return Judgement(priority, f"{whose}{waits}", awaits_class=missing)
+        return Judgement(priority, f"{whose}{no_such_class(missing)}", awaits_class=missing)
 
     def queue_of(self, namespace: str) -> str:
         """The queue of jobs in a namespace that name none."""
