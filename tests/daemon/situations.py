@@ -185,7 +185,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=8 pods=8 cpu=1",
         Code.GANG_SIZE,
         "the gang needs 8, 6 fit",
-        ("minMember 6 (2 fewer)", "cpu 750m in place of 1 a pod", "2 more cpu on a node like n1"),
+        ("minMember 6 (2 fewer)", "750m cpu a pod instead of 1", "2 more cpu on a node like n1"),
         never=True,
     ),
     "a role has no room for its minimum": Stuck(
@@ -194,7 +194,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=5 roles=ps:1,worker:4\npods default/b 1 cpu=1 role=ps\npods default/b 4 cpu=1 role=worker",
         Code.ROLE_MINIMUM,
         "role",
-        ("cpu 800m in place of 1 a pod", "a minimum of 3 worker (1 fewer)"),
+        ("800m cpu a pod instead of 1", "a minimum of 3 worker (1 fewer)"),
         never=True,
     ),
     "fewer pods exist than the gang needs": Stuck(
@@ -271,7 +271,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=16",
         Code.RESOURCES,
         "no node has 16 cpu, the most is 12",
-        ("cpu 12 in place of 16 a pod", "4 more cpu on a node like n2"),
+        ("12 cpu a pod instead of 16", "4 more cpu on a node like n2"),
         never=True,
     ),
     "there is room enough in all, and on no node": Stuck(
@@ -280,7 +280,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=3",
         Code.RESOURCES,
         "2 nodes have too little cpu",
-        ("cpu 2 in place of 3 a pod",),
+        ("2 cpu a pod instead of 3",),
     ),
     "the nodes are full, and another one would do": Stuck(
         PLAIN,

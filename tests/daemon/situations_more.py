@@ -118,7 +118,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=4 pods=4 cpu=1 queue=q",
         Code.RESOURCES,
         "too little cpu",
-        ("minMember 2 (2 fewer)", "cpu 500m in place of 1 a pod", "2 more cpu in queue q (deserved 4)"),
+        ("minMember 2 (2 fewer)", "500m cpu a pod instead of 1", "2 more cpu in queue q (deserved 4)"),
         command='{"spec":{"deserved":{"cpu":"4"}}}',
     ),
     "what another queue is guaranteed leaves too little": Stuck(
@@ -127,7 +127,7 @@ MORE: dict[str, Stuck] = {
         "job default/b min=1 pods=1 cpu=7 queue=q",
         Code.QUEUE_SHARE,
         "what queue a is guaranteed leaves queue q 5 of 8 cpu at most: 7 asked",
-        ("cpu 5 in place of 7 a pod", "2 less cpu guaranteed to queue a (guarantee 1)"),
+        ("5 cpu a pod instead of 7", "2 less cpu guaranteed to queue a (guarantee 1)"),
         never=True,
         command='{"spec":{"guarantee":{"resource":{"cpu":"1"}}}}',
     ),
@@ -308,7 +308,7 @@ MORE: dict[str, Stuck] = {
         Code.RESOURCES,
         "",
         (
-            "cpu 1 in place of 1800m a pod",
+            "1 cpu a pod instead of 1800m",
             "800m more cpu on a node like n1",
             "a toleration of the taint example.com/gpu=yes:NoSchedule",
             "the taint example.com/gpu=yes:NoSchedule removed from node n2",

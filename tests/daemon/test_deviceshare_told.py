@@ -120,7 +120,7 @@ async def test_what_is_said_to_help_helps(tmp_path: Path) -> None:
 
         cluster.apply([large])
         found = await asking.until("explain/default/large?kind=Pod", state="waits")
-        said = "volcano.sh/vgpu-memory 600 in place of 900 a container"
+        said = "600 volcano.sh/vgpu-memory a container instead of 900"
         assert said in [one["message"] for one in found["changes"]]
         cluster.client.delete("pods", "default", "large")
         cluster.apply([vgpu_pod("larger", 601, 10), vgpu_pod("fits", 600, 10)])

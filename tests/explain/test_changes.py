@@ -114,7 +114,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         CAPACITY,
         [
             "minMember 6 (2 fewer)",
-            "cpu 750m in place of 1 a pod",
+            "750m cpu a pod instead of 1",
             "2 more cpu on a node like n1",
             "1 more node like n1",
         ],
@@ -123,7 +123,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "more than any node has, for ever",
         "node n1 cpu=8\nnode n2 cpu=12\njob x/b min=1 pods=1 cpu=16",
         DEFAULT_POLICY,
-        ["cpu 12 in place of 16 a pod", "4 more cpu on a node like n2"],
+        ["12 cpu a pod instead of 16", "4 more cpu on a node like n2"],
     ),
     (
         "less than half of what a pod asks for is no proposal",
@@ -193,7 +193,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a role that has no room is worth less",
         "node n1 cpu=4\njob x/b min=5 roles=ps:1,worker:4\npods x/b 1 cpu=1 role=ps\npods x/b 4 cpu=1 role=worker",
         DEFAULT_POLICY,
-        ["cpu 800m in place of 1 a pod", "a minimum of 3 worker (1 fewer)"],
+        ["800m cpu a pod instead of 1", "a minimum of 3 worker (1 fewer)"],
     ),
     (
         "gates that others hold shut",
@@ -218,7 +218,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=1 phase=Running\npods x/a 1 cpu=2 on=n1\npods x/a 1 cpu=2 on=n2\n"
         "job x/b min=1 pods=1 cpu=3",
         DEFAULT_POLICY,
-        ["cpu 2 in place of 3 a pod", "1 more cpu on a node like n1", "1 more node like n1"],
+        ["2 cpu a pod instead of 3", "1 more cpu on a node like n1", "1 more node like n1"],
     ),
     (
         "behind fourteen others in the order",
@@ -245,7 +245,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:3\n"
         "job x/b min=2 pods=2 cpu=1 minResources=cpu:2",
         QUOTAS,
-        ["minMember 1 (1 fewer)", "cpu 500m", "1 more requests.cpu in resource quota x/small (5 in all)"],
+        ["minMember 1 (1 fewer)", "500m cpu a pod", "1 more requests.cpu in resource quota x/small (5 in all)"],
     ),
     (
         "no slot for another pod",
@@ -272,7 +272,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         'queue q required=g1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}\n'
         "job x/b min=1 pods=1 cpu=3 queue=q",
         GROUPS,
-        ["cpu 2 in place of 3 a pod", "1 more cpu in queue q on node group g1 (limit 3)"],
+        ["2 cpu a pod instead of 3", "1 more cpu in queue q on node group g1 (limit 3)"],
     ),
     (
         "others hold what it deserves, and nobody takes it back",
@@ -316,14 +316,14 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "what another is guaranteed is lowered as far as is needed",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue q\njob x/b min=7 pods=7 cpu=1 queue=q",
         CAPACITY,
-        ["minMember 5 (2 fewer)", "cpu", "2 less cpu guaranteed to queue a (guarantee 1)"],
+        ["minMember 5 (2 fewer)", "710m cpu a pod", "2 less cpu guaranteed to queue a (guarantee 1)"],
     ),
     (
         "what another is guaranteed is kept free of several queues",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c\njob x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\n"
         "queue q\njob x/b min=2 pods=2 cpu=1 queue=q",
         CAPACITY,
-        ["minMember 1 (1 fewer)", "cpu", "1 less cpu guaranteed to queue a (guarantee 2)"],
+        ["minMember 1 (1 fewer)", "500m cpu a pod", "1 less cpu guaranteed to queue a (guarantee 2)"],
     ),
     (
         "each queue above is at its capability",
@@ -605,7 +605,7 @@ def test_a_pod_is_looked_at_by_itself() -> None:
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     large = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.1")
     answer = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=large.uid)
-    assert [change.message for change in answer.changes][:1] == ["cpu 3 in place of 6 a pod"], "the other pod takes one"
+    assert [change.message for change in answer.changes][:1] == ["3 cpu a pod instead of 6"], "the other pod takes one"
     small = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.0")
     assert changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=small.uid).changes == ()
 
@@ -643,3 +643,13 @@ def test_changes_come_with_commands_where_there_are_any() -> None:
 
 def test_a_job_nobody_knows_has_no_changes() -> None:
     assert found("node n1", key="x/none") == SearchOutcome((), complete=True)
+
+
+def test_the_overhead_of_a_runtime_class_is_not_told_as_what_a_pod_asks_for() -> None:
+    objects = manifests("node n1 cpu=4\njob x/b min=1 pods=1 cpu=4")
+    (pod,) = (found for found in objects if found["kind"] == "Pod")
+    pod["spec"]["overhead"] = {"cpu": "500m"}
+    snapshot = mirror(objects).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    told = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b").changes
+    assert told[0].message == "3500m cpu a pod instead of 4"

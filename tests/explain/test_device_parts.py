@@ -104,7 +104,7 @@ def test_a_smaller_part_is_the_least_that_is_enough() -> None:
         *holding("b", 60, 10, 1),
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50)),
     )
-    assert "volcano.sh/vgpu-memory 40 in place of 50 a container" in found
+    assert "40 volcano.sh/vgpu-memory a container instead of 50" in found
     assert "1 more node like n1" in found
 
 
@@ -113,17 +113,17 @@ def test_a_smaller_part_is_the_least_that_is_enough() -> None:
     [
         pytest.param(
             {"vgpu_number": 1, "vgpu_memory": 10, "vgpu_cores": 50},
-            "volcano.sh/vgpu-cores 30 in place of 50 a container",
+            "30 volcano.sh/vgpu-cores a container instead of 50",
             id="computing power",
         ),
         pytest.param(
             {"vgpu_number": 1, "vgpu_memory_percentage": 60},
-            "volcano.sh/vgpu-memory-percentage 40 in place of 60 a container",
+            "40 volcano.sh/vgpu-memory-percentage a container instead of 60",
             id="memory in per cent",
         ),
         pytest.param(
             {"vgpu_number": 3, "vgpu_memory": 10},
-            "volcano.sh/vgpu-number 2 in place of 3 a container",
+            "2 volcano.sh/vgpu-number a container instead of 3",
             id="devices",
         ),
     ],
@@ -145,7 +145,7 @@ def test_two_amounts_may_be_less_together() -> None:
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50, vgpu_cores=40)),
     )
     together = (
-        "volcano.sh/vgpu-memory 40 in place of 50 a container and volcano.sh/vgpu-cores 30 in place of 40 a container"
+        "40 volcano.sh/vgpu-memory a container instead of 50 and 30 volcano.sh/vgpu-cores a container instead of 40"
     )
     assert any(set(together.split(" and ")) == set(one.split(" and ")) for one in found)
 

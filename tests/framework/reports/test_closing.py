@@ -232,10 +232,10 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
 def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
     mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
     told = "the gang needs 3, none fit: no node has 5 cpu, the most is 4; 1 node has too little cpu"
-    mirrored.advise({"ns/a": Advice(about(told), "cpu 4 in place of 5 a pod")})
+    mirrored.advise({"ns/a": Advice(about(told), "4 cpu a pod instead of 5")})
     report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
 
-    assert report.jobs["ns/a"].message == f"{told}; would start with cpu 4 in place of 5 a pod"
+    assert report.jobs["ns/a"].message == f"{told}; would start with 4 cpu a pod instead of 5"
     assert report.unschedulable["ns/a.2"].message == f"its gang ns/a waits: {told}"
 
 

@@ -183,7 +183,8 @@ def _smaller(wants: MissingMinimum) -> Iterator[Lever]:
         if name in of_devices:
             continue  # these are sums: what containers ask of each device counts
         grain = grain_of(column, name)
-        most = (asked - asked // HALVES) // grain
+        own = asked - max(dict(shape.overhead).get(column, 0) for shape in wants.shapes)
+        most = (own - own // HALVES) // grain
         if most > 0:
 
             def with_less(step: int, name: str = name, asked: int = asked, grain: int = grain) -> SetRequest:

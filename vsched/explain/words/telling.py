@@ -214,12 +214,15 @@ def _of_job(
             return f"a minimum of {edit.minimum} {edit.role} ({fewer} fewer)"
         case SetRequest():
             column = snapshot.axis.find(edit.resource)
-            asked = max((dict(task.shape.request).get(column or 0, 0) for task in job.pending.values()), default=0)
-            now, then = (format_amount(edit.resource, amount) for amount in (asked, edit.amount))
+            asked, overhead = max(
+                (dict(shape.request).get(column or 0, 0), dict(shape.overhead).get(column or 0, 0))
+                for shape in {task.shape for task in job.pending.values()}
+            )
+            now, then = (format_amount(edit.resource, amount - overhead) for amount in (asked, edit.amount))
             stated = apply(situation, edit).snapshot.jobs[edit.job].spec.min_resources or ()
             less = dict(stated).get(column or 0)
             with_it = {} if less is None else {edit.resource: less}
-            return f"{edit.resource} {then} in place of {now} a pod{_with_less(with_it)}"
+            return f"{then} {edit.resource} a pod instead of {now}{_with_less(with_it)}"
         case AddPods():
             of_role = f" of role {edit.role}" if edit.role else ""
             return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
@@ -236,7 +239,7 @@ def _of_devices(situation: Situation, edit: SetDeviceAmount) -> str:
     able = [one for one in requests if edit.what in resources_of(one)]
     asked = max((most_asked(one, edit.what) for one in able), default=0)
     resource = next((resources_of(one)[edit.what] for one in able), edit.what)
-    return f"{resource} {edit.amount} in place of {asked} a container"
+    return f"{edit.amount} {resource} a container instead of {asked}"
 
 
 def _limit_of(topology: NetworkTopology | None) -> str:

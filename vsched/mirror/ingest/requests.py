@@ -45,6 +45,8 @@ class PodRequest(NamedTuple):
     scoring_memory: int
     burst: tuple[int, int]
     """cpu and memory that limits allow beyond the request."""
+    overhead: Amounts
+    """What of ``amounts`` is the overhead of the pod's RuntimeClass."""
 
 
 def request_of(pod: Pod, axis: Columns) -> PodRequest:
@@ -64,7 +66,9 @@ def request_of(pod: Pod, axis: Columns) -> PodRequest:
     limits = _limits(pod, axis)
     cpu, memory = (max(0, limits.get(column, 0) - total.get(column, 0)) for column in (CPU, MEMORY))
     scoring_cpu, scoring_memory = (min(scoring.get(column, 0), most) for column in (CPU, MEMORY))
-    return PodRequest(amounts, scoring_cpu, scoring_memory, (min(cpu, most), min(memory, most)))
+    return PodRequest(
+        amounts, scoring_cpu, scoring_memory, (min(cpu, most), min(memory, most)), without_zeros(overhead)
+    )
 
 
 def limits_of(pod: Pod, axis: Columns) -> tuple[tuple[str, int], ...]:

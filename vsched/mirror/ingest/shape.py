@@ -163,6 +163,7 @@ class Shaper:
             limits=self._limits_of(pod, self._asked),
             zones=zones_asked_by(pod, self._asked, numa_policy_of(metadata)),
             devices=devices,
+            overhead=request.overhead,
         )
 
     def _requests(self, pod: Pod, axis: Columns) -> Shape:

@@ -215,6 +215,8 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """What it asks of NUMA zones; None for pods that the kubelet does not align."""
     devices: DeviceRequest | None = None
     """What it asks of shared devices; None for pods that ask for none."""
+    overhead: Amounts = ()
+    """What of ``request`` is the overhead of its RuntimeClass, which its containers do not ask for."""
 
 
 ShapeKey = tuple[
@@ -231,6 +233,7 @@ ShapeKey = tuple[
     tuple[tuple[str, int], ...],
     ZoneRequest | None,
     DeviceRequest | None,
+    Amounts,
 ]
 
 
@@ -275,6 +278,7 @@ class ShapeTable:
         limits: tuple[tuple[str, int], ...] = (),
         zones: ZoneRequest | None = None,
         devices: DeviceRequest | None = None,
+        overhead: Amounts = (),
     ) -> Shape:
         """The interned shape with these values."""
         rules = self.rules(rules or Rules())
@@ -293,6 +297,7 @@ class ShapeTable:
             limits,
             zones,
             devices,
+            overhead,
         )
         shape = self._shapes.get(key)
         if shape is None:
@@ -314,6 +319,7 @@ class ShapeTable:
                 limits=limits,
                 zones=zones,
                 devices=devices,
+                overhead=overhead,
             )
         return shape
 
@@ -334,6 +340,7 @@ class ShapeTable:
             limits=shape.limits,
             zones=shape.zones,
             devices=shape.devices,
+            overhead=shape.overhead,
         )
 
     def forgetting(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
