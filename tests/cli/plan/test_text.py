@@ -201,3 +201,12 @@ def test_jobs_that_ask_for_closeness_are_told_with_their_domain(
     assert ("Places" in out.getvalue()) == (row is not None)
     told = as_document(planned)["jobs"]["ns/a"]
     assert {key: told[key] for key in ("domain", "tier") if key in told} == fields
+
+
+def test_a_podgroup_that_waits_to_be_admitted_is_told_before_it_has_pods() -> None:
+    why = "queue q may hold 3 cpu at most: 4 asked"
+    outcome = JobOutcome("ns/a", "q", "Pending", 4, 0, 0, 0, 0, 0, message=why)
+    out = StringIO()
+    Console(file=out, width=100).print(as_text(Planned([CycleReport(jobs={"ns/a": outcome})], {}, {}), 100))
+    found = [re.split(r"\s*│\s*", line.strip()) for line in out.getvalue().splitlines()]
+    assert ["ns/a", "Pending", "0/4", why] in found

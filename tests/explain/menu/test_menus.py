@@ -403,3 +403,17 @@ def test_each_part_has_its_own_time() -> None:
     assert one.quota.answer is Answer.ENOUGH
     assert one.nodes.answer is Answer.UNKNOWN
     assert one.work.answer is Answer.NO
+
+
+def test_limits_of_several_kinds_that_are_in_the_way_at_once_are_told_together() -> None:
+    policy = policy_of("priority gang", "predicates capacity resourcequota nodeorder")
+    one = menu(
+        "node n1 cpu=8\nqueue q capability=cpu:3\nquota ns/rq requests.cpu=3 used=requests.cpu:0\n"
+        "job ns/b min=4 queue=q minResources=cpu:4 phase=Pending",
+        policy=policy,
+    )
+    assert (one.nodes.answer, one.quota.answer) == (Answer.NO, Answer.ENOUGH)
+    assert (
+        one.quota.message
+        == "1 more cpu in queue q (capability 4) and 1 more requests.cpu in resource quota ns/rq (4 in all)"
+    )

@@ -16,6 +16,7 @@ from vsched.cli.show.places import domain_name
 from vsched.framework.times import length
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.plan import CycleReport, Evict, JobOutcome, NamespaceOutcome, Nominate, QueueOutcome, Unschedulable
+from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import Queue
 
 ROWS_MAX = 20
@@ -32,7 +33,7 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
         _decisions(number, len(reports), report) for number, report in enumerate(reports, start=1)
     ]
     parts += [Text(one) for one in planned.ended]
-    waiting = {key: job for key, job in planned.jobs.items() if job.pending and not job.implicit}
+    waiting = {key: job for key, job in planned.jobs.items() if _waits(job) and not job.implicit}
     if waiting or last.unschedulable:
         parts.append(_waiting(waiting, last.unschedulable))
     placed = {key: job for key, job in planned.jobs.items() if job.domain and not job.implicit}
@@ -154,6 +155,11 @@ def _and_more(names: Iterable[str]) -> str:
 
 
 # -- who waits ------------------------------------------------------------------------------------------------------
+
+
+def _waits(job: JobOutcome) -> bool:
+    """Whether pods of a job wait, or a PodGroup waits to be admitted before it has any."""
+    return bool(job.pending) or (job.phase == Phase.PENDING and bool(job.message))
 
 
 def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from vsched.explain.candidates.levers import Lever
-from vsched.explain.combined_changes import together
+from vsched.explain.combined_changes import TOGETHER_MAX, all_of, together
 from vsched.explain.menu.gang import Gang, test_of
 from vsched.explain.menu.records import Answer, QuotaPart
 from vsched.explain.simulation import Result, Spent
@@ -51,5 +51,8 @@ def _look(gang: Gang, search: Search) -> None:
     stuck: list[tuple[Lever, Result]] = []
     for _, alike in groupby(quota_levers(gang), key=lambda lever: lever.kind):
         singles(search, list(alike), test, stuck)
+    limits = [lever for lever, _ in stuck]
     if not search.helping:
-        together(search, [lever for lever, _ in stuck], test)
+        together(search, limits, test)
+    if not search.helping and len(limits) > 1:  # limits of several kinds are in the way at once
+        all_of(search, limits[:TOGETHER_MAX], test)
