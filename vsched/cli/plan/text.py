@@ -158,8 +158,8 @@ def _and_more(names: Iterable[str]) -> str:
 
 
 def _waits(job: JobOutcome) -> bool:
-    """Whether pods of a job wait, or a PodGroup waits to be admitted before it has any."""
-    return bool(job.pending) or (job.phase == Phase.PENDING and bool(job.message))
+    """Whether pods of a job wait, or the PodGroup itself, before it has any."""
+    return bool(job.pending) or (job.phase in (Phase.PENDING, Phase.INQUEUE) and bool(job.message))
 
 
 def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) -> Table:
