@@ -13,6 +13,7 @@ import { aheadOf, links, startsAt } from "./starts.js";
 
 const AGES = 5_000; // How often its age is brought up to date where nothing else changes.
 const CALM = 5_000; // An explanation takes the daemon up to a second of work, so it is asked for this often at most.
+const PATIENCE = 45_000; // The daemon answers within 30 s; where the connection is silent, it is asked again.
 
 const path = {
   job: (key) => `explain/${key.split("/").map(encodeURIComponent).join("/")}?kind=PodGroup`,
@@ -55,6 +56,7 @@ export class Panel {
     this.#known();
     renew(find("panel-pods"), []);
     renew(find("panel-devices"), []);
+    this.#drop();
     this.#ask();
     this.element.scrollTop = 0;
     find("panel-title").focus();
@@ -63,8 +65,7 @@ export class Panel {
   /** Close it, and go back to where one was. */
   close() {
     this.element.hidden = true;
-    this.stopping?.abort();
-    clearTimeout(this.timer);
+    this.#drop();
     address.keep("", { open: "" });
     if (this.back?.isConnected) this.back.focus({ preventScroll: true });
   }
@@ -145,14 +146,27 @@ export class Panel {
     this.timer = setTimeout(() => this.#ask(), Math.max(0, this.asked + CALM - Date.now()));
   }
 
-  #ask() {
+  /** Want no answer any more: it would be about something else. */
+  #drop() {
     this.stopping?.abort();
-    this.stopping = new AbortController();
-    this.asked = Date.now();
-    this.failed = false;
-    if (path[this.kind]) this.#explain(this.stopping);
-    if (podsPath(this.kind, this.key)) this.#list(this.stopping);
-    if (this.kind === "node") this.#devices(this.stopping);
+    this.stopping = null;
+    clearTimeout(this.timer);
+  }
+
+  /** One question at a time: what changes meanwhile is asked for after its answer, however long that takes. */
+  async #ask() {
+    this.more = Boolean(this.stopping);
+    if (this.more) return;
+    const stopping = new AbortController();
+    Object.assign(this, { stopping, asked: Date.now(), failed: false });
+    const answers = [];
+    if (path[this.kind]) answers.push(this.#explain(stopping));
+    if (podsPath(this.kind, this.key)) answers.push(this.#list(stopping));
+    if (this.kind === "node") answers.push(this.#devices(stopping));
+    await Promise.all(answers);
+    if (this.stopping !== stopping) return;
+    this.stopping = null;
+    if (this.more) this.#soon();
   }
 
   /** Its pods, and who had to leave; they come apart from the explanation, which takes longer. */
@@ -160,7 +174,7 @@ export class Panel {
     const body = find("panel-pods");
     let parts;
     try {
-      const answer = await ask(podsPath(this.kind, this.key), { signal: stopping.signal });
+      const answer = await ask(podsPath(this.kind, this.key), bounded(stopping));
       // What is not there any more may have been evicted.
       const found = answer.ok || answer.status === 404 ? await answer.json() : { problem: await refusal(answer) };
       parts = found.problem ? [make("p", { text: `Its pods are not known: ${found.problem}` })] : podParts(found, this.kind, this.leads);
@@ -180,7 +194,7 @@ export class Panel {
     const body = find("panel-devices");
     let found = { nodes: [] };
     try {
-      const answer = await ask(devicesPath(this.key), { signal: stopping.signal });
+      const answer = await ask(devicesPath(this.key), bounded(stopping));
       if (answer.ok) found = await answer.json();
     } catch {
       this.failed = true;
@@ -198,8 +212,8 @@ export class Panel {
     if (!body.childElementCount) this.#put([make("p", { class: "muted", text: "Asking the daemon …" })], "");
     let found;
     try {
-      const answer = await ask(path[this.kind](this.key), { signal: stopping.signal });
-      this.failed = !answer.ok && answer.status !== 404;
+      const answer = await ask(path[this.kind](this.key), bounded(stopping));
+      this.failed ||= !answer.ok && answer.status !== 404;
       found = answer.ok ? await answer.json() : { message: await refusal(answer) };
     } catch (error) {
       this.failed = true;
@@ -219,6 +233,9 @@ export class Panel {
     say(find("panel-at"), "");
   }
 }
+
+/** What ends a question: that nobody wants its answer, or that none comes. */
+const bounded = (stopping) => ({ signal: AbortSignal.any([stopping.signal, AbortSignal.timeout(PATIENCE)]) });
 
 /** Other parts in place of these; whoever was in one of them with the keyboard is in the one at its place. */
 function renew(body, parts) {
