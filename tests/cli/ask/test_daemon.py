@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import Lines, hello
 from vsched.cli.allocations.source import division_of as shares_told
-from vsched.cli.ask.daemon import answer_of, daemon_client, daemon_flags, optional_daemon_flags
+from vsched.cli.ask.cluster import ClusterFlags
+from vsched.cli.ask.daemon import answer_if_any, answer_of, daemon_client, daemon_flags, target_beside
 from vsched.cli.ask.errors import LETTING_IN, PERMITTING, REACHING, TRUSTING, Idle, Unknown, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, address_of, connection_to
 from vsched.cli.dump.command import recordings_of
@@ -127,44 +128,46 @@ def needs(target: DaemonTarget) -> None:
     click.echo(repr(target))
 
 
-@click.command()
-@optional_daemon_flags
-def can_do_without(target: DaemonTarget | None) -> None:
-    click.echo(repr(target))
-
-
 @pytest.mark.parametrize(
-    ("command", "arguments", "environment", "expected"),
+    ("arguments", "environment", "expected"),
     [
-        pytest.param(needs, [], {}, DaemonTarget(DEFAULT_DAEMON, named=False), id="nobody says anything"),
-        pytest.param(needs, ["--daemon", ":1"], {}, DaemonTarget(":1"), id="a flag"),
+        pytest.param([], {}, DaemonTarget(DEFAULT_DAEMON, named=False), id="nobody says anything"),
+        pytest.param(["--daemon", ":1"], {}, DaemonTarget(":1"), id="a flag"),
+        pytest.param(["--daemon", ""], {}, DaemonTarget(DEFAULT_DAEMON, named=False), id="an empty address is as none"),
+        pytest.param([], {"VSCHED_DAEMON": ":2"}, DaemonTarget(":2"), id="the environment"),
+        pytest.param(["--daemon", ":1"], {"VSCHED_DAEMON": ":2"}, DaemonTarget(":1"), id="a flag before it"),
         pytest.param(
-            needs, ["--daemon", ""], {}, DaemonTarget(DEFAULT_DAEMON, named=False), id="an empty address is as none"
-        ),
-        pytest.param(needs, [], {"VSCHED_DAEMON": ":2"}, DaemonTarget(":2"), id="the environment"),
-        pytest.param(needs, ["--daemon", ":1"], {"VSCHED_DAEMON": ":2"}, DaemonTarget(":1"), id="a flag before it"),
-        pytest.param(
-            needs,
             ["--daemon-token-file", "t", "--daemon-server-name", "n"],
             {"VSCHED_DAEMON_CA_FILE": "ca"},
             DaemonTarget(DEFAULT_DAEMON, Path("t"), Path("ca"), server_name="n", named=False),
             id="who asks, and whom to trust",
         ),
-        pytest.param(can_do_without, [], {}, None, id="a command that can do without"),
-        pytest.param(can_do_without, [], {"VSCHED_DAEMON_TOKEN_FILE": "t"}, None, id="a token in the environment"),
-        pytest.param(can_do_without, ["--daemon", ":1"], {}, DaemonTarget(":1"), id="one that is given a daemon"),
     ],
 )
-def test_flags_make_a_target(
-    command: click.Command, arguments: list[str], environment: dict[str, str], expected: DaemonTarget | None
-) -> None:
-    result = CliRunner().invoke(command, arguments, env={"VSCHED_DAEMON": None, **environment})
+def test_flags_make_a_target(arguments: list[str], environment: dict[str, str], expected: DaemonTarget) -> None:
+    result = CliRunner().invoke(needs, arguments, env={"VSCHED_DAEMON": None, **environment})
     assert result.output == f"{expected!r}\n"
 
 
-def test_a_token_for_no_daemon_is_refused() -> None:
-    result = CliRunner().invoke(can_do_without, ["--daemon-token-file", "t"], env={"VSCHED_DAEMON": None})
-    assert str(result.exception) == "--daemon-token-file: for which daemon? (expected --daemon URL)"
+@pytest.mark.parametrize(
+    ("named", "cluster", "asked"),
+    [
+        pytest.param(False, ClusterFlags(), True, id="nobody says anything"),
+        pytest.param(False, ClusterFlags(context="other"), False, id="only a cluster is named"),
+        pytest.param(True, ClusterFlags(context="other"), True, id="both are named"),
+    ],
+)
+def test_the_daemon_beside_a_cluster(named: bool, cluster: ClusterFlags, asked: bool) -> None:
+    target = DaemonTarget(":1", named=named)
+    assert target_beside(cluster, target) == (target if asked else None)
+
+
+async def test_a_daemon_that_nobody_named_may_be_missing() -> None:
+    assert await answer_if_any(DaemonTarget("127.0.0.1:1", named=False), get("/jobs")) is None
+    with pytest.raises(Unavailable, match="nobody listens there"):
+        await answer_if_any(DaemonTarget("127.0.0.1:1"), get("/jobs"))
+    async with hello(routes=ROUTES) as url:
+        assert await answer_if_any(DaemonTarget(url, named=False), get("/jobs")) == {"path": "/jobs"}
 
 
 # -- who asks

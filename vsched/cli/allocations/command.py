@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
-from vsched.cli.ask.daemon import optional_daemon_flags
+from vsched.cli.ask.daemon import daemon_flags, target_beside
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.output import Output, output_flags
 
@@ -14,7 +14,6 @@ Examples:
   vsched allocations
   vsched allocations -o wide
   vsched allocations team-a bigdata                       (everything about a namespace and a bucket)
-  vsched allocations --daemon http://localhost:8080       (with what may be held for now, lent parts included)
   vsched allocations -o json
 """
 
@@ -22,19 +21,20 @@ Examples:
 @click.command("allocations", epilog=EPILOG)
 @click.argument("names", metavar="[NAMESPACE|BUCKET]...", nargs=-1)
 @cluster_flags
-@optional_daemon_flags
+@daemon_flags
 @output_flags
-def command(names: tuple[str, ...], cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
+def command(names: tuple[str, ...], cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """What namespaces and buckets deserve of the cluster, what they hold, and who is overused since when.
 
-    Reads what the arbitrator writes: Consumers, Allocations and Buckets.
+    Reads what the arbitrator writes: Consumers, Allocations and Buckets. A daemon, where one answers, adds what may be
+    held for now, lent parts included.
     """
     # Imported here, so that --help does not load the client.
     from vsched.cli.allocations.source import read_shares
     from vsched.cli.allocations.view import as_document, as_pages, as_table
     from vsched.clock import SystemClock
 
-    shares = with_client(cluster, lambda client: read_shares(client, target))
+    shares = with_client(cluster, lambda client: read_shares(client, target_beside(cluster, target)))
     chosen, now = shares.named(names) if names else None, SystemClock().now()
     output.show(
         lambda: as_document(shares, chosen),

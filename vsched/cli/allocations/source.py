@@ -10,7 +10,7 @@ from msgspec.structs import asdict, replace
 
 from vsched.cli.allocations.shares import AllocationShares, Share, readable, shares_of
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import answer_of, page_of
+from vsched.cli.ask.daemon import answer_if_any, page_of
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadObject
 from vsched.kube.client import ApiClient
@@ -45,7 +45,7 @@ class AllocationsPage(msgspec.Struct, frozen=True):
 async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> AllocationShares:
     """Every namespace and bucket; a daemon as ``target`` adds the limits in force and what may be used for now.
 
-    Raises what the client and ``answer_of`` raise, and BadInput where the server does not know the resources.
+    Raises as the client and ``answer_if_any`` do, and BadInput where the server does not know the resources.
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
@@ -59,9 +59,8 @@ async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> 
                 case wire.Bucket():
                     buckets.append(_readable_bucket(found))
     shares = shares_of(claims, records, buckets, await _total(client))
-    if target is None:
-        return shares
-    return _with_division(shares, await answer_of(target, division_of))
+    division = await answer_if_any(target, division_of)
+    return shares if division is None else _with_division(shares, division)
 
 
 async def division_of(daemon: ApiClient) -> AllocationsPage:

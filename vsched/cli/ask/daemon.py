@@ -13,9 +13,10 @@ import click
 from click.core import ParameterSource
 
 from vsched import __version__
+from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags
 from vsched.cli.ask.errors import Idle, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, connection_to
-from vsched.errors import BadInput, Unavailable
+from vsched.errors import BadInput, Unavailable, VschedError
 
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
     from vsched.kube.client import ApiClient
@@ -37,27 +38,20 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 
 def daemon_flags(command: C) -> C:
     """Adds the flags for the daemon and the credentials; the command gets them as ``target``."""
-    return _adding_flags(command, DEFAULT_DAEMON, "a running daemon's --listen-address")
 
-
-def optional_daemon_flags(command: C) -> C:
-    """The same for commands that need no daemon: ``target`` is None where none is named."""
-    return _adding_flags(command, "", "a running daemon's --listen-address: what only it knows is shown too")
-
-
-def _adding_flags(command: C, default: str, says: str) -> C:
     @functools.wraps(command)
     def with_target(**values: Any) -> Any:
         flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS}
-        return command(target=_target(values.pop("daemon"), default, flags), **values)
+        return command(target=_target(values.pop("daemon"), flags), **values)
 
     made: Any = with_target
     for name, says_of_flag in reversed(_FLAGS.items()):
         flag = f"--daemon-{name.replace('_', '-')}"
         kind: Any = {"metavar": "NAME", "default": ""} if name == "server_name" else {"type": _FILE}
         made = click.option(flag, envvar=f"VSCHED_DAEMON_{name.upper()}", help=says_of_flag, **kind)(made)
+    says = "a running daemon's --listen-address"
     made = click.option(
-        "--daemon", metavar="URL", default=default, show_default=bool(default), envvar="VSCHED_DAEMON", help=says
+        "--daemon", metavar="URL", default=DEFAULT_DAEMON, show_default=True, envvar="VSCHED_DAEMON", help=says
     )(made)
     found: C = made
     return found
@@ -72,17 +66,10 @@ _FLAGS = {
 }
 
 
-def _target(given: str, default: str, flags: dict[str, Any]) -> DaemonTarget | None:
-    """The target that the flags name; an empty address counts as none."""
-    source_of = click.get_current_context().get_parameter_source
-    daemon = given or default
-    if not daemon:
-        useless = [name for name in flags if source_of(f"daemon_{name}") is ParameterSource.COMMANDLINE]
-        if useless:
-            names = ", ".join(f"--daemon-{name.replace('_', '-')}" for name in useless)
-            raise BadInput(f"{names}: for which daemon? (expected --daemon URL)")
-        return None
-    return DaemonTarget(daemon, **flags, named=bool(given) and source_of("daemon") in NAMED)
+def _target(given: str, flags: dict[str, Any]) -> DaemonTarget:
+    """The target that the flags name; an empty address names none."""
+    source = click.get_current_context().get_parameter_source("daemon")
+    return DaemonTarget(given or DEFAULT_DAEMON, **flags, named=bool(given) and source in NAMED)
 
 
 # -- asking
@@ -118,6 +105,26 @@ async def answer_of(target: DaemonTarget, question: Callable[[ApiClient], Awaita
             raise
         except (ApiError, Unavailable) as error:
             raise explained_error(target, error) from error
+
+
+def target_beside(cluster: ClusterFlags, target: DaemonTarget) -> DaemonTarget | None:
+    """The daemon that a command asks which reads a cluster, too.
+
+    None where only a cluster is named: the daemon on this machine may be of another one.
+    """
+    return target if target.named or cluster == USUAL_CLUSTER else None
+
+
+async def answer_if_any(target: DaemonTarget | None, question: Callable[[ApiClient], Awaitable[T]]) -> T | None:
+    """What a daemon answers; None without one, or where none was named and none answers. Else as ``answer_of``."""
+    if target is None:
+        return None
+    try:
+        return await answer_of(target, question)
+    except VschedError:
+        if target.named:
+            raise
+        return None
 
 
 def decoded(where: str, answer: object, kind: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags, Obj, objects_of, with_client
-from vsched.cli.ask.daemon import ask_daemon, decoded, page_of
+from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
+from vsched.cli.ask.daemon import ask_daemon, decoded, page_of, target_beside
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable, VschedError
@@ -98,12 +98,9 @@ def _first(
     from_daemon: Callable[[ApiClient], Awaitable[T]],
     from_objects: Callable[[ApiClient], Coroutine[Any, Any, T]],
 ) -> tuple[T, str]:
-    """The daemon's answer; where no daemon was named and none answers, that of the objects, and why.
-
-    Where only a cluster is named, no daemon is asked: the one on this machine may be of another cluster.
-    """
+    """The daemon's answer; where no daemon was named and none answers, that of the objects, and why."""
     why = ""
-    if target.named or cluster == USUAL_CLUSTER:
+    if target_beside(cluster, target) is not None:
         try:
             return ask_daemon(target, from_daemon), ""
         except Unknown:

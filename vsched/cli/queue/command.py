@@ -9,7 +9,7 @@ import click
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.completing import queue_names
-from vsched.cli.ask.daemon import daemon_flags, optional_daemon_flags
+from vsched.cli.ask.daemon import daemon_flags, target_beside
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.periods import DAY_SECONDS, Span
 from vsched.cli.flags.suggesting import SuggestingGroup
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   vsched queue list
-  vsched queue list --daemon http://localhost:8080      (with what each queue deserves by weight)
   vsched queue get research -o yaml
   vsched queue usage --since 7d --by queue,user
   vsched queue history --span week
@@ -42,29 +41,32 @@ def command() -> None:
 
 @command.command("list", epilog="Example:  vsched queue list -o wide")
 @cluster_flags
-@optional_daemon_flags
+@daemon_flags
 @output_flags
-def list_(cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
-    """Every queue: its state, its share, what it holds, and its jobs."""
+def list_(cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
+    """Every queue: its state, its share, what it holds, and its jobs.
+
+    A daemon, where one answers, adds what each queue deserves by weight.
+    """
     from vsched.cli.queue.source import read_queues
     from vsched.cli.queue.view import as_table, list_document
 
-    queues = with_client(cluster, lambda client: read_queues(client, target))
+    queues = with_client(cluster, lambda client: read_queues(client, target_beside(cluster, target)))
     output.show(lambda: list_document(queues), lambda look: as_table(queues, look))
 
 
 @command.command("get", epilog="Example:  vsched queue get research")
 @click.argument("name", shell_complete=queue_names)
 @cluster_flags
-@optional_daemon_flags
+@daemon_flags
 @output_flags
-def get(name: str, cluster: ClusterFlags, target: DaemonTarget | None, output: Output) -> None:
+def get(name: str, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
     """Everything about one queue."""
     from vsched.cli.queue.source import podgroup_phases, read_queues
     from vsched.cli.queue.view import as_page, get_document
 
     async def read(client: ApiClient) -> Any:
-        queues = await read_queues(client, target)
+        queues = await read_queues(client, target_beside(cluster, target))
         return queues, queues.named(name), await podgroup_phases(client, name)
 
     queues, queue, phases = with_client(cluster, read)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 from vsched.cli.ask.cluster import Obj, allocatable_of_nodes, objects_of
-from vsched.cli.ask.daemon import answer_of, page_of
+from vsched.cli.ask.daemon import answer_if_any, page_of
 from vsched.cli.ask.target import DaemonTarget
 from vsched.controllers.queues import STATE_WISH
 from vsched.errors import BadInput, BadQuantity
@@ -85,15 +85,15 @@ class Queues:
 
 
 async def read_queues(client: ApiClient, target: DaemonTarget | None = None, *, with_total: bool = True) -> Queues:
-    """Every queue; a daemon as ``target`` adds what each deserves. Raises what the client and ``answer_of`` raise."""
+    """Every queue; a daemon as ``target`` adds what each deserves. Raises as the client and ``answer_if_any`` do."""
     objects = await objects_of(client, QUEUES)
-    divided = await answer_of(target, division_of) if target is not None else {}
+    divided = await answer_if_any(target, division_of)
     names = {obj["metadata"]["name"] for obj in objects}
     queues = {
-        obj["metadata"]["name"]: view_of(obj, _parent(obj, names), divided.get(obj["metadata"]["name"]))
+        obj["metadata"]["name"]: view_of(obj, _parent(obj, names), (divided or {}).get(obj["metadata"]["name"]))
         for obj in sorted(objects, key=lambda obj: str(obj["metadata"]["name"]))
     }
-    return Queues(with_jobs(queues), await _total(client) if with_total else {}, divided=target is not None)
+    return Queues(with_jobs(queues), await _total(client) if with_total else {}, divided=divided is not None)
 
 
 async def division_of(daemon: ApiClient) -> Obj:
