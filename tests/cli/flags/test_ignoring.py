@@ -66,9 +66,7 @@ def test_the_daemon_takes_the_words_by_environment(said: str, monkeypatch: pytes
 def test_a_word_for_what_is_supported_by_now_has_no_effect(capsys: pytest.CaptureFixture[str]) -> None:
     context = run.make_context("run", ["--ignore-unsupported", "claims,volumes"])
 
-    assert (
-        capsys.readouterr().err == "--ignore-unsupported claims: has no effect any more, what it ignored is supported\n"
-    )
+    assert capsys.readouterr().err == "--ignore-unsupported claims: is supported; leave the word out\n"
     assert context.params["ignored"] == ("volumes",)
 
 

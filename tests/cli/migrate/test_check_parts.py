@@ -101,6 +101,31 @@ def test_every_thing_in_a_policy_has_a_verdict() -> None:
 
 
 @pytest.mark.parametrize(
+    ("actions", "first", "second", "more", "verdict"),
+    [
+        pytest.param("allocate, reclaim", "gang", "capacity", "", Verdict.DIFFERS, id="a later tier overrules gang"),
+        pytest.param("allocate", "gang", "capacity", "", Verdict.WORKS, id="nothing is reclaimed"),
+        pytest.param("reclaim", "gang", "binpack", "", Verdict.WORKS, id="no later tier names victims"),
+        pytest.param("reclaim", "capacity", "gang", "", Verdict.WORKS, id="gang is in the later tier"),
+        pytest.param("reclaim", "gang, enableReclaimable: false", "capacity", "", Verdict.WORKS, id="gang is off"),
+        pytest.param(
+            "reclaim", "gang", "capacity", "configurations: [{name: reclaim, arguments: {victimTiers: reference}}]",
+            Verdict.WORKS, id="Volcano's way is chosen",
+        ),
+    ],
+)  # fmt: skip
+def test_where_gang_protects_from_reclaim(actions: str, first: str, second: str, more: str, verdict: Verdict) -> None:
+    tiers = f"tiers: [{{plugins: [{{name: {first}}}]}}, {{plugins: [{{name: {second}}}]}}]"
+    [gang] = [
+        one
+        for one in policy_findings(f'actions: "{actions}"\n{tiers}\n{more}\n', REGISTRY)
+        if one.what == "plugin gang"
+    ]
+    assert gang.verdict is verdict
+    assert ("victimTiers" in gang.says) is (verdict is Verdict.DIFFERS)
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
         pytest.param("a: [", "not YAML", id="text that is no YAML"),

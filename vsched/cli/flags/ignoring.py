@@ -25,9 +25,7 @@ class IgnorableWords(click.ParamType[tuple[str, ...]]):
         words = tuple(word.strip() for word in value.split(","))
         for word in words:
             if word in SUPPORTED:
-                click.echo(
-                    f"--ignore-unsupported {word}: has no effect any more, what it ignored is supported", err=True
-                )
+                click.echo(f"--ignore-unsupported {word}: is supported; leave the word out", err=True)
             elif word not in IGNORABLE:
                 self.fail(f"{word!r} is unknown (expected {EXPECTED})", param, ctx)
         return tuple(word for word in words if word in IGNORABLE)

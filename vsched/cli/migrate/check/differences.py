@@ -32,6 +32,10 @@ POINTS: dict[str, str] = {
     ),
     "victims": "a victim that the gang can do without stays; pods that could take the place back are not taken,"
     " and nobody leaves for a job that another waiting job would take the place from",
+    "victims and tiers": (
+        "what a plugin protects absolutely is no victim, in whatever tier: with gang, nothing is reclaimed from jobs "
+        "at their minMember, such as those of a single pod; victimTiers: reference for the old way"
+    ),
     "reclaim within deserved": (
         "the reclaimer is short, and the victim's queue (and those above it, whatever the level) over, in a "
         "resource that is asked for and lacking"

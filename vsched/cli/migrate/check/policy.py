@@ -33,14 +33,16 @@ def policy_findings(text: str, registry: Registry) -> Iterator[Finding]:
     remarks = _Remarks(examined)
     root = parse(text, Problems(_WHERE))
     absent = set[str]()
+    protecting = _overruled_gang(root) if isinstance(root, Keyed) else ""
     for item in _items(root) if isinstance(root, Keyed) else ():
         verdict, says = remarks.about(item.path)
         if verdict is Verdict.MISSING:
             absent.add(item.path)
         elif item.owner in absent:
             verdict, says = Verdict.MISSING, "belongs to what is missing"
-        if verdict is Verdict.WORKS and item.point:
-            verdict, says = Verdict.DIFFERS, f"{item.point}: {POINTS[item.point]}"
+        point = "victims and tiers" if item.path == protecting else item.point
+        if verdict is Verdict.WORKS and point:
+            verdict, says = Verdict.DIFFERS, f"{point}: {POINTS[point]}"
         yield Finding(PART, item.shown, verdict, says)
     for verdict, line in remarks.left():
         yield Finding(PART, "the file", verdict, line)
@@ -91,6 +93,39 @@ def _items(root: Keyed) -> Iterator[Item]:
                     yield Item(f"metrics.{each.key}", f"metrics {each.key}")
             case key, _:
                 yield Item(key, key)
+
+
+def _overruled_gang(root: Keyed) -> str:
+    """The path of a gang plugin whose protection from reclaim a later tier overrules in Volcano; else empty."""
+    if "reclaim" not in (name.strip() for name in _text(root, "actions").split(",")):
+        return ""
+    for section in _listed(root, "configurations"):
+        arguments = section.get("arguments") if _text(section, "name") == "reclaim" else None
+        if arguments and isinstance(arguments.value, Keyed) and _text(arguments.value, "victimTiers") == "reference":
+            return ""
+    found = ""
+    for at, tier in enumerate(_listed(root, "tiers")):
+        plugins = [(place, one) for place, one in enumerate(_listed(tier, "plugins")) if _reclaims(one)]
+        if found and any(_text(one, "name") in ("capacity", "proportion") for _, one in plugins):
+            return found
+        gangs = [f"tiers[{at}].plugins[{place}].name" for place, one in plugins if _text(one, "name") == "gang"]
+        found = found or "".join(gangs[:1])
+    return ""
+
+
+def _reclaims(plugin: Keyed) -> bool:
+    return _text(plugin, "enableReclaimable").lower() != "false"
+
+
+def _text(node: Keyed, key: str) -> str:
+    entry = node.get(key)
+    return entry.value.text if entry is not None and isinstance(entry.value, Scalar) else ""
+
+
+def _listed(node: Keyed, key: str) -> list[Keyed]:
+    entry = node.get(key)
+    items = entry.value.items if entry is not None and isinstance(entry.value, Listed) else ()
+    return [item for item in items if isinstance(item, Keyed)]
 
 
 def _of_tier(tier: Node, at: int) -> Iterator[Item]:
