@@ -10,7 +10,8 @@ import pytest
 from tests.support.examples import LEAST, seeds
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.estimate.passing import Decided, Passing
-from vsched.explain.estimate.start_times import estimate, holding
+from vsched.explain.estimate.runs import holding
+from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import waiting_order
 from vsched.explain.simulation import Goal, reached
 from vsched.framework.cycle import run_actions, run_cycle

@@ -11,7 +11,7 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
 from tests.support.seen import placed, seen
 from vsched.explain.estimate.passing import Decided, Passing
-from vsched.explain.estimate.start_times import holding
+from vsched.explain.estimate.runs import holding
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
 from vsched.model.pods.status import Phase

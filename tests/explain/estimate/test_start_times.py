@@ -30,6 +30,8 @@ BEFORE = "\n".join(
     for number, took in enumerate(range(100, 1100, 100))
 )
 """Ten of them, which took 100 s to 1000 s."""
+SHARED = f"{FULL} {TAKES}1h\npods ns/b 2 cpu=1 on=n1 started=600\n"
+WAITS = "job ns/a min=2 pods=2 cpu=1"
 CAPPED = "node n1 cpu=9\nqueue q capability=cpu:2\njob ns/b min=1 phase=Running queue=q"
 NONE = (None, None)
 
@@ -160,6 +162,34 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
             id="what ends a second earlier is taken by somebody smaller",
         ),
         pytest.param(
+            f"{SHARED}job ns/u min=1 phase=Running\npods ns/u 2 cpu=1 on=n1 started=600 restart=Never\n{WAITS}",
+            (0.0, 3000.0),
+            "at 08:50 UTC at the latest (in 50m), if ns/b ends as declared (1h), and no more urgent work comes; "
+            "earlier if ns/u ends, whose duration is unknown",
+            id="work of unknown duration may end at once",
+        ),
+        pytest.param(
+            f"{SHARED}job ns/u min=1 phase=Running\npods ns/u 2 cpu=1 on=n1 started=600 restart=Always\n{WAITS}",
+            (3000.0, 3000.0),
+            "about 08:50 UTC (in 50m)",
+            id="a service does not end",
+        ),
+        pytest.param(
+            f"{SHARED}pods ns/b 2 cpu=1 on=n1 started=600\nnode n2 cpu=2\njob ns/u min=1 phase=Running\n"
+            f"pods ns/u 2 cpu=1 on=n2 started=600 restart=Never\n{WAITS} selector=kubernetes.io/hostname:n1",
+            (3000.0, 3000.0),
+            "about 08:50 UTC (in 50m)",
+            id="work of unknown duration that is not in its way",
+        ),
+        pytest.param(
+            f"{SHARED}job ns/c min=1 age=60\npods ns/c 1 cpu=1 restart=Never\njob ns/d min=1 age=50\n"
+            f"pods ns/d 1 cpu=1 restart=Never\n{WAITS}",
+            (0.0, 3000.0),
+            "at 08:50 UTC at the latest (in 50m), if ns/b ends as declared (1h), after 2 jobs that go first, and no "
+            "more urgent work comes; earlier if some of 2 jobs of unknown duration end (such as ns/c)",
+            id="so may work that goes first",
+        ),
+        pytest.param(
             f"{FULL} {TAKES}87601h\npods ns/b 4 cpu=1 on=n1 started=0\njob ns/a min=2 pods=2 cpu=1",
             NONE,
             "cannot be said: work takes its places for more than 10 years, as declared",
@@ -223,6 +253,11 @@ def test_whoever_has_no_time_is_told_so() -> None:
     assert "too much goes before it to foresee how late" in half.message
     # Found roughly, so the range is as wide as what was taken at once.
     assert span(_goal(text, "ns/a", spent_after=2)) == (2400.0, 3750.0)
+
+
+def test_no_time_for_the_end_of_unknown_work_means_that_it_may_start_at_once() -> None:
+    text = f"{SHARED}job ns/u min=1 phase=Running\npods ns/u 2 cpu=1 on=n1 started=600 restart=Never\n{WAITS}"
+    assert span(_goal(text, "ns/a", spent_after=2)) == (0.0, 3750.0)
 
 
 def test_no_time_to_look_for_those_in_the_way_is_not_the_same_as_none() -> None:

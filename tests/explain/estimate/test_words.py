@@ -80,6 +80,33 @@ def test_what_an_estimate_rests_on(ends: list[tuple[str, Left]], first: list[str
     assert told(Foreseen(NOW, at, at, ends, first)).message == expected
 
 
+@pytest.mark.parametrize(
+    ("latest", "sooner", "expected"),
+    [
+        (
+            HOUR,
+            ["ns/u"],
+            "at 09:00 UTC at the latest (in 1h), if ns/a ends as declared (2h), and no more urgent work comes; earlier "
+            "if ns/u ends, whose duration is unknown",
+        ),
+        (
+            90.0,
+            ["ns/u", "ns/v"],
+            "at 08:01:30 UTC at the latest (in 90s), if ns/a ends as declared (2h), and no more urgent work comes; "
+            "earlier if some of 2 jobs of unknown duration end (such as ns/u)",
+        ),
+        (
+            inf,
+            ["ns/u"],
+            "from now on, if ns/a ends as declared (2h), and no more urgent work comes; so early only if ns/u ends, "
+            "whose duration is unknown; how late cannot be said",
+        ),
+    ],
+)
+def test_work_of_unknown_duration_lets_it_start_earlier(latest: float, sooner: list[str], expected: str) -> None:
+    assert told(Foreseen(NOW, NOW, NOW + latest, [("ns/a", DECLARED)], [], sooner=sooner)).message == expected
+
+
 def test_what_cannot_be_said_is_none() -> None:
     found = told(Foreseen(NOW, NOW + HOUR, inf, [("ns/a", DECLARED), ("ns/b", OVERDUE)], []))
     assert (found.earliest, found.latest) == (NOW + HOUR, None)

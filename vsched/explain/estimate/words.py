@@ -24,6 +24,8 @@ class Foreseen(NamedTuple):
     """Keys of jobs that get places before this one."""
     cut_short: bool = False
     """Whether the time was over before the latest start was found."""
+    sooner: Sequence[str] = ()
+    """Keys of jobs of unknown duration, some of which let it start earlier if they end."""
 
 
 def not_to_be_said(why: str) -> Estimate:
@@ -43,14 +45,29 @@ def unknown_durations(held_by: Sequence[str], of: int) -> str:
 def told(found: Foreseen) -> Estimate:
     """The estimate as a record, with its sentence."""
     sure = not isinf(found.latest)
-    parts = [when(found.now, found.earliest, found.latest)]
+    parts = [_by(found) if sure and found.sooner else when(found.now, found.earliest, found.latest)]
     if found.ends:
         parts.append(f"if {_who(found.ends)} {_how([one for _, one in found.ends])}")
     first = len(found.first)
     if first:
         parts.append(f"after {_count(first, 'job')} that {'goes' if first == 1 else 'go'} first")
     message = f"{', '.join(parts)}, and no more urgent work comes" if len(parts) > 1 else parts[0]
+    if found.sooner:
+        message += f"; {'earlier' if sure else 'so early only'} if {_any_of(found.sooner)}"
     return Estimate(found.earliest, found.latest if sure else None, message + ("" if sure else _open(found)))
+
+
+def _by(found: Foreseen) -> str:
+    """``at 14:40 UTC at the latest (in 47m)``."""
+    seconds = found.latest - found.now < SOON_SECONDS
+    return f"at {clock(found.latest, found.now, seconds)} UTC at the latest (in {length(found.latest - found.now)})"
+
+
+def _any_of(jobs: Sequence[str]) -> str:
+    """``ns/u ends, whose duration is unknown``, ``some of 3 jobs of unknown duration end (such as ns/u)``."""
+    if len(jobs) == 1:
+        return f"{jobs[0]} ends, whose duration is unknown"
+    return f"some of {len(jobs)} jobs of unknown duration end (such as {jobs[0]})"
 
 
 def _open(found: Foreseen) -> str:
