@@ -21,6 +21,8 @@ from vsched.model.topology.tiers import WHOLE_CLUSTER
 from vsched.settings.built_in import REGISTRY
 
 RACK = NetworkTopology(highest_tier=1)
+BY_PATTERN: Tree = {**RACKS, "r1": (1, "~^n1 ~^n2"), "r2": (1, "~^n3 ~^n4"), "r3": (1, "~^n5 ~^n6")}
+"""The racks find their nodes by patterns, which find new ones as well."""
 NODES = "".join(f"node n{number} cpu=4\n" for number in range(1, 9))
 
 
@@ -72,11 +74,15 @@ def start(snapshot: Snapshot, change: Change) -> tuple[bool, str, int | None]:
             "the end of jobs x/f1, x/f2, in r1 of tier 1 (rack)",
             id="two jobs, where one is not enough",
         ),
-        pytest.param(FULL + WANT, RACK, "1 more node like n1, in r1 of tier 1 (rack)", id="a node in a domain"),
     ],
 )
 def test_what_would_help(text: str, wish: NetworkTopology, message: str) -> None:
     assert message in said(text, wish)
+
+
+def test_more_nodes_help_where_patterns_put_them_in_a_domain_and_not_where_it_lists_names() -> None:
+    assert "1 more node like n1, in r1 of tier 1 (rack)" in said(FULL + WANT, RACK, BY_PATTERN)
+    assert not any("more node" in one for one in said(FULL + WANT))
 
 
 def test_the_least_of_jobs_that_could_end_is_the_smallest_change() -> None:
@@ -87,7 +93,7 @@ def test_the_least_of_jobs_that_could_end_is_the_smallest_change() -> None:
 
 def test_pods_with_a_node_say_in_which_domain_more_nodes_help() -> None:
     text = FULL + "job ns/a phase=Inqueue min=2\npods ns/a 1 cpu=4 on=n6\npods ns/a 1 cpu=4 named=more\n"
-    messages = said(text)
+    messages = said(text, RACK, BY_PATTERN)
     assert "the end of job x/f5, in r3 of tier 1 (rack)" in messages
     assert "1 more node like n5, in r3 of tier 1 (rack)" in messages
     assert not any("r1" in one or "r2" in one for one in messages)
@@ -111,11 +117,16 @@ def test_where_no_tiers_are_known_no_domain_is_told() -> None:
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(st.lists(st.sampled_from((0, 2, 4)), min_size=8, max_size=8), st.integers(1, 6), st.integers(1, 3))
-def test_every_change_lets_the_job_start_where_it_says(held: list[int], pods: int, tier: int) -> None:
+@given(
+    st.lists(st.sampled_from((0, 2, 4)), min_size=8, max_size=8),
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.sampled_from((RACKS, BY_PATTERN)),
+)
+def test_every_change_lets_the_job_start_where_it_says(held: list[int], pods: int, tier: int, tree: Tree) -> None:
     text = NODES + "".join(holds(f"x/f{n}", cpu, n) for n, cpu in enumerate(held, start=1) if cpu)
     text += f"job ns/a phase=Inqueue min={pods} pods={pods} cpu=2\n"
-    snapshot, proposed = found(text, NetworkTopology(highest_tier=tier))
+    snapshot, proposed = found(text, NetworkTopology(highest_tier=tier), tree)
     for change in proposed:
         assert start(snapshot, change) == (True, change.domain, change.tier)
         for edit in change.edits:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import msgspec
 
+from tests.support.hypernodes import catalogue as catalogue_of
+from tests.support.hypernodes import hypernode
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_actions
 from vsched.framework.policy import Policy
@@ -15,11 +17,13 @@ from vsched.framework.trace import Trace
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
-from vsched.model.topology.hypernodes import HyperNode, Member, TopologyCatalogue
+from vsched.model.topology.hypernodes import TopologyCatalogue
 from vsched.settings.built_in import REGISTRY
 
 Tree = Mapping[str, tuple[int, str]]
-"""By name of a HyperNode: its tier, and the names of its members, which are HyperNodes if the tree has them."""
+"""By name of a HyperNode: its tier, and its members, which are HyperNodes if the tree has them, else nodes (``~…`` is a
+pattern).
+"""
 RACKS: Tree = {
     "b1": (2, "r1 r2"),
     "b2": (2, "r3 r4"),
@@ -39,17 +43,11 @@ EIGHT = "\n".join(f"node n{number} cpu=4" for number in range(1, 9)) + "\n"
 
 def catalogue(tree: Tree) -> TopologyCatalogue:
     """The HyperNodes of a tree; tiers 1 and 2 have names."""
-    return TopologyCatalogue(
-        tuple(
-            HyperNode(
-                name,
-                tier=tier,
-                tier_name=TIER_NAMES.get(tier, ""),
-                members=tuple(Member(one not in tree, one) for one in members.split()),
-            )
-            for name, (tier, members) in sorted(tree.items())
-        )
-    )
+    found = []
+    for name, (tier, members) in tree.items():
+        told = (f"^{one}" if one in tree else one for one in members.split())
+        found.append(hypernode(name, tier, *told, tier_name=TIER_NAMES.get(tier, "")))
+    return catalogue_of(*found)
 
 
 def snapshot_of(text: str, tree: Tree, wishes: Mapping[str, NetworkTopology]) -> Snapshot:

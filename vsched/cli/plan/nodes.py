@@ -8,6 +8,7 @@ from vsched.cli.plan.trial import MOST_SHOWN, PlanTrial
 from vsched.framework.wording import counted
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.nodes import cordon
+from vsched.mirror.whatif.topology import lists
 from vsched.model.pods.status import Status
 
 
@@ -67,11 +68,25 @@ class Add:
     def apply(self, trial: PlanTrial) -> None:
         """Make the change."""
         trial.require("Node", self.like, self.text)
+        known = set(trial.mirror.names("Node"))
         trial.mirror.edit(AddNodes(self.like, self.count))
+        new = next(name for name in trial.mirror.names("Node") if name not in known)
         daemons = sum(task.returns for task in trial.mirror.on(self.like)[0])
         without = f", but without {counted(daemons, 'pod', 'pods')} of DaemonSets that would come" if daemons else ""
         nodes = counted(self.count, "node", "nodes")
         trial.notes.append(f"{nodes} like {self.like}: same labels, taints and devices, open for pods{without}")
+        outside = _only_of(trial, self.like, new)
+        if outside:
+            trial.notes.append(f"HyperNodes that list {self.like}, but would not find {new}: {', '.join(outside)}")
+
+
+def _only_of(trial: PlanTrial, like: str, new: str) -> list[str]:
+    """The HyperNodes that list a node, but not the new one that is like it."""
+    one, other = trial.mirror.node_facts(like), trial.mirror.node_facts(new)
+    if one is None or other is None:
+        return []
+    found = trial.mirror.topology.publish().hypernodes
+    return [each.name for each in found if lists(each, one.attributes) and not lists(each, other.attributes)]
 
 
 def _guarded(trial: PlanTrial, name: str) -> list[str]:

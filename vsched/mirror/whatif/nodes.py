@@ -89,7 +89,6 @@ def _add(cluster: EditableMirror, edit: AddNodes) -> None:
     for name in names:
         cluster.put_node(like._replace(attributes=_new(like.attributes, name)))
     cluster.copy_devices(edit.like, names)
-    cluster.join_hypernodes(edit.like, names)
 
 
 def _add_of_pool(cluster: EditableMirror, edit: AddPoolNodes) -> None:

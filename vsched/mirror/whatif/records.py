@@ -11,7 +11,6 @@ from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.whatif.restoring import RestoredMirror
-from vsched.mirror.whatif.topology import with_alike
 from vsched.model.arbitration.records import Arbitration, Ceiling
 from vsched.model.claims.devices import DeviceId
 from vsched.model.deviceshare.records import NodeDevices
@@ -148,12 +147,6 @@ class EditableMirror(RestoredMirror):
         """Replace the shared devices of a node."""
         self._undo.append(partial(self._device_shares.put, node, self._device_shares.of(node)))
         self._device_shares.put(node, found)
-
-    def join_hypernodes(self, like: str, names: Sequence[str]) -> None:
-        """New nodes are in the HyperNodes of one like them."""
-        before = self.topology.publish()
-        self.topology.adopt(with_alike(before, like, names))
-        self._undo.append(partial(self.topology.adopt, before))
 
     def add_devices(self, node: str, like: DeviceId, count: int) -> None:
         """Add devices like one to a node; raises BadInput if there is no such device."""

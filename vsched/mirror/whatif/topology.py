@@ -1,16 +1,13 @@
-"""HyperNodes of a cluster on paper: as manifests, and with nodes that are added like others."""
+"""HyperNodes of a cluster on paper: as manifests, and which of them list a node."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
-from msgspec.structs import replace as with_fields
-
 from vsched.kernels.topology.patterns import found_in
+from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import Selector
-from vsched.model.topology.hypernodes import HyperNode, Member, TopologyCatalogue
+from vsched.model.topology.hypernodes import HyperNode, Member
 
 Manifest = dict[str, Any]
 
@@ -28,28 +25,15 @@ def hypernode_manifest(hypernode: HyperNode) -> Manifest:
     }
 
 
-def with_alike(catalogue: TopologyCatalogue, like: str, names: Sequence[str]) -> TopologyCatalogue:
-    """The catalogue with new nodes in the HyperNodes that list ``like`` by its name.
-
-    Labels need nothing: new nodes have those of the node that they are like.
-    """
-    hypernodes = tuple(_joined(one, like, names) for one in catalogue.hypernodes)
-    if all(made is one for made, one in zip(hypernodes, catalogue.hypernodes, strict=True)):
-        return catalogue
-    return replace(catalogue, hypernodes=hypernodes)
-
-
-def _joined(hypernode: HyperNode, like: str, names: Sequence[str]) -> HyperNode:
-    if not _names(hypernode, like):
-        return hypernode
-    new = tuple(Member(True, name=name) for name in names if not _names(hypernode, name))
-    return with_fields(hypernode, members=(*hypernode.members, *new)) if new else hypernode
-
-
-def _names(hypernode: HyperNode, node: str) -> bool:
-    """Whether a member finds the node by its name."""
+def lists(hypernode: HyperNode, node: NodeAttributes) -> bool:
+    """Whether a member finds the node: by its name, a pattern of names, or its labels."""
     return any(
-        member.is_node and (member.name == node or bool(member.pattern and found_in(member.pattern, node)))
+        member.is_node
+        and (
+            member.name == node.name
+            or bool(member.pattern and found_in(member.pattern, node.name))
+            or (member.labels is not None and member.labels.matches(node.labels))
+        )
         for member in hypernode.members
     )
 
