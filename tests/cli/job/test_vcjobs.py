@@ -166,7 +166,7 @@ async def test_what_cannot_be_is_said_in_a_line(
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        pytest.param(("run",), "expected one of them", id="neither a file nor a name"),
+        pytest.param(("run",), "give -f FILE or --name NAME", id="neither a file nor a name"),
         pytest.param(("run", "-f", "x", "--image", "y"), "--image: not with -f", id="a file and flags"),
         pytest.param(("list", "--vcjobs", "--waiting"), "--waiting: not with --vcjobs", id="a flag of PodGroups"),
     ],

@@ -199,7 +199,7 @@ def test_many_placements_are_told_by_job(tmp_path: Path) -> None:
         (("-f", "x.yaml"), 2, "-f: not with --live"),
         (("--arbitrate",), 2, "--arbitrate: not with --live"),
         (("--arbitrate-grace", "3s"), 2, "--arbitrate-grace: not with --live"),
-        (("--live",), 2, "--live, --from: a running cluster or a file"),
+        (("--live",), 2, "give --live for a running cluster, or --from FILE, not both"),
         (("--config", "nowhere.yaml"), 1, "nowhere.yaml"),
     ],
 )

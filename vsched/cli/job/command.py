@@ -192,7 +192,7 @@ def run(
     from vsched.cli.job.vcjobs import JobFlags, from_file, from_flags, make
 
     if (filename is None) == (name is None):
-        raise click.UsageError("-f FILE, --name NAME: expected one of them")
+        raise click.UsageError("give -f FILE or --name NAME")
     if filename is not None:
         alone, typed_in = ("filename", "namespace", "kubeconfig", "context"), click.core.ParameterSource.COMMANDLINE
         typed = [one for one in context.params if one not in alone and context.get_parameter_source(one) is typed_in]

@@ -124,7 +124,7 @@ def command(
     buying.check(live=live)
     if live or dump is not None:
         if live and dump is not None:
-            raise click.UsageError("--live, --from: a running cluster or a file (expected one of them)")
+            raise click.UsageError("give --live for a running cluster, or --from FILE, not both")
         _refuse_with_live(
             files=files,
             usage=usage,
