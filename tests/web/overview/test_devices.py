@@ -13,7 +13,13 @@ from tests.support.deviceshare import IDS, V100, asking, device, devices, part, 
 from tests.support.plans import NOW, mirror
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview import devices as shown_devices
-from vsched.web.overview.devices import CountedDevices, DeviceHolderShown, DeviceShown, devices_shown
+from vsched.web.overview.devices import (
+    CountedDevices,
+    CountedHolderShown,
+    DeviceHolderShown,
+    DeviceShown,
+    devices_shown,
+)
 
 Obj = dict[str, Any]
 
@@ -82,7 +88,7 @@ def test_whole_devices_are_counted_beside_shared_ones() -> None:
     found = snapshot(both, *pods("job ns/w min=0 phase=Running\npods ns/w 1 on=n1", held))
     [one] = devices_shown(found).nodes
 
-    assert one.counted == (CountedDevices("nvidia.com/gpu", 4, 3),)
+    assert one.counted == (CountedDevices("nvidia.com/gpu", 4, 3, (CountedHolderShown("ns/w", "default", 3),), 1),)
     assert [each.kind for each in one.devices] == ["vgpu"]
 
 

@@ -17,10 +17,19 @@ from vsched.cli.show.drawing import Look, bar
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
 from vsched.kube.client import ApiClient
-from vsched.web.overview.devices import CountedDevices, DeviceHolderShown, DeviceShown, DevicesShown, devices_shown
+from vsched.web.overview.devices import (
+    CountedDevices,
+    CountedHolderShown,
+    DeviceHolderShown,
+    DeviceShown,
+    DevicesShown,
+    devices_shown,
+)
 
 HOLDERS = 2
 """How many pods of a device a line names; a wide one has all that are known."""
+JOBS = 10
+"""How many jobs that hold a resource are listed; a wide answer has all that are known."""
 GIVING = frozenset({"node", "device", "model", "held by"})
 """Columns of names, which wrap where there is no room; those of figures never do."""
 NOTHING = "no node has devices"
@@ -61,7 +70,7 @@ def device_page(found: DevicesShown, look: Look) -> RenderableType:
             table.add_row(name, *_cells(device, look))
         for some in one.counted:
             table.add_row(name, *_counted(some, look))
-    lines = [Text(), Text(_sum(found))]
+    lines = [*_resources(found, look), Text(), Text(_sum(found))]
     if found.total > len(found.nodes):
         lines.append(Text(f"the first {len(found.nodes)} of {found.total} nodes; name others to see them"))
     return Group(table, *lines)
@@ -88,9 +97,34 @@ def _counted(some: CountedDevices, look: Look) -> Iterator[RenderableType]:
     yield Text("-")
     yield Text("-")
     yield Text(f"{some.held} of {some.total} held")
-    yield Text("-")
+    yield Text(_counted_holders(some, len(some.holders) if look.wide else HOLDERS))
     if look.wide:
         yield from (Text("-"), Text(str(some.held)))
+
+
+def _resources(found: DevicesShown, look: Look) -> Iterator[Text]:
+    """Who holds each resource that only counts devices, on all these nodes: a line for each job."""
+    for one in found.resources:
+        yield Text()
+        yield Text(f"{one.resource}: {one.held} of {one.total} held")
+        shown = one.holders if look.wide else one.holders[:JOBS]
+        for holder in shown:
+            yield Text(f"{holder.held:6d}  {_counted_holder(holder)}")
+        if (more := one.holder_count - len(shown)) > 0:
+            yield Text(f"        and {counted(more, 'other holder', 'other holders')}")
+
+
+def _counted_holders(some: CountedDevices, most: int) -> str:
+    """``team/a in queue research: 3 and 2 more``; a dash for nobody."""
+    told = [f"{_counted_holder(one)}: {one.held}" for one in some.holders[:most]]
+    more = some.holder_count - len(told)
+    return (", ".join(told) + (f" and {more} more" if more else "")) or "-"
+
+
+def _counted_holder(one: CountedHolderShown) -> str:
+    if not one.job:
+        return "pods without a job"
+    return f"{one.job} in queue {one.queue}" if one.queue else one.job
 
 
 def _holders(device: DeviceShown, most: int) -> str:

@@ -6,7 +6,9 @@ for ResourceClaims; and resources that only count devices, such as ``nvidia.com/
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,12 +24,17 @@ from vsched.model.deviceshare.records import (
     NodeDevices,
 )
 from vsched.model.deviceshare.uses import DeviceUse, device_uses
+from vsched.model.pods.status import HOLDS
 from vsched.model.snapshot import Snapshot
 
 NODES_SHOWN = 200
 """How many nodes one answer has, by name."""
 HOLDERS_SHOWN = 8
 """How many pods or claims of one device an answer names."""
+RESOURCE_HOLDERS_SHOWN = 50
+"""How many jobs an answer names that hold some of a resource."""
+FIRST = "nvidia.com/gpu"
+"""The resource that is told first."""
 CLAIM = "claim"
 """The kind of devices that drivers publish for ResourceClaims."""
 MODELS = ("productName", "model", "type")
@@ -75,12 +82,24 @@ class DeviceShown(msgspec.Struct, frozen=True):
     holder_count: int = 0
 
 
+class CountedHolderShown(msgspec.Struct, frozen=True):
+    """Who holds some of the devices that are only counted."""
+
+    job: str
+    """Empty for pods without a job, such as those of other schedulers."""
+    queue: str
+    held: int
+
+
 class CountedDevices(msgspec.Struct, frozen=True):
     """Whole devices of which only the number is known."""
 
     resource: str
     total: int
     held: int
+    holders: tuple[CountedHolderShown, ...] = ()
+    """Those that hold most, by queue and job where they hold as many; pods without a job come last."""
+    holder_count: int = 0
 
 
 class NodeDevicesShown(msgspec.Struct, frozen=True):
@@ -100,6 +119,8 @@ class DevicesShown(msgspec.Struct, frozen=True):
     """Those that were asked for, else the first with devices by name."""
     total: int
     """How many there are."""
+    resources: tuple[CountedDevices, ...] = ()
+    """What is only counted, of all these nodes together: ``nvidia.com/gpu`` first, then by name."""
 
 
 def devices_shown(snapshot: Snapshot, names: Sequence[str] = ()) -> DevicesShown:
@@ -109,11 +130,15 @@ def devices_shown(snapshot: Snapshot, names: Sequence[str] = ()) -> DevicesShown
         wanted = list(dict.fromkeys(names))
     else:
         wanted = sorted({*dict(snapshot.device_shares.nodes), *published.nodes, *_counting(snapshot)})
-    shown = tuple(_of_node(snapshot, name, published) for name in wanted[:NODES_SHOWN])
-    return DevicesShown(snapshot.now, shown, len(wanted))
+    counts = {name: some for name in wanted if (some := list(_counts(snapshot, name)))}
+    held = _held(snapshot, counts)
+    shown = tuple(_of_node(snapshot, name, published, counts.get(name, []), held) for name in wanted[:NODES_SHOWN])
+    return DevicesShown(snapshot.now, shown, len(wanted), _resources(counts, held))
 
 
-def _of_node(snapshot: Snapshot, name: str, published: _Published) -> NodeDevicesShown:
+def _of_node(
+    snapshot: Snapshot, name: str, published: _Published, counts: Sequence[_Count], held: _Held
+) -> NodeDevicesShown:
     uses = device_uses(snapshot.device_shares, name)
     # A device that plugin and driver offer is shown once: in parts where pods hold some, else as claims get it.
     by_claims = {uuid for device in published.nodes.get(name, ()) for uuid in uuids_of(device)}
@@ -121,13 +146,13 @@ def _of_node(snapshot: Snapshot, name: str, published: _Published) -> NodeDevice
     shared = [
         _shared(found, use) for found, some in uses for use in some if use.parts or use.device.uuid not in by_claims
     ]
-    kinds = {found.kind for found, _ in uses}
     claimed = [
         published.shown(device)
         for device in published.nodes.get(name, ())[:DEVICES_MAX]
         if published.is_held(device) or in_parts.isdisjoint(uuids_of(device))
     ]
-    return NodeDevicesShown(name, (*shared, *claimed), tuple(_counted(snapshot, name, kinds)))
+    counted = tuple(_counted(one, held.get((name, one.resource), {}), HOLDERS_SHOWN) for one in counts)
+    return NodeDevicesShown(name, (*shared, *claimed), counted)
 
 
 # -- shared devices ---------------------------------------------------------------------------------------------------
@@ -223,17 +248,76 @@ def _counting(snapshot: Snapshot) -> Iterator[str]:
         yield from (table.statics.names[row] for row in rows if _is_counted(snapshot, column, row))
 
 
-def _counted(snapshot: Snapshot, name: str, kinds: Container[str]) -> Iterator[CountedDevices]:
+class _Count(NamedTuple):
+    """How many devices of a resource there are, and are held."""
+
+    resource: str
+    total: int
+    held: int
+
+
+_Holders = Mapping[tuple[str, str], int]
+"""How many devices each holds, by queue and job."""
+_Held = Mapping[tuple[str, str], _Holders]
+"""By node and resource."""
+
+
+def _held(snapshot: Snapshot, nodes: Container[str]) -> _Held:
+    """Which jobs hold how many of the counted devices of these nodes."""
+    columns = list(_columns(snapshot))
+    found: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+    for job in (*snapshot.jobs.values(), *snapshot.strays.values()) if columns else ():
+        # The spec of a stray is empty: nobody says its queue.
+        holder = (job.spec.queue if job.key in snapshot.jobs else "", job.key)
+        for task in job.tasks.values():
+            if not HOLDS[task.status].uses or task.node not in nodes:
+                continue
+            asked = dict(task.shape.request)
+            for column, resource in columns:
+                if amount := asked.get(column, 0) // WHOLE:
+                    found.setdefault((task.node, resource), Counter())[holder] += amount
+    return found
+
+
+def _resources(counts: Mapping[str, Sequence[_Count]], held: _Held) -> tuple[CountedDevices, ...]:
+    """The counted devices of all nodes together."""
+    sums: dict[str, list[_Count]] = {}
+    holders: dict[str, Counter[tuple[str, str]]] = {}
+    for node, some in counts.items():
+        for one in some:
+            sums.setdefault(one.resource, []).append(one)
+            holders.setdefault(one.resource, Counter()).update(held.get((node, one.resource), {}))
+    return tuple(
+        _counted(
+            _Count(resource, sum(one.total for one in sums[resource]), sum(one.held for one in sums[resource])),
+            holders[resource],
+            RESOURCE_HOLDERS_SHOWN,
+        )
+        for resource in sorted(sums, key=lambda name: (name != FIRST, name))
+    )
+
+
+def _counted(count: _Count, holders: _Holders, most: int) -> CountedDevices:
+    """These devices with who holds them; what no job holds, pods without one hold."""
+    ordered = sorted(holders.items(), key=lambda one: (-one[1], one[0]))
+    shown = [CountedHolderShown(job, queue, held) for (queue, job), held in ordered]
+    rest = count.held - sum(holders.values())
+    shown += [CountedHolderShown("", "", rest)] if rest > 0 else []
+    return CountedDevices(*count, tuple(shown[:most]), len(shown))
+
+
+def _counts(snapshot: Snapshot, name: str) -> Iterator[_Count]:
     """The counted devices of a node; no NPUs where it registers them as shared devices."""
     table, row = snapshot.nodes, snapshot.nodes.statics.row.get(name)
     if row is None:
         return
+    kinds = {found.kind for found in snapshot.device_shares.nodes.get(name, ())}
     for column, resource in _columns(snapshot):
         total = int(table.allocatable[column, row]) // WHOLE
         registered = resource.startswith(NPU_PREFIX) and DeviceKind.NPU in kinds
         if 0 < total <= DEVICES_MAX and not registered and _is_counted(snapshot, column, row):
             idle = max(0, int(table.idle[column, row])) // WHOLE
-            yield CountedDevices(resource, total, total - idle)
+            yield _Count(resource, total, total - idle)
 
 
 def _is_counted(snapshot: Snapshot, column: int, row: int) -> bool:
