@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from tests.support.fault_proxy import FaultProxy, faulty
+from tests.support.plans import NOW, manifests, mirror
 from tests.support.running import gang, node, nodes_of, pod, scheduling
 from tests.support.waiting import until
 from vsched.clock import SystemClock
@@ -22,7 +23,6 @@ from vsched.mirror.cache import Cache
 from vsched.model.plan import Bind, CycleReport
 from vsched.sim.api.fault_plan import FaultInjector, plan_of
 from vsched.sim.cluster import Cluster
-from vsched.writes.bindings import binding_write
 from vsched.writes.confirmations import MOST_LOOKS, Confirmations, ConfirmationSettings
 
 SOON = ConfirmationSettings(unconfirmed_seconds=0.3)
@@ -71,20 +71,21 @@ async def test_a_place_is_not_given_away_where_a_lost_answer_was_a_yes(rules: li
         assert len(nodes_of(cluster)) == 1
 
 
-async def test_a_pod_that_somebody_else_bound_is_taken_to_be_there() -> None:
-    """The watch says nothing: the room that the pod has on its node is not given to another one."""
-    faults = FaultInjector(plan_of({"seed": 1, "rules": [SILENT]}, "test"))
-    async with (
-        Cluster(manifests=[pod("a"), pod("b")], faults=faults) as cluster,
-        ApiClient(Connection(cluster.url)) as client,
-        scheduling(cluster.url, period_seconds=0.02, confirmations=FOREVER) as daemon,
-    ):
-        uids = {found["metadata"]["name"]: found["metadata"]["uid"] for found in cluster.client.list("pods")}
-        await until(lambda: daemon.cache.task(uids["a"]))
-        somebody = binding_write(Bind(uids["a"], "default", "a", "n2", "default/a"))
-        await client.write(somebody.method, somebody.path, somebody.body)
-        cluster.apply([node("n1", cpu="1")])
-        await until(lambda: nodes_of(cluster) == {"a": "n2", "b": "n1"})
+def test_a_pod_that_somebody_else_bound_is_taken_to_be_there() -> None:
+    cache, changes = mirror(manifests("node n1 cpu=1\nnode n2 cpu=1\njob ns/a pods=1 cpu=1")), list[str]()
+    cache.on_change = lambda: changes.append("room")
+    (uid,) = (uid for job in cache.snapshot(NOW).jobs.values() for uid in job.tasks)
+
+    def idle() -> dict[str, int]:
+        nodes = cache.snapshot(NOW).nodes
+        return {name: int(nodes.idle[0, row]) for name, row in nodes.statics.row.items()}
+
+    cache.assume(CycleReport(binds=(Bind(uid, "ns", "a", "n1", "ns/a"),)))
+    assert idle() == {"n1": 0, "n2": 1000}
+    changes.clear()
+    cache.found_bound(uid, "n2")
+    assert (idle(), changes) == ({"n1": 1000, "n2": 0}, ["room"])
+    assert cache.awaits(uid), "the watch has not shown it"
 
 
 def relist(cluster: Cluster, proxy: FaultProxy) -> None:
