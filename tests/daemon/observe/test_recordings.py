@@ -18,6 +18,7 @@ from tests.support.answering import CERTIFICATES
 from tests.support.asking import ask, trusting
 from tests.support.extending import extending
 from tests.support.fault_proxy import faulty
+from tests.support.plans import policy_of as policy_with
 from tests.support.questions import recording_of
 from tests.support.running import gang, node, nodes_of
 from tests.support.serving import serving
@@ -29,7 +30,8 @@ from vsched.daemon.observe import recordings
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.settings import ObserveSettings
 from vsched.daemon.observe.snapshots import SnapshotService
-from vsched.daemon.observe.telemetry import Telemetry
+from vsched.daemon.observe.telemetry import Telemetry, Timing
+from vsched.daemon.triggers import Reason
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobOrder, NoArgs, Plugin, SessionContext
 from vsched.framework.registry import Registry
@@ -57,6 +59,14 @@ class Tripping(Plugin[NoArgs], JobOrder):
         return 0
 
 
+PREEMPTED = """
+node n1 cpu=2
+class high 9
+queue q
+job default/low min=1 queue=q phase=Running
+pods default/low 2 cpu=1 on=n1
+job default/high min=1 pods=1 cpu=1 queue=q class=high
+"""
 STUMBLING = Registry.of((*PLUGINS, Tripping), REGISTRY.actions.values())
 
 
@@ -264,6 +274,25 @@ async def test_with_none_to_keep_nothing_is_kept(tmp_path: Path) -> None:
         await until(lambda: value("vsched_cycle_exceptions_total"))
         assert (await ask(f"{url}/recordings")).body == {"recordings": []}
     assert kept(daemon, recordings.EXCEPTION) == 0
+
+
+async def test_a_loop_that_is_told_before_its_session_is_held_is_kept_all_the_same() -> None:
+    """The API server may grant an eviction while the session that decided it is still being handed over."""
+    clock = FakeClock()
+    policy = policy_with("priority gang", "predicates", actions="allocate, preempt")
+    one = recording_of(PREEMPTED, policy=policy)
+    assert one.report is not None
+    [eviction] = one.report.evictions
+    tasks = {uid: task for job in one.snapshot.jobs.values() for uid, task in job.tasks.items()}
+    telemetry = Telemetry(clock, tasks.get)
+    recorder = Recorder(2, SnapshotService(lambda: None), Whose(), clock, telemetry)
+    packing = asyncio.create_task(recorder.run())
+    recorder.looped(eviction.beneficiary, eviction.job)
+    telemetry.tell(one.snapshot, one.report, Timing(Reason.CHANGE, 0.0, 0.0, 0.0))
+    await recorder.decided(one.snapshot, policy, one.report)
+    await until(lambda: len(recorder.ring) or packing.done(), 10.0)
+    packing.cancel()
+    assert [kept.head.says for kept in recorder.ring] == ["default/high and default/low take from each other in turn"]
 
 
 async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_comes_of_it() -> None:

@@ -63,6 +63,8 @@ class Recorder:
         self._held: list[EvictingSession] = []
         self._rest_until: dict[str, float] = {}
         """By reason: the monotonic time before which nothing more is recorded for it."""
+        self._early: list[tuple[str, str]] = []
+        """Loops told while their session was still being handed over: who took, and what is said of it."""
         self._packing: asyncio.Queue[Recording] = asyncio.Queue(MOST_WAITING)
         telemetry.on_useless = self.useless
         telemetry.on_loop = self.looped
@@ -91,6 +93,7 @@ class Recorder:
             frozenset((one.beneficiary, one.node) for one in report.evictions) if report.evictions else frozenset()
         )
         followed = any(self._telemetry.follows(beneficiary) for beneficiary, _ in takings)
+        early, self._early = self._early, []
         if not stalled and not (followed and len(self._held) < MOST_HELD):
             return
         frozen = await self._snapshots.capture(snapshot, policy, report)
@@ -98,6 +101,8 @@ class Recorder:
             self._keep(frozen, NO_PROGRESS, says)
         if followed and len(self._held) < MOST_HELD:
             self._held.append(EvictingSession(frozen, takings))
+            for taker, says in (*early, *self._early):
+                self._loop(taker, says)
 
     def useless(self, beneficiary: str, node: str) -> None:
         """Evictions from this node for this beneficiary were wasted."""
@@ -109,10 +114,16 @@ class Recorder:
     def looped(self, taker: str, victim: str) -> None:
         """A job took from one that had taken from it before."""
         says = f"{taker} and {victim} take from each other in turn"
+        if not self._loop(taker, says) and len(self._early) < MOST_HELD:
+            self._early.append((taker, says))
+
+    def _loop(self, taker: str, says: str) -> bool:
+        """Record the last session in which the job took something; whether there is one."""
         holds = (held for held in reversed(self._held) if any(beneficiary == taker for beneficiary, _ in held.takings))
         found = next(holds, None)
         if found is not None and self._wants(LOOP, says):
             self._keep(found.frozen, LOOP, says)
+        return found is not None
 
     async def run(self) -> None:
         """Pack recordings, one at a time, until cancelled."""
