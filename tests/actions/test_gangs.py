@@ -82,6 +82,21 @@ WANT = "job x/want class=high min=2 pods=2 cpu=1"
             id="a job that is below its minimum already can lose any task",
         ),
         pytest.param(
+            PREEMPT,
+            "class high 9\nnode n1 cpu=3\njob x/low min=1 subGroups=part:2:2 phase=Running\n"
+            "pods x/low 2 cpu=1 on=n1 labels=part:a\npods x/low 1 cpu=1 on=n1 labels=part:b\n"
+            "job x/want class=high min=1 pods=1 cpu=1",
+            ["low.2"],
+            id="so can one that lacks a sub-group",
+        ),
+        pytest.param(
+            PREEMPT,
+            "class high 9\nnode n1 cpu=2\njob x/low min=2 roles=lead:1,w:1 phase=Running\n"
+            "pods x/low 2 cpu=1 on=n1 role=w\njob x/want class=high min=1 pods=1 cpu=1",
+            ["low.1"],
+            id="or a pod of a role",
+        ),
+        pytest.param(
             RECLAIM,
             "node n1 cpu=4\nqueue a\nqueue b\njob x/a queue=a min=1 phase=Running\npods x/a 4 cpu=1 on=n1\n"
             "job x/b queue=b min=2 pods=2 cpu=1",

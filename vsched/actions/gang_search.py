@@ -14,7 +14,6 @@ import msgspec
 from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimArgs, VictimSearch
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
-from vsched.framework.ledger.units import unit_of
 from vsched.framework.session import Session
 from vsched.framework.surplus import Surplus
 from vsched.model.jobs.job import Job
@@ -88,15 +87,19 @@ class GangSearch(VictimSearch):
         return [key for key, job in jobs.items() if job.spec.leaves_whole or self._is_broken_up(job)]
 
     def _is_broken_up(self, job: JobView) -> bool:
-        if (job.sub_groups is not None or job.roles) and not unit_of(job, self.session.nodes.statics.row):
-            return True
-        return job.ready < job.min_member <= job.job.ready
+        return _lacks(job) and not _lacks(JobView(job.job))
 
     def _can_lose(self, key: str) -> Callable[[Task], bool]:
-        """Says task by task whether a job can lose it; a job below its minimum can lose all it has."""
+        """Says task by task whether a job can lose it; a job that lacks something can lose all it has."""
         view = self.session.view(key)
         assert view is not None, "candidates are tasks of jobs of the snapshot"
-        return _any_task if view.ready < view.min_member or view.roles_missing() else Surplus(view).lose
+        return _any_task if _lacks(view) else Surplus(view).lose
+
+
+def _lacks(job: JobView) -> bool:
+    """Whether a job has less than it needs: of its tasks, of a role, or of sub-groups."""
+    groups = job.sub_groups
+    return job.ready < job.min_member or bool(job.roles_missing()) or (groups is not None and not groups.are_ready)
 
 
 def _any_task(task: Task) -> bool:
