@@ -31,10 +31,17 @@ LOOKS_MAX = 64
 
 
 def could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement) -> bool:
-    """Whether a waiting job could evict this one to get its minimum, where this statement placed tasks of it."""
+    """Whether a waiting job could keep this one from its minimum, where this statement placed tasks of it.
+
+    It could evict what this job got here and could not have without; or it gets its own minimum by the pods that this
+    job has already.
+    """
     placed = [step for step in statement.steps if step.before is Status.PENDING and step.job is job]
-    found = islice(_claims(session, pools, job, placed), RIVALS_MAX)
-    return any(not _has_room(session, pools, rival) and _has_room(session, pools, rival, placed) for rival in found)
+    for rival in islice(_claims(session, pools, job, placed), RIVALS_MAX):
+        has_room, spares = _has_room(session, pools, rival, job)
+        if not spares or (not has_room and _has_room(session, pools, rival, job, placed)[0]):
+            return True
+    return False
 
 
 def _claims(session: Session, pools: Pools, job: JobView, placed: Sequence[LedgerEntry]) -> Iterator[VictimSearch]:
@@ -81,13 +88,19 @@ def _starving(session: Session) -> StarvingJobs:
     return {name: [members for _, members in sorted(queues[name])] for name in sorted(queues)}
 
 
-def _has_room(session: Session, pools: Pools, search: VictimSearch, given_up: Sequence[LedgerEntry] = ()) -> bool:
-    """Whether a job could get its minimum by evictions once these places are given up."""
+def _has_room(
+    session: Session, pools: Pools, search: VictimSearch, job: JobView, given_up: Sequence[LedgerEntry] = ()
+) -> tuple[bool, bool]:
+    """Whether a rival could get its minimum by evictions once these places of a job are given up.
+
+    Also whether the job would have its minimum then; True where the rival gets no room.
+    """
     with session.reservations.lifted(search.job), session.statement() as trial:
         for step in given_up:
             trial.withdraw(step.job, step.task, step.row)
         with session.statement() as statement:
             attempt = Attempt(session, search, pools, statement, first_that_does)
             found = make_room(session, attempt, unplaced(session, search.job))
+            spares = not found or session.plugins.job_pipelined(job)
             attempt.give_up()
-    return found
+    return found, spares
