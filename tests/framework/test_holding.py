@@ -326,6 +326,27 @@ def test_a_place_is_not_kept_where_the_gang_could_not_stand_with_it() -> None:
     assert kept(report) == {"gang.0": ""}
 
 
+def test_a_gang_that_others_break_up_in_the_session_keeps_no_room_either() -> None:
+    """The policy lets preempt break gangs up; what it leaves of this one could not start."""
+    text = """
+        class high 9
+        node n1 cpu=2
+        node n2 cpu=1
+        job x/gang min=1 roles=lead:1,w:0 phase=Running
+        pods x/gang 1 cpu=1 on=n1 role=lead
+        pods x/gang 1 cpu=1 nominated=n2 role=w
+        job x/old phase=Running
+        pods x/old 1 cpu=1 on=n2 leaving
+        job x/old2 phase=Running
+        pods x/old2 1 cpu=1 on=n1 volcano.sh/preemptable=false
+        job x/want min=1 class=high phase=Inqueue pods=1 cpu=1
+    """
+    report = Busy(text, taking("allocate, preempt", "priority gang-P conformance", "predicates")).cycle()
+
+    assert evicted(report) == ["gang.0"]
+    assert kept(report) == {"gang.1": "", "want.0": "n1"}
+
+
 def test_a_sub_group_that_has_lost_a_node_keeps_nothing() -> None:
     text = """
         queue default

@@ -102,8 +102,14 @@ def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
 
 
 def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
-    """Nominated nodes to write: new ones for tasks whose victims are leaving, empty ones to clear old nominations."""
-    freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
+    """Nominated nodes to write: new ones for tasks whose victims are leaving, empty ones to clear old nominations.
+
+    A gang from which pods were evicted meanwhile, so that it cannot start, keeps no room.
+    """
+    evicted = [entry for entry in session.committed if entry.cause is not None]
+    freed_for = {entry.cause.beneficiary for entry in evicted if entry.cause is not None}
+    losers = {entry.job.key: entry.job for entry in evicted}
+    broken = {key for key, job in losers.items() if job.waiting and not session.plugins.job_pipelined(job)}
     done = bound.copy()
     for entry in session.ledger.log:
         task, job = entry.task, entry.job
@@ -111,12 +117,13 @@ def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
             continue
         status, node, _ = job.moved.get(task.uid, (Status.PENDING, "", task))
         kept = status is Status.PIPELINED or (status is Status.ALLOCATED and bool(task.nominated))
-        if kept and node != task.nominated:
+        if kept and node != task.nominated and job.key not in broken:
             done.add(task.uid)
             lasting = job.key in freed_for or bool(task.nominated)
             yield Nominate(task.uid, task.namespace, task.name, node, job.key, lasting)
     for key in session.snapshot.nominated:
         view = session.jobs.get(key)
         for task in sorted(session.snapshot.jobs[key].pending.values(), key=lambda task: task.name):
-            if task.nominated and (view is None or task.uid not in view.moved):
+            stays = view is not None and task.uid in view.moved and (key not in broken or task.uid in bound)
+            if task.nominated and not stays:
                 yield Nominate(task.uid, task.namespace, task.name, "", key)
