@@ -25,6 +25,14 @@ GANGS = taking("enqueue, allocate, gangpreempt, gangreclaim, backfill", f"{GANG}
 NODE = "class high 9\nnode n1 cpu=4 pods=4\nqueue a\nqueue b\n"
 LOW = NODE + "job ns/low min=1 queue=a phase=Running\npods ns/low 4 cpu=1 on=n1\n"
 HIGH = "job ns/high min=2 pods=2 cpu=1 queue=a class=high phase=Inqueue\n"
+RIVALS = (
+    LOW.replace("min=1 queue=a", "min=3 queue=a")
+    + HIGH.replace("min=2 pods=2", "min=1 pods=1")
+    + "job ns/other min=1 pods=1 cpu=1 queue=b phase=Inqueue\n"
+)
+UNGUARDED = taking(
+    "enqueue, allocate, reclaim, preempt, backfill", "priority gang-P conformance", f"drf-P {PLACE} proportion"
+)
 TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\nkeep high.1 n1\n"
 
 
@@ -182,6 +190,20 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             PREEMPT,
             {"victims: gangs keep their minima"},
             id="a gang keeps its minimum",
+        ),
+        pytest.param(
+            RIVALS,
+            "evict low.3 reclaim ns/other\nkeep other.0 n1\nevict low.2 preempt ns/high\nkeep high.0 n1",
+            UNGUARDED,
+            set(),
+            id="but not from an action that does not go by it, after one that does",
+        ),
+        pytest.param(
+            RIVALS,
+            "evict low.3 preempt ns/high\nkeep high.0 n1\nevict low.2 reclaim ns/other\nkeep other.0 n1",
+            UNGUARDED,
+            {"victims: gangs keep their minima"},
+            id="nor does the latter go on from there",
         ),
         pytest.param(
             NODE + "job ns/low min=1 queue=a phase=Running roles=master:1\npods ns/low 1 cpu=4 on=n1 role=master\n"

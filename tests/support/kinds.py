@@ -72,7 +72,7 @@ class Case(NamedTuple):
 def case_of(random: Random, kind: str, *, size: int | None = None) -> Case:
     """A cluster of one kind: nodes that are mostly full where somebody may take, jobs that run, jobs that wait.
 
-    With a size, all pods ask for so many cpus.
+    With a size, all pods ask for so many cpus, and for as much memory as any other.
     """
     lines, free = ["class high 5", "class higher 9"], dict[str, list[int]]()
     for number in range(random.randint(1, 4)):
@@ -125,7 +125,8 @@ def _job(
     size: int | None,
 ) -> list[str]:
     """A job, its pods on nodes as long as there is room if it runs; pods of a job are mostly alike."""
-    pods, cpu, memory = random.randint(1, 5), size or random.choice([1, 1, 1, 2, 3]), random.choice([1, 1, 1, 2])
+    pods, cpu, memory = random.randint(1, 5), random.choice([1, 1, 1, 2, 3]), random.choice([1, 1, 1, 2])
+    cpu, memory = (cpu, memory) if size is None else (size, 1)
     minimum = random.choice([1, 1, max(1, pods // 2), pods])
     words = [
         f"job {key} min={minimum} queue={queue} phase={'Running' if runs else 'Inqueue'} age={random.randint(0, 3)}"

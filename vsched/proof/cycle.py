@@ -53,9 +53,13 @@ class Cycle:
     @property
     def has_more_on_paper(self) -> bool:
         """Whether gangs may hold idle room, on paper, besides what reports tell of: some wait for what is leaving."""
-        before = self.facts.actions[: self.facts.actions.index("allocate")] if "allocate" in self.facts.actions else ()
-        late = any(one.action in before for one in self.evicted.values())
+        late = any(self.comes_before_allocate(one.action) for one in self.evicted.values())
         return late or any(map(any, (amounts.values() for amounts in self.leaving.values())))
+
+    def comes_before_allocate(self, action: str) -> bool:
+        """Whether an action decides before ``allocate`` binds pods."""
+        actions = self.facts.actions
+        return "allocate" in actions and action in actions[: actions.index("allocate")]
 
     def placed(self, job: str) -> dict[str, str]:
         """The pods of a job that were bound, or for which room is kept, with their nodes."""

@@ -39,11 +39,11 @@ class Queues:
         return [other for other in self.all if self.parents[other] == self.parents[name]]
 
     def sound(self, name: str) -> bool:
-        """Whether there is such a queue, and nothing is wrong with it, those above, and those beside these."""
+        """Whether there is such a queue, and nothing is wrong with it, those above and below, and those beside these."""
         path = self.path(name)
         beside = {other for one in path for other in self.beside(one)}.difference(path)
         troubled = {upper for one in self.cut for upper in self.path(one)}
-        return bool(path) and not (self.cut.intersection(path) or beside & troubled)
+        return bool(path) and not (self.cut.intersection(path) or beside & troubled or name in troubled)
 
     def below(self, name: str) -> list[str]:
         """The queues right below it."""

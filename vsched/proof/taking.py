@@ -34,7 +34,9 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
         short, lost = _lacks_on_nodes(cycle, taker.key), cycle.sum_of([task.uid])
         whole = _leaves_as_one(cycle, job, {eviction.action})
         kept = whole or job.spec.preemptibility is Preemptibility.NONE
-        keeps, why = kept or not lacking(taker, cycle.ready(taker, evicted=True)), ""
+        later = cycle.bound if cycle.comes_before_allocate(eviction.action) else ()
+        have = [task for task in cycle.ready(taker, evicted=True) if task.uid not in later]
+        keeps, why = kept or not lacking(taker, have), ""
         for name in queues.path(job.spec.queue):
             if name in queues.path(taker.spec.queue) or not queues.sound(name):
                 break
@@ -116,20 +118,26 @@ def room_for(cycle: Cycle, key: str, victims: Collection[str]) -> dict[str, Sums
     """The room on nodes for a job if these pods leave for it, by node: what others got is not there.
 
     Victims of jobs that evicted before have left; those of later ones are still there. Room that is kept for gangs
-    that cannot start is nobody's.
+    that cannot start is nobody's. What was freed before beyond what was placed there counts as taken: reports do not
+    tell of pods that get it on paper, until ``allocate`` places them.
     """
     room, before = {node: amounts.copy() for node, amounts in cycle.idle.items()}, _until(cycle, key)[:-1]
     for node, leaving in cycle.leaving.items():
         add(room[node], leaving.items())
+    freed = {node: Sums() for node in room}
     for uid, eviction in cycle.evicted.items():
-        gone = uid in victims or eviction.action not in TAKING or eviction.beneficiary in before
-        if gone and eviction.node in room:
-            add(room[eviction.node], cycle.request(uid))
+        if eviction.node in room:
+            if uid in victims or eviction.action not in TAKING:
+                add(room[eviction.node], cycle.request(uid))
+            elif eviction.beneficiary in before:
+                add(freed[eviction.node], cycle.request(uid))
     for uid, node in (cycle.bound | cycle.kept).items():
         job = cycle.jobs[cycle.tasks[uid].job]
         starts = uid in cycle.bound or not cycle.facts.starts_whole or not lacking(job, cycle.ready(job, kept=True))
         if job.key != key and starts and node in room:
-            subtract(room[node], cycle.request(uid))
+            subtract(freed[node] if job.key in before else room[node], cycle.request(uid))
+    for node, amounts in freed.items():
+        add(room[node], ((column, min(amount, 0)) for column, amount in amounts.items()))
     return room
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from vsched.model.jobs.job import Job
+from vsched.model.plan import Evict
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import WHOLE, Cycle
@@ -98,22 +99,28 @@ def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
     Only the gang forms break gangs up, which then leave as a whole, or in part if they lack their minima already.
     Native groups may say that they leave as a whole in any case (``disruptionMode``).
     """
-    losers: dict[str, set[str]] = {}
+    losers: dict[str, list[Evict]] = {}
     for eviction, task in cycle.takings():
-        losers.setdefault(task.job, set()).add(eviction.action)
-    for key, actions in losers.items():
+        losers.setdefault(task.job, []).append(eviction)
+    for key, evictions in losers.items():
         job = cycle.jobs.get(key)
         if job is None:
             continue
-        whole = leaves_whole(job, cycle.evicted)
-        before, after = lacking(job, cycle.ready(job, evicted=True)), lacking(job, cycle.ready(job))
-        protected = job.spec.preemptibility is Preemptibility.SEMI or any(
-            cycle.facts.protects("gang", action) for action in actions - WHOLE
-        )
+        actions = {one.action for one in evictions}
+        guarded = [
+            at
+            for at, one in enumerate(evictions)
+            if job.spec.preemptibility is Preemptibility.SEMI
+            or (one.action not in WHOLE and cycle.facts.protects("gang", one.action))
+        ]
+        # What an action takes that does not go by minima, after the last one that does, is no fault of that one.
+        gone = {one.uid for one in (evictions[: guarded[-1] + 1] if guarded else evictions)}
+        whole, had = leaves_whole(job, cycle.evicted), cycle.ready(job, evicted=True)
+        before, after = lacking(job, had), lacking(job, [task for task in had if task.uid not in gone])
         why = ""
         if job.spec.leaves_whole:
             why = "" if whole else "leaves in part, and says that it leaves as a whole"
-        elif (protected or actions <= WHOLE) and not (whole and actions <= WHOLE):
+        elif (guarded or actions <= WHOLE) and not (whole and actions <= WHOLE):
             broken = before and (actions <= WHOLE or before == after)
             why = f"is left with {after}" if after and not broken else ""
         yield f"{key} loses pods to {', '.join(sorted(actions))}, and {why}" if why else ""
