@@ -569,8 +569,42 @@ pods x/j7 1 cpu=3 gpu=1 memory=4Gi role=w
 """Job y/j2 needs smaller pods, too, by itself; where the others take their turns, more evictions are enough."""
 
 
+BOTH_LEAST = """
+class high 5
+class higher 9
+node n0 cpu=7 gpu=1 memory=64Gi
+node n1 cpu=7 gpu=2 memory=64Gi
+node n2 cpu=7 gpu=3 memory=64Gi
+node n3 cpu=2 gpu=3 memory=64Gi
+queue dept parent=root weight=2 deserved=cpu:5,gpu:0,memory:12Gi guarantee=cpu:2 capability=cpu:7
+queue a parent=dept weight=3
+queue c parent=root weight=2 reclaimable=false guarantee=cpu:1 capability=cpu:3
+pods x/j0 1 cpu=1 volcano.sh/preemptable=false on=n1
+job y/j1 min=1 queue=c phase=Running age=1 class=high
+pods y/j1 1 cpu=2 gpu=1 memory=1Gi priority=1 on=n0
+pods y/j1 3 cpu=2 gpu=1 memory=1Gi on=n2
+job x/j2 min=2 queue=c phase=Running age=2 class=high roles=lead:1,w:1
+pods x/j2 1 cpu=3 memory=4Gi role=lead on=n1
+pods x/j2 1 cpu=3 memory=4Gi role=w on=n1
+job x/j3 min=1 queue=a phase=Running age=0 class=high
+pods x/j3 1 cpu=1 memory=4Gi never port=80 priority=3 on=n0
+pods x/j3 1 cpu=1 memory=4Gi never port=80 on=n2
+pods x/j3 1 cpu=1 memory=4Gi never port=80 priority=1 on=n0
+pods x/j3 1 cpu=1 memory=4Gi never port=80 priority=2 on=n3
+job x/j5 min=2 queue=c phase=Running age=1 class=high roles=lead:1,w:0
+pods x/j5 1 cpu=1 gpu=1 role=w on=n3
+pods x/j5 1 cpu=1 gpu=1 role=lead priority=3
+job y/j7 min=1 queue=a phase=Running age=2 class=higher
+pods y/j7 3 cpu=2 memory=1Gi never
+job y/j8 min=1 queue=c phase=Inqueue age=1 class=high
+pods y/j8 1 cpu=2 gpu=1 memory=4Gi apart=j8
+"""
+"""Job x/j5 needs more capability and more guarantee of its queue; with the least of one, less of the other is enough."""
+
+
 @settings(max_examples=examples(15), deadline=None)
 @given(contended())
+@example(BOTH_LEAST)
 @example(ONE_AMONG_ALL)
 @example(ONE_OF_TWO)
 def test_what_is_named_in_any_cluster_works_and_less_does_not(text: str) -> None:

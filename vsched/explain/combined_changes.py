@@ -63,14 +63,22 @@ def all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
 
 
 def _let_back(search: Search, alike: Sequence[Lever], most: Sequence[int], test: Test) -> list[int]:
-    """The smallest step of each lever, reduced one by one from the last; all at their largest step help."""
-    steps = list(most)
-    for at in reversed(range(len(alike))):
+    """The smallest step of each lever, reduced one by one from the last; all at their largest step help.
 
-        def helps(step: int, at: int = at) -> bool:
-            return test(_turned(search, alike, [*steps[:at], step, *steps[at + 1 :]])).admitted
+    With one at a smaller step, another may need less, too: they are reduced until none can be.
+    """
+    steps, before = list(most), list[int]()
+    while steps != before:
+        again, before = bool(before), list(steps)
+        for at in reversed(range(len(alike))):
 
-        steps[at] = 0 if helps(0) else first_of(alike[at], steps[at], 0, helps)
+            def helps(step: int, at: int = at) -> bool:
+                return test(_turned(search, alike, [*steps[:at], step, *steps[at + 1 :]])).admitted
+
+            if steps[at] and not (again and not helps(steps[at] - 1)):
+                steps[at] = 0 if helps(0) else first_of(alike[at], steps[at], 0, helps)
+        if len(alike) == 1:
+            break
     return steps
 
 
