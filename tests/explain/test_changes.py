@@ -599,7 +599,7 @@ pods y/j7 3 cpu=2 memory=1Gi never
 job y/j8 min=1 queue=c phase=Inqueue age=1 class=high
 pods y/j8 1 cpu=2 gpu=1 memory=4Gi apart=j8
 """
-"""Job x/j5 needs more capability and more guarantee of its queue; with the least of one, less of the other is enough."""
+"""Job x/j5 needs more capability and guarantee of its queue; with the least of one, less of the other is enough."""
 
 
 @settings(max_examples=examples(15), deadline=None)

@@ -39,7 +39,7 @@ class Queues:
         return [other for other in self.all if self.parents[other] == self.parents[name]]
 
     def sound(self, name: str) -> bool:
-        """Whether there is such a queue, and nothing is wrong with it, those above and below, and those beside these."""
+        """Whether there is such a queue, and nothing is wrong with it, what is above and below, and beside these."""
         path = self.path(name)
         beside = {other for one in path for other in self.beside(one)}.difference(path)
         troubled = {upper for one in self.cut for upper in self.path(one)}

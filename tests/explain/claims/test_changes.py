@@ -6,7 +6,7 @@ import pytest
 
 from tests.explain.claims.gangs import gang, machine
 from tests.support.builders import Fields, node, pod, pod_group, queue
-from tests.support.devices import allocated, device_class, pod_claims, request, resource_claim, resource_slice
+from tests.support.devices import allocated, device, device_class, pod_claims, request, resource_claim, resource_slice
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror, policy_of
 from tests.support.volumes import (
     DRIVER,
@@ -25,7 +25,7 @@ from vsched.explain.records import Explanation
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes, CreateVolumeClaims
+from vsched.mirror.whatif.edits import AddDevices, AddNodes, AddPods, AddVolumes, CreateVolumeClaims, TolerateDevices
 from vsched.mirror.wire.manifests import Origin
 from vsched.model.frozen import freeze
 from vsched.model.snapshot import Snapshot
@@ -74,6 +74,18 @@ def test_a_node_that_has_too_few_devices_is_not_proposed() -> None:
 def test_nothing_is_proposed_where_no_device_matches() -> None:
     asked = request("gpus", 1, 'device.driver == "other"')
     assert not any("device" in message for message in messages(explained("ns/g", *machine("n1", 1), *gang(1, asked))))
+
+
+def test_claims_that_would_have_devices_if_they_tolerated_a_taint() -> None:
+    tainted = [device(f"gpu-{number}", taints=["example.com/burn-in=yes:NoSchedule"]) for number in range(2)]
+    objects = [device_class(), node("n1"), resource_slice("n1", tainted), *gang(2, request("gpus", 1))]
+    assert messages(explained("ns/g", *objects))[0] == (
+        "a toleration of the taint example.com/burn-in=yes:NoSchedule in its ResourceClaims"
+    )
+    edit = TolerateDevices("ns/g", "example.com/burn-in", "yes")
+    assert len(run_cycle(ClusterEditor(snapshot_of(*objects)).edited([edit]), DEFAULT_POLICY, REGISTRY).binds) == 2
+    other = TolerateDevices("ns/g", "example.com/burn-in", "no")
+    assert not run_cycle(ClusterEditor(snapshot_of(*objects)).edited([other]), DEFAULT_POLICY, REGISTRY).binds
 
 
 @pytest.mark.parametrize("edit", [AddNodes("n1", 1), AddDevices("n1", CLASS, (CLASS, "n1", "gpu-0"), 2)])

@@ -89,6 +89,48 @@ def test_devices_that_no_selector_matches() -> None:
     )
 
 
+BURN_IN = "example.com/burn-in=yes:NoSchedule"
+NOT_TOLERATED = "which the claim does not tolerate"
+
+
+@pytest.mark.parametrize(
+    ("tainted", "asked", "says"),
+    [
+        pytest.param(
+            [[BURN_IN], [BURN_IN]],
+            1,
+            f"1 of class gpu.example.com asked; 2 match, but have the taint {BURN_IN}, {NOT_TOLERATED}",
+            id="all",
+        ),
+        pytest.param(
+            [[BURN_IN]],
+            1,
+            f"1 of class gpu.example.com asked; 1 matches, but has the taint {BURN_IN}, {NOT_TOLERATED}",
+            id="the only one",
+        ),
+        pytest.param(
+            [[], [BURN_IN]],
+            2,
+            "2 of class gpu.example.com asked, and no node has more than 1 (1 in all); 1 more has the taint "
+            f"{BURN_IN}, {NOT_TOLERATED}",
+            id="one of two",
+        ),
+        pytest.param(
+            [["a=b:NoSchedule"], ["c:NoExecute"]],
+            2,
+            f"2 of class gpu.example.com asked; 2 match, but have taints, as a=b:NoSchedule, {NOT_TOLERATED}",
+            id="different ones",
+        ),
+    ],
+)
+def test_devices_that_taints_keep_a_claim_off(tainted: list[list[str]], asked: int, says: str) -> None:
+    devices = [device(f"gpu-{number}", taints=taints) for number, taints in enumerate(tainted)]
+    found = explained(
+        "ns/g", device_class(), node("n1"), resource_slice("n1", devices), *gang(1, request("gpus", asked))
+    )
+    assert found.claims[0].missing == says
+
+
 @pytest.mark.parametrize(
     ("published", "why"),
     [

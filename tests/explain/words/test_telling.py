@@ -61,6 +61,7 @@ from vsched.mirror.whatif.edits import (
     SetThreshold,
     SetVictimMinimum,
     Tolerate,
+    TolerateDevices,
     Uncordon,
     UseAction,
 )
@@ -273,6 +274,11 @@ SAID: list[tuple[Edit, str, str]] = [
     (AddNodes("n1", 1), "1 more node like n1", ""),
     (AddNodes("n1", 3), "3 more nodes like n1", ""),
     (AddPoolNodes("h100", (PoolNode({}, (Taint("gpu"),), {"cpu": 1000}),), 8), "8 more of pool h100", ""),
+    (
+        TolerateDevices("x/b", "burn-in", "yes"),
+        "a toleration of the taint burn-in=yes:NoSchedule in its ResourceClaims",
+        "",
+    ),
     (AddDevices("n1", "gpu", ("d", "p", "g"), 1), "1 more device of class gpu on a node like n1", ""),
     (AddDevices("n1", "gpu", ("d", "p", "g"), 2), "2 more devices of class gpu on a node like n1", ""),
     (AddVolumes("x/data", 1), "1 more volume of class made with 3Gi", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -10,14 +11,17 @@ import numpy as np
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import Inventory, inventory_of
-from vsched.kernels.devices.matching import Want, match
-from vsched.mirror.whatif.edits import AddDevices
+from vsched.kernels.devices.matching import Want, kept_off, match
+from vsched.mirror.whatif.edits import AddDevices, TolerateDevices
+from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import EXACT_COUNT, DeviceRequest
-from vsched.model.nodes.table import Ints, Mask
+from vsched.model.nodes.table import Ints, Mask, Taint
 from vsched.model.pods.task import Task
 
 ADDED_MAX = 256
 """The most devices that a lever adds to a node."""
+TAINTS_MAX = 4
+"""The most taints of devices that levers are made for."""
 
 
 class DeviceWish(NamedTuple):
@@ -45,13 +49,33 @@ def device_wishes(wants: MissingMinimum) -> list[DeviceWish]:
     numbers: dict[Want, int] = {}
     first: dict[Want, DeviceRequest] = {}
     for request in _requests(wants, task):
-        want = Want(
-            (*found.classes[request.device_class].selectors, *request.selectors), request.tolerations, request.capacity
-        )
+        want = _want(found, request)
         numbers[want] = numbers.get(want, 0) + request.count
         first.setdefault(want, request)
     made = (_wish(first[want], want, number, inventory, in_use) for want, number in numbers.items())
     return [wish for wish in made if wish is not None]
+
+
+def toleration_levers(wants: MissingMinimum) -> Iterator[Lever]:
+    """Levers that let the claims have devices with a taint, one for each taint that keeps off devices that match."""
+    if not wants.waiting or wants.waiting[0].claims is None or not wants.waiting[0].claims.devices:
+        return
+    snapshot = wants.situation.snapshot
+    found = snapshot.claims.devices
+    inventory = inventory_of(found.pools, snapshot.nodes.statics)
+    asked = dict.fromkeys(_want(found, request) for request in _requests(wants, wants.waiting[0]))
+    taints = dict.fromkeys(taint for want in asked for taint in kept_off(want, inventory))
+    for taint in list(taints)[:TAINTS_MAX]:
+        yield Lever(Rank.ELSEWHERE, partial(_tolerate, wants.job.key, taint), kind="tolerations")
+
+
+def _tolerate(key: str, taint: Taint, _: int) -> TolerateDevices:
+    return TolerateDevices(key, taint.key, taint.value, taint.effect)
+
+
+def _want(found: DeviceCatalogue, request: DeviceRequest) -> Want:
+    selectors = (*found.classes[request.device_class].selectors, *request.selectors)
+    return Want(selectors, request.tolerations, request.capacity)
 
 
 def _requests(wants: MissingMinimum, task: Task) -> Iterator[DeviceRequest]:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.candidates.device_parts import device_resources
-from vsched.explain.candidates.devices import DeviceWish, device_levers, device_wishes
+from vsched.explain.candidates.devices import DeviceWish, device_levers, device_wishes, toleration_levers
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, grain_of
 from vsched.explain.candidates.places import near_rows, place_levers
 from vsched.explain.candidates.volumes import volume_levers
@@ -74,6 +74,7 @@ def node_levers(wants: MissingMinimum) -> Iterator[Lever]:
     yield from _taints(wants, shape, standing, ground)
     yield from _labels(wants, shape, standing, ground)
     yield from volume_levers(wants)
+    yield from toleration_levers(wants)
     wishes = device_wishes(wants)
     yield from device_levers(wants, wishes, standing.selected & standing.tolerated & standing.welcome, ground.room)
     able = np.where(standing.selected & standing.tolerated & standing.welcome, ground.room, 0)

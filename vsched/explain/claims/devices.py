@@ -92,7 +92,7 @@ def _allocated(consumer: str, claim: DeviceClaim, allocation: Allocation) -> tup
 
 def missing(short: DeviceShortage) -> str:
     """``3 of 8 of class gpu with model h100 are free on any one node (12 of 96 in all)``."""
-    return _figures(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
+    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
 
 
 def missing_together(short: DeviceShortage) -> str:
@@ -100,8 +100,8 @@ def missing_together(short: DeviceShortage) -> str:
     what = request(replace(short.request, count=short.needed))
     asked = f"its pods ask for {what} together"
     if short.matching < short.needed:
-        return f"{asked}, and there are {short.matching} in all"
-    return f"{asked}, {short.free} are free ({short.matching} in all)"
+        return f"{asked}, and there are {short.matching} in all{_kept_off(short)}"
+    return f"{asked}, {short.free} are free ({short.matching} in all){_kept_off(short)}"
 
 
 def _held_back(pool: DevicePool) -> str:
@@ -109,8 +109,24 @@ def _held_back(pool: DevicePool) -> str:
     return f"pool {pool.name} of {pool.driver} cannot be used: {why}"
 
 
+def _kept_off(short: DeviceShortage) -> str:
+    """``; 2 more have the taint example.com/burn-in=yes:NoSchedule, which the claim does not tolerate``."""
+    if not short.kept_off:
+        return ""
+    taints, number = dict.fromkeys(short.kept_off), len(short.kept_off)
+    if short.matching:
+        who = f"{number} more {'have' if number > 1 else 'has'}"
+    else:
+        who = f"{number} match, but have" if number > 1 else "1 matches, but has"
+    first = next(iter(taints)).text
+    tainted = f"the taint {first}" if len(taints) == 1 else f"taints, as {first}"
+    return f"; {who} {tainted}, which the claim does not tolerate"
+
+
 def _figures(short: DeviceShortage) -> str:
     what = request(replace(short.request, count=short.needed))
+    if not short.matching and short.kept_off:
+        return f"{what} asked"
     if not short.matching:
         return f"{what} asked, and no device matches"
     if short.largest < short.needed:

@@ -48,11 +48,13 @@ from vsched.mirror.whatif.edits import (
     SetVictimMinimum,
     SubGroupEdit,
     Tolerate,
+    TolerateDevices,
     Uncordon,
 )
 from vsched.model.amounts.counted import format_counted
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name, with_minimum
+from vsched.model.nodes.table import Taint
 from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
 
@@ -72,9 +74,9 @@ def command(snapshot: Snapshot, edit: Edit) -> str:
     return "\n".join(_lines(snapshot, edit)) if is_plain(msgspec.structs.astuple(edit)) else ""
 
 
-def taint_of(edit: Tolerate | RemoveTaint) -> str:
+def taint_of(edit: Tolerate | TolerateDevices | RemoveTaint) -> str:
     """The taint in the notation of kubectl: ``key=value:effect``."""
-    return f"{edit.key}={edit.value}:{edit.effect}" if edit.value else f"{edit.key}:{edit.effect}"
+    return Taint(edit.key, edit.value, edit.effect).text
 
 
 def consumer_of(snapshot: Snapshot, namespace: str) -> str:

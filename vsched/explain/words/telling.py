@@ -56,6 +56,7 @@ from vsched.mirror.whatif.edits import (
     SetVictimMinimum,
     SubGroupEdit,
     Tolerate,
+    TolerateDevices,
     Uncordon,
     UseAction,
 )
@@ -116,6 +117,8 @@ def told(situation: Situation, edit: Edit) -> str:
             return f"queue {edit.queue} as its queue"
         case Tolerate():
             return f"a toleration of the taint {taint_of(edit)}"
+        case TolerateDevices():
+            return f"a toleration of the taint {taint_of(edit)} in its ResourceClaims"
         case DropRule():
             return f"{RULES[edit.rule]} dropped"
         case RemoveGates():

@@ -26,7 +26,7 @@ from vsched.model.claims.devices import (
     Quantities,
     Version,
 )
-from vsched.model.nodes.table import Ints, Mask
+from vsched.model.nodes.table import Ints, Mask, Taint
 from vsched.model.pods.shape import Toleration
 
 EVICTING = ("NoExecute",)
@@ -109,6 +109,14 @@ def is_repelled(
         and not any(each.tolerates(one.taint.key, one.taint.value, one.taint.effect) for each in tolerations)
         for one in taints
     )
+
+
+def kept_off(want: Want, inventory: Inventory) -> list[Taint]:
+    """Of devices that the selectors match: for each that a taint keeps the request off, the first such taint."""
+    selected = match(want, inventory).selected
+    found = (inventory.devices[number].traits.taints for number in sorted(inventory.tainted) if selected[number])
+    repelling = (next((one for one in taints if is_repelled((one,), want.tolerations)), None) for taints in found)
+    return [one.taint for one in repelling if one is not None]
 
 
 def compile_failure(selectors: Sequence[DeviceSelector]) -> Failure | None:

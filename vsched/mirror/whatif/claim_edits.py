@@ -21,6 +21,7 @@ from vsched.mirror.whatif.claims import PaperClaims
 from vsched.model.claims.devices import DeviceId
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.claims import PodClaims
+from vsched.model.pods.shape import Toleration
 from vsched.model.pods.task import Task
 
 
@@ -90,6 +91,24 @@ class EditableClaims(PaperClaims):
 
         def undo() -> None:
             self.devices.pools.put_pool(name, before)
+
+        return undo
+
+    def tolerate_devices(self, tasks: Iterable[Task], toleration: Toleration) -> Callable[[], None]:
+        """Let the claims of these pods that have no devices yet get devices with a taint; returns what undoes it."""
+        keys = dict.fromkeys(key for task in tasks if task.claims is not None for key in self._keys(task))
+        found = (self.devices.watched(key) for key in keys)
+        before = [claim for claim in found if claim is not None and claim.allocation is None]
+        for claim in before:
+            requests = tuple(
+                tuple(replace(one, tolerations=(*one.tolerations, toleration)) for one in alternatives)
+                for alternatives in claim.spec.requests
+            )
+            self.devices.put_claim(claim.key, replace(claim, spec=replace(claim.spec, requests=requests)))
+
+        def undo() -> None:
+            for claim in before:
+                self.devices.put_claim(claim.key, claim)
 
         return undo
 

@@ -108,6 +108,15 @@ class Tolerate(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerate"):
     effect: str = "NoSchedule"
 
 
+class TolerateDevices(msgspec.Struct, frozen=True, tag_field="edit", tag="tolerateDevices"):
+    """Add a toleration of one taint of devices to the claims of the pending pods of a job."""
+
+    job: str
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
 Rule = Literal["nodeSelector", "hostPorts", "podAffinity", "podAntiAffinity", "topologySpread", "deviceWishes"]
 """Scheduling constraints of a pod; ``nodeSelector`` stands for node selector, node affinity and node name together,
 ``deviceWishes`` for the types, uuids and the mode of shared devices that it accepts."""
@@ -440,6 +449,7 @@ JobEdit = (
     | SetJobQueue
     | SetPriority
     | Tolerate
+    | TolerateDevices
     | DropRule
     | SetHighestTier
     | SubGroupEdit

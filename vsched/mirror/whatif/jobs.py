@@ -30,6 +30,7 @@ from vsched.mirror.whatif.edits import (
     SetVictimMinimum,
     SubGroupEdit,
     Tolerate,
+    TolerateDevices,
 )
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.model.amounts.resources import Amounts, ResourceAxis, scale_of, without_zeros
@@ -68,6 +69,9 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
         case Tolerate():
             toleration = Toleration(edit.key, "Equal", edit.value, edit.effect)
             _reshape(cluster, job, lambda shape: _tolerating(shape, toleration))
+        case TolerateDevices():
+            toleration = Toleration(edit.key, "Equal", edit.value, edit.effect)
+            cluster.tolerate_devices(job.pending.values(), toleration)
         case DropRule():
             _reshape(cluster, job, lambda shape: _without(shape, edit))
         case SetHighestTier():

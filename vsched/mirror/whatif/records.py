@@ -16,6 +16,7 @@ from vsched.model.claims.devices import DeviceId
 from vsched.model.deviceshare.records import NodeDevices
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Job, JobSpec
+from vsched.model.pods.shape import Toleration
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import PriorityClass, Queue
 from vsched.model.queues.quota import Quota
@@ -151,6 +152,10 @@ class EditableMirror(RestoredMirror):
     def add_devices(self, node: str, like: DeviceId, count: int) -> None:
         """Add devices like one to a node; raises BadInput if there is no such device."""
         self._undo.append(self._paper.add_devices(node, like, count))
+
+    def tolerate_devices(self, tasks: Iterable[Task], toleration: Toleration) -> None:
+        """Let the claims of these pods that have no devices yet get devices with a taint."""
+        self._undo.append(self._paper.tolerate_devices(tasks, toleration))
 
     def add_volumes(self, claim: str, count: int) -> None:
         """Add static volumes that a claim may get; raises BadInput if there is no such claim."""

@@ -38,6 +38,11 @@ class Taint(msgspec.Struct, frozen=True):
     value: str = ""
     effect: str = "NoSchedule"
 
+    @property
+    def text(self) -> str:
+        """The notation of kubectl: ``key=value:effect``."""
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
 
 class NodeAttributes(msgspec.Struct, frozen=True):
     """The attributes of one node that static filters use."""

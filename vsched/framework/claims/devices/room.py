@@ -14,10 +14,10 @@ from vsched.framework.points.nodes import Check
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import Want, held_back, match
+from vsched.kernels.devices.matching import Want, held_back, kept_off, match
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, Found, Pick
 from vsched.model.claims.devices import DevicePool
-from vsched.model.nodes.table import Floats, Ints, Mask
+from vsched.model.nodes.table import Floats, Ints, Mask, Taint
 
 BEST_SCORE = 100.0
 MOST_ALTERNATIVES = 8
@@ -147,6 +147,10 @@ class DeviceRoom:
     def held_back(self, want: Want) -> list[DevicePool]:
         """Pools that may not be used, with devices that match."""
         return held_back(want, self._inventory)
+
+    def kept_off(self, want: Want) -> list[Taint]:
+        """For each device that matches and that a taint keeps the request off, the first such taint."""
+        return kept_off(want, self._inventory)
 
     def _mask(self, needs: Needs, *, later: bool) -> NodeMask:
         """Where enough devices are free. Valid until the next step."""

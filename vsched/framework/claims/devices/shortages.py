@@ -10,6 +10,7 @@ from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask
 from vsched.model.claims.devices import DeviceClaim, DevicePool, DeviceRequest
+from vsched.model.nodes.table import Taint
 from vsched.model.pods.task import Task
 
 
@@ -31,6 +32,8 @@ class DeviceShortage(NamedTuple):
     """How many there are, in use or free."""
     held_back: tuple[DevicePool, ...] = ()
     """Pools with such devices that may not be used: slices are missing, or something is wrong with them."""
+    kept_off: tuple[Taint, ...] = ()
+    """For each such device that a taint keeps the request off, which is in no other figure, the first such taint."""
 
 
 @runtime_checkable
@@ -100,4 +103,5 @@ def _measured(key: str, want: Want, request: DeviceRequest, needed: int, room: D
     free, at_most = room.counts.of(want, later=False), room.at_most(want)
     most, largest = int(free.nodes.max(initial=0)), int(at_most.max(initial=0))
     matching, held_back = int(free.match.units.sum()), tuple(room.held_back(want))
-    return DeviceShortage(key, request, needed, most, largest, free.together, matching, held_back)
+    kept_off = tuple(room.kept_off(want))
+    return DeviceShortage(key, request, needed, most, largest, free.together, matching, held_back, kept_off)
