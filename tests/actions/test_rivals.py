@@ -98,6 +98,36 @@ def test_a_job_whose_room_does_not_do_for_the_other_one_gets_it() -> None:
     assert evicted(Busy(text, policy).cycle()) == ["low.2", "low.1", "low.0"]
 
 
+@pytest.mark.parametrize(
+    "placed",
+    [
+        pytest.param("", id="wherever they are"),
+        pytest.param("topology=hard tier=1", id="in one domain"),
+    ],
+)
+def test_a_job_that_another_one_breaks_up_takes_nothing(placed: str) -> None:
+    """The job ``due`` would start in the place of ``first``, once ``low`` has left for that one."""
+    text = f"""
+        class high 9
+        node n1 cpu=4 rack=r1
+        node n2 cpu=2 rack=r2
+        queue a deserved=cpu:1
+        queue b deserved=cpu:5
+        job x/low queue=a min=1 phase=Running
+        pods x/low 2 cpu=2 on=n1
+        job x/first queue=b min=2 phase=Running
+        pods x/first 1 cpu=2 on=n2
+        pods x/first 1 cpu=2
+        job x/due queue=b class=high phase=Inqueue {placed}
+        pods x/due 1 cpu=2
+    """
+    tiers = ("priority gang conformance", "predicates capacity network-topology-aware")
+    near = {"network-topology-aware": {"hypernode.labels": ["rack"]}}
+    report = Busy(text, taking("allocate, gangreclaim, gangpreempt", *tiers, plugins=near)).cycle()
+
+    assert [(one.name, one.beneficiary) for one in report.evictions] == [("low.1", "x/due")]
+
+
 @quickly
 @given(contended() | aged(), st.sampled_from(TIERS), orders, st.integers(0, 2))
 def test_two_jobs_do_not_take_from_each_other(

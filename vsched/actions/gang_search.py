@@ -7,7 +7,8 @@ room, fewer tasks leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Self
 
 import msgspec
 
@@ -76,6 +77,12 @@ class GangSearch(VictimSearch):
             return False
         whole_bundles = self.session.args(self.action, GangArgs).whole_bundles
         return whole_bundles or Surplus(self.job, waiting=True).lose(evictor)
+
+    def in_turn(self) -> Iterator[Self]:
+        """First among the tasks that their jobs can spare; then whole jobs, too, where the policy allows it."""
+        allowed = (False, True) if self.session.args(self.action, GangArgs).whole_bundles else (False,)
+        for whole in allowed:
+            yield type(self)(self.session, self.job, whole_bundles=whole)
 
     def leaves_whole(self, victim: Task) -> bool:
         """Whether the job would lose what it needs with this task."""

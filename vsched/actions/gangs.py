@@ -90,7 +90,5 @@ def evict_for(session: Session, kind: type[GangSearch], job: JobView, pools: Poo
 
     True where that makes room.
     """
-    allowed = (False, True) if session.args(kind.action, GangArgs).whole_bundles else (False,)
-    return any(
-        take_for(session, kind(session, job, whole_bundles=whole), pools, tasks, first_that_does) for whole in allowed
-    )
+    searches = kind(session, job).in_turn()
+    return any(take_for(session, search, pools, tasks, first_that_does) for search in searches)

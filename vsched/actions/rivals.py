@@ -6,15 +6,13 @@ one a session later. Such a job may be of the same queue, or of another one, and
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from vsched.actions.gang_search import GangPreemptSearch, GangReclaimBeyond
 from vsched.actions.pools import Pools, StarvingJobs
-from vsched.actions.room import first_that_does, make_room
 from vsched.actions.victim_search import PreemptSearch, ReclaimBeyond, VictimSearch, unplaced
-from vsched.actions.victims import Attempt
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -30,7 +28,21 @@ LOOKS_MAX = 64
 """So many kinds of waiting jobs, at most, are asked whether they have a claim."""
 
 
-def could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement) -> bool:
+class Rehearsal(NamedTuple):
+    """What would become of two jobs if one of them took room from others."""
+
+    has_room: bool
+    """Whether it gets its minimum."""
+    spares: bool
+    """Whether the other one still has its minimum then."""
+
+
+NO_ROOM = Rehearsal(has_room=False, spares=True)
+Rehearse = Callable[[VictimSearch], Rehearsal]
+"""Says what would become of a job that takes room as its action does; nothing is changed."""
+
+
+def could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement, rehearse: Rehearse) -> bool:
     """Whether a waiting job could keep this one from its minimum, where this statement placed tasks of it.
 
     It could evict what this job got here and could not have without; or it gets its own minimum by the pods that this
@@ -38,8 +50,8 @@ def could_take_back(session: Session, pools: Pools, job: JobView, statement: Sta
     """
     placed = [step for step in statement.steps if step.before is Status.PENDING and step.job is job]
     for rival in islice(_claims(session, pools, job, placed), RIVALS_MAX):
-        has_room, spares = _has_room(session, pools, rival, job)
-        if not spares or (not has_room and _has_room(session, pools, rival, job, placed)[0]):
+        found = _try(session, rival, rehearse)
+        if not found.spares or (not found.has_room and _try(session, rival, rehearse, placed).has_room):
             return True
     return False
 
@@ -88,19 +100,9 @@ def _starving(session: Session) -> StarvingJobs:
     return {name: [members for _, members in sorted(queues[name])] for name in sorted(queues)}
 
 
-def _has_room(
-    session: Session, pools: Pools, search: VictimSearch, job: JobView, given_up: Sequence[LedgerEntry] = ()
-) -> tuple[bool, bool]:
-    """Whether a rival could get its minimum by evictions once these places of a job are given up.
-
-    Also whether the job would have its minimum then; True where the rival gets no room.
-    """
+def _try(session: Session, search: VictimSearch, rehearse: Rehearse, given_up: Sequence[LedgerEntry] = ()) -> Rehearsal:
+    """What a rival would get by evictions once these places of a job are given up."""
     with session.reservations.lifted(search.job), session.statement() as trial:
         for step in given_up:
             trial.withdraw(step.job, step.task, step.row)
-        with session.statement() as statement:
-            attempt = Attempt(session, search, pools, statement, first_that_does)
-            found = make_room(session, attempt, unplaced(session, search.job))
-            spares = not found or session.plugins.job_pipelined(job)
-            attempt.give_up()
-    return found, spares
+        return rehearse(search)

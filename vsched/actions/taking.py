@@ -7,12 +7,13 @@ try is rolled back, and only the cheapest one's victims are evicted. So nothing 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
-from vsched.actions.rivals import could_take_back
-from vsched.actions.room import make_room, note_protection, signature
+from vsched.actions.rivals import NO_ROOM, Rehearsal, could_take_back
+from vsched.actions.room import first_that_does, make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
 from vsched.actions.victim_search import VictimSearch, unplaced
 from vsched.actions.victims import Attempt, Pick, likeness
@@ -85,11 +86,38 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
             if not statement.evictions and not attempt.is_worth_it:
                 attempt.book()
                 return True
-            if attempt.is_sound and not could_take_back(session, pools, search.job, statement):
+            if attempt.is_sound and not _could_take_back(session, pools, search.job, statement):
                 statement.commit()
                 return True
         attempt.give_up()
     return False
+
+
+def _could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement) -> bool:
+    def rehearse(search: VictimSearch) -> Rehearsal:
+        tries = (_rehearse(session, search, pools, job) for search in search.in_turn())
+        return next((found for found in tries if found.has_room), NO_ROOM)
+
+    with session.node_selection.anywhere():
+        return could_take_back(session, pools, job, statement, rehearse)
+
+
+def _rehearse(session: Session, search: VictimSearch, pools: Pools, other: JobView) -> Rehearsal:
+    """What would become of a job, and of another one, if it took room where ``take_for`` would. All is rolled back."""
+    tasks, topology = unplaced(session, search.job), search.job.spec.topology
+    within: AbstractContextManager[object] = nullcontext()
+    pick: Pick = first_that_does
+    if topology is not None:
+        domain, pick = cheapest(session, search, pools, tasks, first_that_does, topology)
+        if domain is None:
+            return NO_ROOM
+        within = session.node_selection.within(domain.rows)
+    with within, session.statement() as statement:
+        attempt = Attempt(session, search, pools, statement, pick)
+        has_room = _make_room(session, attempt, tasks) and attempt.is_sound
+        found = Rehearsal(has_room, session.plugins.job_pipelined(other)) if has_room else NO_ROOM
+        attempt.give_up()
+    return found
 
 
 def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool:

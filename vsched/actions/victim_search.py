@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import msgspec
 
@@ -72,6 +72,10 @@ class VictimSearch(ABC):
     def has_claim(self) -> bool:
         """Whether the job is entitled to evict others for one more task."""
         return self.plugins.job_starving(self.job)
+
+    def in_turn(self) -> Iterator[Self]:
+        """The searches that the action makes for a job, until one finds room."""
+        yield self
 
     @abstractmethod
     def holders(self) -> Iterable[Job]:

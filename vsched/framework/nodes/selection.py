@@ -106,6 +106,16 @@ class NodeSelection:
         finally:
             self._only, self.is_short = before, was_short
 
+    @contextmanager
+    def anywhere(self) -> Iterator[None]:
+        """A context in which all nodes may be chosen, whatever restrictions there are around it."""
+        before, was_short = self._only, self.is_short
+        self._only = None
+        try:
+            yield
+        finally:
+            self._only, self.is_short = before, was_short
+
     @property
     def restricted_to(self) -> Mask | None:
         """bool[nodes]: the rows that may be chosen at present; None without a restriction."""
