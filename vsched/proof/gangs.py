@@ -38,11 +38,11 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
     for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
         job = cycle.jobs[key]
         short = lacking(job, cycle.ready(job, kept=True))
-        if short and not _could_be_whole(cycle, job):
+        if short and not could_be_whole(cycle, job):
             yield f"room is kept for {key}, which would start with {short}"
 
 
-def _could_be_whole(cycle: Cycle, job: Job) -> bool:
+def could_be_whole(cycle: Cycle, job: Job) -> bool:
     """Whether more waiting pods of a job fit besides all that is kept, so that it has its minima; tries all ways.
 
     True where that takes too many steps to find out.

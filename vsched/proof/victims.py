@@ -10,6 +10,7 @@ from vsched.model.plan import Evict
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import WHOLE, Cycle
+from vsched.proof.gangs import could_be_whole
 from vsched.proof.minima import lacking, leaves_whole
 
 SYSTEM_CLASSES = frozenset({"system-cluster-critical", "system-node-critical"})
@@ -136,5 +137,5 @@ def takers_are_complete(cycle: Cycle) -> Iterator[str]:
         if job is None or not cycle.placed(key):
             why = "which gets no room"
         elif cycle.facts.starts_whole and (short := lacking(job, cycle.ready(job, kept=True))):
-            why = f"which then has {short}"
+            why = "" if could_be_whole(cycle, job) else f"which then has {short}"
         yield f"pods are evicted for {key}, {why}" if why else ""
