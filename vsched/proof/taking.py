@@ -104,15 +104,16 @@ def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
 def is_within_limits(cycle: Cycle, key: str, stay: list[Task]) -> bool:
     """Whether the queues of a job are within their limits if these victims stay, and those of later takers, too.
 
-    Later takers have got nothing by then: what is guaranteed to their queues is still to be kept free.
+    Later takers have evicted nobody by then: what is guaranteed to their queues is still to be kept free.
     """
     queues = Queues(cycle)
     if not LIMITING & cycle.facts.limits:
         return True
     until = _until(cycle, key)
     gone = {task.uid for task in cycle.victims(*until) if task not in stay}
-    later = (cycle.placed(other) for other in cycle.takers() if other not in until)
-    holds = queues.holds(gone.union(*later))
+    later = {other for other in cycle.takers() if other not in until}
+    gone |= {uid for uid in cycle.kept if cycle.tasks[uid].job in later}
+    holds = queues.holds(gone)
     return all(
         holds[name][column] <= queues.most(name, holds)[column]
         for name in queues.path(cycle.jobs[key].spec.queue)
