@@ -256,7 +256,7 @@ def test_parts_of_a_device_count_in_the_quota_of_the_queue() -> None:
 
     assert binds(document) == {"half-0": "node-1", "quarter-0": "node-1"}
     assert document["unschedulable"]["team/third-0"]["message"] == (
-        "queue parts is at its capability in memory.deviceclass/gpu.example.com: 50Gi of 60Gi held, 20Gi asked"
+        "queue parts allows 60Gi memory.deviceclass/gpu.example.com: 50Gi held, 20Gi more asked"
     )
 
 
@@ -282,7 +282,7 @@ def test_a_queue_stays_within_its_capability_whatever_is_free() -> None:
 
     assert bound(document) == {"research-work": 3}
     message = document["unschedulable"]["team/research-work-5"]["message"]
-    assert message == "queue research is at its capability in cpu: 3 of 3 held, 1 asked"
+    assert message == "queue research allows 3 cpu: 3 held, 1 more asked"
 
 
 def test_what_a_queue_deserves_is_lent_out() -> None:

@@ -355,7 +355,7 @@ def test_running_gangs_are_completed_first(text: str, bound: dict[str, int]) -> 
     [
         pytest.param(
             "job ns/b min=2 queue=q\npods ns/b 1 cpu=1 memory=1Gi\npods ns/b 1 cpu=1 memory=2Gi",
-            "queue q is at its capability in cpu: 3 of 4 held, 2 asked",
+            "queue q allows 4 cpu: 3 held, 2 more asked",
             id="what its own gang asks for as well",
         ),
         pytest.param(

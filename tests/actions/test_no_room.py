@@ -137,5 +137,5 @@ def test_a_gang_held_back_by_gates_alone_would_fit() -> None:
     """
     found = plan(text, GANGS)
 
-    assert found.why("ns/b.0") == "would fit, and waits until its gang ns/b reaches its minimum of 4"
+    assert found.why("ns/b.0") == "fits, but waits until its gang ns/b reaches its minimum of 4"
     assert found.message("ns/b") == "scheduling gates hold back 2 pods: the gang needs 4, 2 fit"

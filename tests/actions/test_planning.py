@@ -32,7 +32,7 @@ def test_who_goes_before(job: str, bound: bool) -> None:
     if not bound:
         assert found.jobs["x/small"].code == Code.RESERVED
         kept = "2 nodes have room that is kept for the start of x/big at 09:00 UTC"
-        assert found.message("x/small") == f"no node takes it: {kept}"
+        assert found.message("x/small") == f"no node fits: {kept}"
         told = "0/2 nodes are available: 2 node(s) had room that is kept for the start of x/big at 09:00 UTC."
         assert found.why("x/small.0") == told
 

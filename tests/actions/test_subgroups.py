@@ -292,7 +292,7 @@ def test_what_is_said_of_a_pod_whose_sub_group_waits() -> None:
     report = run_cycle(world(EIGHT + text, [workers(2, 1)]), PLAIN, REGISTRY)
 
     why = {one.name: one.message for one in report.unschedulable.values() if one.job == "ns/a"}
-    assert why["a.2"] == "would fit, and waits until its sub-group w/b reaches its minimum of 2"
+    assert why["a.2"] == "fits, but waits until its sub-group w/b reaches its minimum of 2"
 
 
 def test_a_sub_group_beyond_the_needed_ones_is_not_bound_in_part_while_others_leave() -> None:

@@ -58,8 +58,8 @@ class Mirror:
     ("held", "granted", "asked", "ceiling", "expected"),
     [
         pytest.param("cpu=3", "", "cpu=1", "cpu=4", None, id="up to the ceiling"),
-        pytest.param("cpu=4", "", "cpu=1", "cpu=4", "5 cpu of the 4 it may", id="over it"),
-        pytest.param("cpu=3", "cpu=1", "cpu=500m", "cpu=4", "4500m cpu of the 4 it may", id="with what is granted"),
+        pytest.param("cpu=4", "", "cpu=1", "cpu=4", "4 cpu; this would make 5", id="over it"),
+        pytest.param("cpu=3", "cpu=1", "cpu=500m", "cpu=4", "4 cpu; this would make 4500m", id="with what is granted"),
         pytest.param("cpu=9 memory=1Gi", "", "memory=1Gi", "cpu=4", None, id="what the pod does not ask for"),
         pytest.param("cpu=9", "", "cpu=1", "memory=1Gi", None, id="what has no ceiling"),
         pytest.param("cpu=9", "", "cpu=0", "cpu=4", None, id="asking for none of what is used up"),
@@ -68,23 +68,23 @@ class Mirror:
             "",
             "cpu=1 memory=2Gi pods=1",
             "cpu=4 memory=4Gi pods=10",
-            "5 cpu of the 4 it may, 5Gi memory of the 4Gi it may",
+            "4 cpu and 4Gi memory; this would make 5 and 5Gi",
             id="several resources",
         ),
-        pytest.param("", "", "limits.cpu=2", "limits.cpu=1", "2 limits.cpu of the 1 it may", id="limits"),
+        pytest.param("", "", "limits.cpu=2", "limits.cpu=1", "1 limits.cpu; this would make 2", id="limits"),
     ],
 )
 def test_what_is_said(held: str, granted: str, asked: str, ceiling: str, expected: str | None) -> None:
     at = Mirror(held, **{"team-a": Award({}, amounts(ceiling))})
     if granted:
         assert at.judge(asking("before", granted)) is None
-    assert at.judge(asking(said=asked)) == (expected and f"namespace team-a would hold {expected}")
+    assert at.judge(asking(said=asked)) == (expected and f"namespace team-a may hold {expected}")
 
 
 def test_two_pods_do_not_both_get_the_last_of_it() -> None:
     at = Mirror("cpu=3")
     assert at.judge(asking("one")) is None
-    assert at.judge(asking("two"), 0.1) == "namespace team-a would hold 5 cpu of the 4 it may"
+    assert at.judge(asking("two"), 0.1) == "namespace team-a may hold 4 cpu; this would make 5"
 
 
 def test_a_pod_that_is_asked_about_again_does_not_count_twice() -> None:
@@ -141,7 +141,7 @@ def test_a_pod_that_is_not_known_is_let_through_by_nobody_and_holds_nothing() ->
 
 
 def test_a_pod_that_is_not_known_is_refused_where_it_could_not_pass_anyhow() -> None:
-    assert Mirror("cpu=4").gate.judge(asking(), 0.0).refusal == "namespace team-a would hold 5 cpu of the 4 it may"
+    assert Mirror("cpu=4").gate.judge(asking(), 0.0).refusal == "namespace team-a may hold 4 cpu; this would make 5"
 
 
 def test_a_pod_counts_as_it_is_whatever_is_said_of_it() -> None:
@@ -197,7 +197,7 @@ def test_the_last_of_a_bucket_is_given_away_once() -> None:
     )
     at.hold("cpu=3")
     assert at.judge(asking("one", namespace="team-b")) is None
-    assert at.judge(asking("two")) == "bucket top would hold 5 cpu of the 4 it may"
+    assert at.judge(asking("two")) == "bucket top may hold 4 cpu; this would make 5"
     at.hold("cpu=2")
     assert at.judge(asking("two")) is None
 
@@ -209,7 +209,7 @@ def test_what_is_idle_is_lent_once() -> None:
     at.hold("cpu=2")
     at.hold("cpu=2", "team-b")
     assert at.judge(asking("one", namespace="team-b")) is None
-    assert at.judge(asking("two")) == "namespace team-a would hold 3 cpu of the 2500m it may"
+    assert at.judge(asking("two")) == "namespace team-a may hold 2500m cpu; this would make 3"
 
 
 def test_grants_are_bounded_and_the_oldest_go_first() -> None:

@@ -78,7 +78,7 @@ async def test_as_many_are_let_in_as_the_queue_has_room_for_whether_there_are_no
         async with scheduling(cluster.url, **policy):
             await until(lambda: len(shut(cluster)) == 2)
             left = shut(cluster)
-            told = "queue q is at its capability in cpu: 2 of 2 held, 1 asked"
+            told = "queue q allows 2 cpu: 2 held, 1 more asked"
             await until(lambda: any(told in _said(cluster, name) for name in left))
         async with scheduling(cluster.url, **policy) as daemon:  # another one knows as much
             small = pod("small", cpu="100m")

@@ -89,7 +89,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=16 gpu=16\nqueue research capability=gpu:8\njob default/a min=8 pods=8 gpu=1 cpu=1 queue=research",
         "job default/b min=2 pods=2 gpu=1 cpu=1 queue=research",
         Code.QUEUE_CAPABILITY,
-        "queue research is at its capability in example.com/gpu: 8 of 8 held, 2 asked",
+        "queue research allows 8 example.com/gpu: 8 held, 2 more asked",
         ("2 more example.com/gpu in queue research (capability 10)",),
     ),
     "a gang asks for more than its queue may ever hold": Stuck(
@@ -107,7 +107,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/a min=4 pods=4 cpu=1 queue=team",
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.QUEUE_CAPABILITY,
-        "4 of 4 held, 2 asked",
+        "queue dept above it allows 4 cpu: 4 held, 2 more asked",
         ("2 more cpu in queue dept (capability 6)",),
     ),
     "a queue is closed": Stuck(
@@ -202,7 +202,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=4 pods=2 cpu=1",
         Code.GANG_INCOMPLETE,
-        "only 2 of the 4 pods that the gang needs exist",
+        "2 of the gang's 4 pods exist",
         ("2 more pods",),
     ),
     "pods of a role do not exist": Stuck(
@@ -270,7 +270,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=8\nnode n2 cpu=12",
         "job default/b min=1 pods=1 cpu=16",
         Code.RESOURCES,
-        "no node has 16 cpu, the most is 12",
+        "no node has 16 cpu (largest: 12)",
         ("12 cpu a pod instead of 16", "4 more cpu on a node like n2"),
         never=True,
     ),

@@ -65,7 +65,7 @@ MORE: dict[str, Stuck] = {
         "job default/a min=1 pods=1 cpu=1 memory=8Gi queue=q",
         "job default/b min=1 pods=1 cpu=1 memory=3Gi queue=q",
         Code.QUEUE_CAPABILITY,
-        "queue q is at its capability in memory",
+        "queue q allows 8Gi memory: 8Gi held, 3Gi more asked",
         ("3Gi more memory in queue q (capability 11Gi)",),
         command='{"spec":{"capability":{"memory":"11Gi"}}}',
     ),

@@ -67,7 +67,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.WAITS,
             Code.GANG_INCOMPLETE,
-            "only 2 of the 3 pods that the gang needs exist",
+            "2 of the gang's 3 pods exist",
             id="where there is room for it, missing pods are the cause",
         ),
         pytest.param(
@@ -75,7 +75,8 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.WAITS,
             Code.QUEUE_ADMISSION,
-            "as much is admitted as the cluster is to be promised: cpu 4 of 4800m held or promised, 2 asked",
+            "as much is admitted as the cluster is to be promised: 4 of 4800m cpu held or reserved by admitted jobs, "
+            "2 more asked",
             id="a full cluster is told with what is held",
         ),
         pytest.param(
@@ -117,7 +118,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_CAPABILITY,
-            "queue q can hold no more cpu: 3 of 4 held, 2 asked, and what queue r is guaranteed is kept free",
+            "queue q may hold 4 cpu, as what queue r is guaranteed is kept free: 3 held, 2 more asked",
             id="the same while others of the queue hold the rest",
         ),
         pytest.param(
@@ -126,7 +127,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_SHARE,
-            "what queue r is guaranteed is kept free: cpu 3 of 4 held, 2 asked",
+            "what queue r is guaranteed is kept free: 3 of 4 cpu held, 2 more asked",
             id="and while other queues do",
         ),
         pytest.param(
@@ -211,7 +212,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            "no node takes it: no node that is open to it has 6 cpu, the most is 4; "
+            "no node fits: no node that is open to it has 6 cpu (largest: 4); "
             "1 node has too little cpu, 1 is tainted {x: y}",
             id="that no node is large enough before what others hold",
         ),
@@ -314,7 +315,7 @@ def test_a_budget_that_forbids_the_victims_is_told_first_and_when_it_is_asked_ag
     decided = plan(GUARDED, policy)
     job, pod = explained(GUARDED, "x/a", policy), explained(GUARDED, "x/a.0", policy)
 
-    assert decided.message("x/a").startswith(f"{BUDGET}; no node takes it")
+    assert decided.message("x/a").startswith(f"{BUDGET}; no node fits")
     assert decided.why("x/a.0").startswith(f"{BUDGET}; 0/1 nodes are available")
     for found in (job, pod):
         assert found.message.startswith(BUDGET)

@@ -61,7 +61,7 @@ def test_who_holds_the_device_that_comes_closest(others: list[Obj], said: str) -
         vgpu_node("n1", devices(2, memory=100)), *others, *pods(ONE, asking(vgpu_number=1, vgpu_memory=50))
     )
     assert found.state is Whereabouts.WAITS
-    assert found.message == "no node takes it: 1 node has no device with 50 MiB of memory left"
+    assert found.message == "no node fits: 1 node has no device with 50 MiB of memory left"
     assert said in [one.message for one in found.constraints]
 
 
@@ -81,7 +81,7 @@ def test_devices_that_are_too_small_are_not_waited_for() -> None:
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=150)),
     )
     assert found.state is Whereabouts.NEVER
-    assert found.message == "no node takes it: 1 node has no device with 150 MiB of memory"
+    assert found.message == "no node fits: 1 node has no device with 150 MiB of memory"
     assert {one.code for one in found.constraints if one.lasting} == {"NoDevices"}
 
 
@@ -90,7 +90,7 @@ def test_devices_that_nobody_else_holds_name_nobody() -> None:
         vgpu_node("n1", devices(1, memory=100), status={"allocatable": {"cpu": "0"}}),
         *pods(ONE, {**asking(vgpu_number=1, vgpu_memory=50)}, {"name": "d", "resources": {"requests": {"cpu": "1"}}}),
     )
-    assert found.message.startswith("no node takes it: no node has 1 cpu")
+    assert found.message.startswith("no node fits: no node has cpu")
     assert not any("comes closest" in one.message for one in found.constraints)
 
 
@@ -156,8 +156,8 @@ def test_pods_that_accept_any_device_may_start_and_the_command_says_how() -> Non
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50), **{"nvidia.com/use-gputype": "A100"}),
         simulations=100,
     )
-    [change] = [one for one in found.changes if one.message.startswith("its wishes")]
-    assert change.message == "its wishes for types, uuids and the mode of devices dropped"
+    [change] = [one for one in found.changes if one.message.startswith("its annotations")]
+    assert change.message == "its annotations that choose types, uuids or the mode of devices dropped"
     assert '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}' in change.command
 
 

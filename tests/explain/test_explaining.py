@@ -49,7 +49,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     text = f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1"
     fits, fails = explained(text, "ns/a.0"), explained(text, "ns/a.4")
 
-    assert fits.message == "would fit, and waits until its gang ns/a reaches its minimum of 8"
+    assert fits.message == "fits, but waits until its gang ns/a reaches its minimum of 8"
     assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
     assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
     assert [one.repeats for one in fails.constraints].count(False) == 1, "the gang's headline, and nothing twice"
@@ -62,7 +62,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "has its places, and is about to start",
+            "has its nodes and starts once its pods are bound",
             "n1",
             id="placed",
         ),
@@ -145,7 +145,7 @@ def test_whatever_waits_is_explained_with_its_headline_first(text: str) -> None:
 
 def test_a_gang_that_lost_a_pod_is_told_what_its_condition_says() -> None:
     found = explained("node n1 cpu=4\njob ns/a min=2 phase=Running\npods ns/a 1 cpu=1 on=n1")
-    assert found.message == "only 1 of the 2 pods that the gang needs exist"
+    assert found.message == "1 of the gang's 2 pods exist"
 
 
 def test_pods_that_stay_but_wait_for_nothing_are_told_of() -> None:

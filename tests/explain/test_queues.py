@@ -145,7 +145,7 @@ def test_a_queue_tells_of_those_below_it() -> None:
     found = queue_explained(BRANCHES, "dept", TREE)
 
     assert found is not None
-    assert found.message.startswith("3 jobs wait, ns/b1 of queue b first: only 1 of the 2 pods")
+    assert found.message.startswith("3 jobs wait, ns/b1 of queue b first: 1 of the gang's 2 pods")
     assert [(one.subject, one.code, one.message.partition(" first")[0]) for one in found.constraints] == [
         ("b", Code.GANG_INCOMPLETE, "queue b: 2 jobs, ns/b1"),
         ("a", Code.RESOURCES, "queue a: 1 job, ns/a1"),

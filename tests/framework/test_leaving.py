@@ -16,7 +16,7 @@ def test_a_place_for_one_pod_of_a_gang_is_no_reason_to_wait_for_others_to_leave(
     told = "the gang needs 2, 1 fits, and no more would if all nodes were empty: 1 node has too little cpu"
     assert report.nominations == ()
     assert (report.jobs["ns/a"].code, report.jobs["ns/a"].message) == (Code.GANG_SIZE, told)
-    assert report.unschedulable["ns/a.0"].message == "would fit, and waits until its gang ns/a reaches its minimum of 2"
+    assert report.unschedulable["ns/a.0"].message == "fits, but waits until its gang ns/a reaches its minimum of 2"
 
 
 def test_a_try_that_was_given_up_promises_no_pod_a_node() -> None:
@@ -24,7 +24,7 @@ def test_a_try_that_was_given_up_promises_no_pod_a_node() -> None:
     report = run_cycle(mirror(manifests(text)).snapshot(NOW), DEFAULT_POLICY, REGISTRY)
 
     assert not report.nominations
-    assert report.unschedulable["ns/a.0"].message == "would fit, and waits until its gang ns/a reaches its minimum of 3"
+    assert report.unschedulable["ns/a.0"].message == "fits, but waits until its gang ns/a reaches its minimum of 3"
 
 
 def test_a_pod_that_a_node_is_held_for_is_told_which() -> None:

@@ -133,7 +133,7 @@ def test_others_go_on_while_one_is_at_its_ceiling() -> None:
     report = decide(FOUR + "job a/j pods=3 cpu=1 age=9\njob b/j pods=3 cpu=1", "a cpu=1\nb cpu=3")
 
     assert bound(report) == {"a/j": 1, "b/j": 3}
-    assert report.unschedulable["a/j.1"].message == "namespace a would hold 2 cpu of the 1 it may"
+    assert report.unschedulable["a/j.1"].message == "namespace a may hold 1 cpu; this would make 2"
     assert report.unschedulable["a/j.1"].reasons == {"NamespaceOverAllocation": 1}
 
 
@@ -143,18 +143,18 @@ def test_of_a_full_cluster_the_nodes_are_told_first() -> None:
 
     assert report.unschedulable["a/j.1"].message == (
         "0/1 nodes are available: 1 Insufficient cpu. "
-        "Also, namespace a would hold 2 cpu of the 1 it may, 2Gi memory of the 1Gi it may."
+        "Also, namespace a may hold 1 cpu and 1Gi memory; this would make 2 and 2Gi."
     )
 
 
 @pytest.mark.parametrize(
     ("ceilings", "message"),
     [
-        pytest.param("a cpu=2", "3 cpu of the 2 it may", id="of requests"),
-        pytest.param("a limits.cpu=5", "6 limits.cpu of the 5 it may", id="of limits"),
+        pytest.param("a cpu=2", "2 cpu; this would make 3", id="of requests"),
+        pytest.param("a limits.cpu=5", "5 limits.cpu; this would make 6", id="of limits"),
         pytest.param(
             "a cpu=2500m limits.cpu=5 limits.memory=2Gi",
-            "3 cpu of the 2500m it may, 6 limits.cpu of the 5 it may, 3Gi limits.memory of the 2Gi it may",
+            "2500m cpu, 5 limits.cpu and 2Gi limits.memory; this would make 3, 6 and 3Gi",
             id="of both",
         ),
     ],
@@ -162,13 +162,13 @@ def test_of_a_full_cluster_the_nodes_are_told_first() -> None:
 def test_a_gang_is_told_what_all_of_it_would_hold(ceilings: str, message: str) -> None:
     report = decide(FOUR + "job a/j pods=3 min=3 cpu=1 limits=cpu:2,memory:1Gi", ceilings)
 
-    assert report.jobs["a/j"].message == f"namespace a would hold {message}"
+    assert report.jobs["a/j"].message == f"namespace a may hold {message}"
 
 
 def test_a_pod_is_told_which_limits_its_namespace_would_hold() -> None:
     report = decide("node n1 cpu=8\njob a/j pods=5 cpu=1 limits=cpu:1", "a limits.cpu=4")
 
-    assert report.unschedulable["a/j.4"].message == "namespace a would hold 5 limits.cpu of the 4 it may"
+    assert report.unschedulable["a/j.4"].message == "namespace a may hold 4 limits.cpu; this would make 5"
 
 
 @pytest.mark.parametrize(

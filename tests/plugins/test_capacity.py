@@ -189,7 +189,7 @@ def test_a_refusal_names_the_queue_and_the_resource() -> None:
 
     found = plan(text, policy_of("gang capacity", "predicates"))
     assert found.bound == {"a": 1}
-    assert found.why("ns/a.1") == "queue a is at its capability in cpu: 1 of 1 held, 1 asked"
+    assert found.why("ns/a.1") == "queue a allows 1 cpu: 1 held, 1 more asked"
 
 
 def test_refusals_have_words_for_machines() -> None:

@@ -312,8 +312,7 @@ def test_what_may_pass_is_told_before_nodes_without_devices() -> None:
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50)),
     )
     assert found.jobs["ns/j"].message == (
-        "no node takes it: 1 node has no device with 50 MiB of memory left, "
-        "2 have no registered devices of the kind vgpu"
+        "no node fits: 1 node has no device with 50 MiB of memory left, 2 have no registered devices of the kind vgpu"
     )
     assert found.jobs["ns/j"].code == "Devices"
 

@@ -184,7 +184,7 @@ READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled"
         ),
         pytest.param(
             gang(3, P),
-            Condition("Unschedulable", "True", "NotEnoughTasks", "only 1 of the 3 pods that the gang needs exist"),
+            Condition("Unschedulable", "True", "NotEnoughTasks", "1 of the gang's 3 pods exist"),
             id="a gang without enough pods",
         ),
         pytest.param(
@@ -193,7 +193,7 @@ READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled"
                 "Unschedulable",
                 "True",
                 "NotEnoughPodsOfTask",
-                "not enough pods exist for the minima of its roles: 2 of b",
+                "role b has 0 of the 2 pods that it needs",
             ),
             id="a role without enough pods",
         ),
@@ -203,8 +203,8 @@ READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled"
                 "Unschedulable",
                 "True",
                 "NotEnoughPodsOfTask",
-                "not enough pods exist for the minima of its roles: 1 of r00, 1 of r01, 1 of r02, 1 of r03, 1 of r04, "
-                "1 of r05, 1 of r06, 1 of r07 and of 92 more",
+                "role r00 has 0 of the 1 pod that it needs, r01 0 of 1, r02 0 of 1, r03 0 of 1, r04 0 of 1, "
+                "r05 0 of 1, r06 0 of 1, r07 0 of 1, and 92 more lack pods",
             ),
             id="a hundred roles without pods, of which some are named",
         ),

@@ -377,7 +377,7 @@ async def test_a_pod_that_is_placed_within_the_grace_costs_nothing() -> None:
 
 async def test_what_a_gang_lacks_is_not_told_while_its_pods_are_being_made() -> None:
     snapshot, job = world()
-    lacks = Condition("Unschedulable", "True", "NotEnoughTasks", "only 2 of the 3 pods that the gang needs exist")
+    lacks = Condition("Unschedulable", "True", "NotEnoughTasks", "2 of the gang's 3 pods exist")
     last = max(task.created for task in job.tasks.values())
     report = {
         "jobs": {"ns/g": outcome("Inqueue", lacks, min_member=3, code=Code.GANG_INCOMPLETE)},

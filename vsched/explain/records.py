@@ -27,7 +27,7 @@ class Whereabouts(StrEnum):
 SAYS = {
     Whereabouts.WAITS: "waits, and was not tried yet",
     Whereabouts.NEVER: "waits for what cannot come",
-    Whereabouts.STARTING: "has its places, and is about to start",
+    Whereabouts.STARTING: "has its nodes and starts once its pods are bound",
     Whereabouts.RUNS: "runs",
     Whereabouts.FINISHED: "has finished",
 }

@@ -48,6 +48,7 @@ NOW = {
     "had": ("has", "have"),
     "didn't": ("doesn't", "don't"),
     "kept": ("keeps", "keep"),
+    "belonged": ("belongs", "belong"),
 }
 """The verb at the start of a reason (past tense), and its present tense for one node and for several."""
 MEBI = 1 << 20
@@ -96,15 +97,19 @@ def taint_key(reason: str) -> str:
 
 
 def amounts(short: Iterable[Shortage], held: str) -> str:
-    """``nvidia.com/gpu 8 of 8 held, 2 asked``; several resources are separated by semicolons."""
-    return "; ".join(f"{one.resource} {of_limit(one, held)}" for one in sorted(short))
+    """``8 of 8 nvidia.com/gpu held, 2 more asked``; several resources are separated by semicolons."""
+
+    def of_limit(one: Shortage) -> str:
+        has, limit, asked = _figures(one)
+        return f"{has} of {limit} {one.resource} {held}, {asked} more asked"
+
+    return "; ".join(map(of_limit, sorted(short)))
 
 
-def of_limit(one: Shortage, held: str) -> str:
-    """``8 of 8 held, 2 asked``."""
+def _figures(one: Shortage) -> tuple[str, str, str]:
+    """What is held, the limit, and what is asked."""
     name = one.resource.removeprefix("requests.")
-    has, limit, asked = (in_words(name, amount) for amount in (one.held, max(0, one.limit), one.asked))
-    return f"{has} of {limit} {held}, {asked} asked"
+    return in_words(name, one.held), in_words(name, max(0, one.limit)), in_words(name, one.asked)
 
 
 def in_words(resource: str, amount: int) -> str:
@@ -131,7 +136,7 @@ def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> st
     if bound is None or bound.holder == subject:
         if one.is_lasting:
             return f"{who} {at_most(one)}"
-        return f"{who} is at its capability in {one.resource}: {of_limit(one, 'held')}"
+        return f"{who} {allows(one)}"
     if bound.guaranteed and one.is_lasting:
         leaves = f"{guaranteed(bound)} leaves {who} {of_all(one, bound)} at most"
         return f"{leaves}: {in_words(one.resource, one.asked)} asked"
@@ -139,8 +144,18 @@ def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> st
         return (
             f"{named_queue(bound.holder, queue)} {at_most(one)}" if bound.holder else f"the cluster has {in_all(one)}"
         )
-    others = f", and {guaranteed(bound)} is kept free" if bound.guaranteed else ""
-    return f"{who} can hold no more {one.resource}: {of_limit(one, 'held')}{others}"
+    has, limit, asked = _figures(one)
+    if bound.guaranteed:
+        why = f"{guaranteed(bound)} is kept free"
+    else:
+        why = f"{named_queue(bound.holder, queue) if bound.holder else 'the cluster'} has no more"
+    return f"{who} may hold {limit} {one.resource}, as {why}: {has} held, {asked} more asked"
+
+
+def allows(one: Shortage, verb: str = "allows") -> str:
+    """``allows 6 cpu: 4 held, 4 more asked``."""
+    has, limit, asked = _figures(one)
+    return f"{verb} {limit} {one.resource}: {has} held, {asked} more asked"
 
 
 def named_queue(name: str, queue: str) -> str:
@@ -186,14 +201,15 @@ def resource_in(reason: str) -> str:
 
 
 def beyond_any(nodes: NodeTable, shape: Shape, open_rows: Mask | None = None, who: str = "no node") -> str:
-    """``no node has 16 cpu, the most is 8``: requests larger than any node (of ``open_rows``) has; else empty."""
+    """``no node has 16 cpu (largest: 8)``: requests larger than any node (of ``open_rows``) has; else empty."""
     parts = []
     for column, amount in shape.request:
         has = nodes.allocatable[column] if open_rows is None else nodes.allocatable[column][open_rows]
         most = int(has.max(initial=0))
         if most < amount:
             name = nodes.axis.names[column]
-            parts.append(f"{who} has {format_amount(name, amount)} {name}, the most is {format_amount(name, most)}")
+            asked, largest = format_amount(name, amount), format_amount(name, most)
+            parts.append(f"{who} has {asked} {name} (largest: {largest})" if most else f"{who} has {name}")
     return "; ".join(parts)
 
 

@@ -75,16 +75,14 @@ class Gang(
         """None if enough tasks exist for the minima of the job, of each role, and of the sub-groups it needs."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
-            message = (
-                f"not enough pods exist for the minima of its roles: {_named_roles(missing)}{self._of_others(job)}"
-            )
+            message = f"{_named_roles(job, missing)}{self._of_others(job)}"
             return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.sub_groups is not None and (short := [*job.sub_groups.shortages(waiting=True, pending=True)]):
             message = f"not enough pods exist for its sub-groups: {_named_shortages(short)}{self._of_others(job)}"
             return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE)
         if job.valid_count < job.min_member:
             gone, others = _gone(job), self._foreign.get(job.key, "")
-            message = f"only {job.valid_count} of the {job.min_member} pods that the gang needs exist{gone}"
+            message = f"{job.valid_count} of the gang's {job.min_member} pods exist{gone}"
             if not job.valid_count and others:
                 message = f"the gang needs {job.min_member} pods, and {others}{gone}"
             elif not job.valid_count:
@@ -238,10 +236,19 @@ def _has_none_to_spare(job: JobState) -> bool:
     return job.ready <= job.spec.min_member and not job.spec.leaves_whole
 
 
-def _named_roles(missing: Mapping[str, int]) -> str:
-    shown = [f"{count} of {role or '(no role)'}" for role, count in islice(sorted(missing.items()), ROLES_TOLD)]
+def _named_roles(job: JobView, missing: Mapping[str, int]) -> str:
+    """``role ps has 0 of the 1 pod that it needs, w 2 of 4``."""
+    minima, shown = dict(job.spec.min_task_member), list[str]()
+    for role, count in islice(sorted(missing.items()), ROLES_TOLD):
+        least, name = minima[role], role or "(none)"
+        has = f"{least - count} of {least}"
+        shown.append(f"{name} {has}" if shown else f"role {name} has {_of_pods(least - count, least)} that it needs")
     others = len(missing) - len(shown)
-    return ", ".join(shown) + (f" and of {others} more" if others else "")
+    return ", ".join(shown) + (f", and {others} more lack pods" if others else "")
+
+
+def _of_pods(count: int, least: int) -> str:
+    return f"{count} of the {least} {'pod' if least == 1 else 'pods'}"
 
 
 def _named_shortages(shortages: Sequence[Shortage]) -> str:

@@ -173,7 +173,9 @@ def test_nothing_is_said_twice() -> None:
     [
         pytest.param("job ns/a min=1 pods=1 cpu=9", "ns/a", "PodGroup ns/a cannot start as things are", id="never"),
         pytest.param("job ns/a min=2 pods=1 cpu=1", "ns/a", "PodGroup ns/a waits", id="waits"),
-        pytest.param("job ns/a min=1 pods=1 cpu=1", "ns/a", "PodGroup ns/a is about to start", id="placed"),
+        pytest.param(
+            "job ns/a min=1 pods=1 cpu=1", "ns/a", "PodGroup ns/a has its nodes and waits to start", id="placed"
+        ),
         pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1 succeeded", "ns/a", "PodGroup ns/a has finished", id="over"),
         pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", "ns/a.0", "Pod ns/a.0 runs", id="a pod"),
         pytest.param("queue q", "q", "Queue q is open", id="an open queue"),

@@ -116,8 +116,8 @@ def test_pods_of_other_schedulers_are_demand_and_not_placed() -> None:
 @pytest.mark.parametrize(
     ("hard", "message"),
     [
-        pytest.param({"requests.cpu": "1"}, "namespace a would hold 2 cpu of the 1 it may", id="of requests"),
-        pytest.param({"limits.cpu": "3"}, "namespace a would hold 4 limits.cpu of the 3 it may", id="of limits"),
+        pytest.param({"requests.cpu": "1"}, "namespace a may hold 1 cpu; this would make 2", id="of requests"),
+        pytest.param({"limits.cpu": "3"}, "namespace a may hold 3 limits.cpu; this would make 4", id="of limits"),
     ],
 )
 def test_nobody_is_placed_over_what_the_namespace_may_hold(hard: dict[str, str], message: str) -> None:

@@ -42,7 +42,7 @@ def test_a_bucket_holds_no_more_than_it_may_while_one_that_is_over_has_its_grace
     document = planned("bucket-hard", "--arbitrate-grace", "10s")
 
     assert held(document) == {"t1": "3", "t2": "1"}
-    assert document["unschedulable"]["t2/b0"]["message"] == "bucket area would hold 5 cpu of the 4 it may"
+    assert document["unschedulable"]["t2/b0"]["message"] == "bucket area may hold 4 cpu; this would make 5"
 
 
 def test_a_budget_is_kept_up_to_date_from_cycle_to_cycle() -> None:

@@ -75,7 +75,7 @@ def test_a_namespace_at_its_ceiling_gets_no_further_pod() -> None:
     at = Desk()
     at.see(pod("x", "n1"), pod("y"), pod("z"))
     assert at.judge("y") is None
-    assert at.judge("z") == "namespace a would hold 3 cpu of the 2 it may"
+    assert at.judge("z") == "namespace a may hold 2 cpu; this would make 3"
 
 
 def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
@@ -83,7 +83,7 @@ def test_what_is_let_through_counts_until_the_mirror_shows_it() -> None:
     at.see(pod("x"), pod("y"), pod("z"))
     assert [at.judge(name) is None for name in "xyz"] == [True, True, False]
     at.see(pod("x", "n1"), pod("y", "n1"), type="MODIFIED")
-    assert at.judge("z") == "namespace a would hold 3 cpu of the 2 it may"
+    assert at.judge("z") == "namespace a may hold 2 cpu; this would make 3"
     at.see(pod("x", "n1"), type="DELETED")
     assert at.judge("z") is None
 
@@ -105,7 +105,7 @@ def test_pods_that_nobody_has_seen_hold_nobodys_room() -> None:
 def test_nothing_is_lent_while_pods_are_waited_for_that_others_made_room_for() -> None:
     at = Desk(deserved="cpu=1", promised=True)
     at.see(pod("x", "n1"), pod("y"))
-    assert at.judge("y") == "namespace a would hold 2 cpu of the 1 it may"
+    assert at.judge("y") == "namespace a may hold 1 cpu; this would make 2"
 
 
 def test_a_pod_that_has_its_node_passes() -> None:
@@ -119,7 +119,7 @@ def test_limits_count_like_requests() -> None:
     at.see(pod("old", "n1", limit="2"), pod("x", limit="1"), pod("y", limit="1"))
     assert at.judge("x") is None
     refusal = at.judge("y")
-    assert refusal == "namespace a would hold 4 limits.cpu of the 3 it may"
+    assert refusal == "namespace a may hold 3 limits.cpu; this would make 4"
     at.see(pod("x", "n1", limit="1"), type="MODIFIED")
     assert at.judge("y") == refusal, "the mirror shows it now"
     at.see(pod("old", "n1"), type="DELETED")

@@ -71,7 +71,7 @@ async def test_pods_of_another_scheduler_are_shared_out_through_its_extender() -
         await until(lambda: runs(cluster) == {"one": 1, "two": 1})
         await until(lambda: overused(cluster, "one") == "False")
         await until(lambda: refusals.keys() >= {"one", "two"})
-        assert refusals["one"] == "namespace one would hold 2 cpu of the 1 it may, 2Gi memory of the 1Gi it may"
+        assert refusals["one"] == "namespace one may hold 1 cpu and 1Gi memory; this would make 2 and 2Gi"
         await rounds(daemon, 3)
         assert (runs(cluster), evicted(daemon)) == ({"one": 1, "two": 1}, {"one": 1})
         shown = await shown_at(daemon, "/allocations")

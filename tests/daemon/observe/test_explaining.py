@@ -63,7 +63,7 @@ async def test_the_page_the_object_and_its_pods_say_the_same() -> None:
 
 
 async def test_bindings_that_are_refused_are_told_until_they_are_not() -> None:
-    told = "no node takes it: 1 node is refused by admission; on n1: a webhook denies it"
+    told = "no node fits: 1 node is refused by admission; on n1: a webhook denies it"
     async with (
         Cluster([node("n1")]) as cluster,
         faulty(cluster.url) as proxy,
@@ -89,7 +89,7 @@ async def test_a_gang_that_lost_pods_says_so_everywhere() -> None:
         await asking.until("explain/default/g", state="runs")
         cluster.client.delete("pods", "default", "g-1")
         found = await asking.until("explain/default/g", state="waits", phase="Unknown")
-        assert found["message"] == "only 2 of the 3 pods that the gang needs exist"
+        assert found["message"] == "2 of the gang's 3 pods exist"
         await until(lambda: _condition(cluster).get("reason") == "NotEnoughTasks", SECONDS)
         assert _condition(cluster)["message"] == found["message"]
         job = (await asking.why("jobs"))["default/g"]

@@ -82,7 +82,7 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
         pytest.param(
             f"{FULL} {TAKES}1h\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1",
             (3000.0, 3000.0),
-            "about 08:50 UTC (in 50m), if ns/b ends as declared (1h), and no more urgent work comes",
+            "about 08:50 UTC (in 50m), if ns/b ends as declared (1h)",
             id="once the job ends that has all of the node",
         ),
         pytest.param(
@@ -103,13 +103,13 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
             f"{FULL} {TAKES}1h\npods ns/b 4 cpu=1 on=n1 started=600\n"
             "job ns/c min=4 pods=4 cpu=1 age=60\njob ns/a min=2 pods=2 cpu=1",
             NONE,
-            "cannot be said: nothing that is known to end makes room for it",
+            "unknown: no running work with a known end would free enough room",
             id="the one before it takes the places, and nobody knows for how long",
         ),
         pytest.param(
             f"{FULL}\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1",
             NONE,
-            "cannot be said: 1 running job of unknown duration (ns/b) holds what it needs",
+            "unknown: 1 running job of unknown duration (ns/b) holds what it needs",
             id="nobody knows how long the job runs that is in its way",
         ),
         pytest.param(
@@ -121,7 +121,7 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
         pytest.param(
             f"{FULL} {TAKES}5m\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1",
             (0.0, None),
-            "how late cannot be said, as ns/b has run for longer than was to be expected",
+            "how late is unknown, as ns/b has run for longer than was to be expected",
             id="a job that runs for longer than it said may end now, or late",
         ),
         pytest.param(
@@ -164,7 +164,7 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
         pytest.param(
             f"{SHARED}job ns/u min=1 phase=Running\npods ns/u 2 cpu=1 on=n1 started=600 restart=Never\n{WAITS}",
             (0.0, 3000.0),
-            "at 08:50 UTC at the latest (in 50m), if ns/b ends as declared (1h), and no more urgent work comes; "
+            "at 08:50 UTC at the latest (in 50m), if ns/b ends as declared (1h); "
             "earlier if ns/u ends, whose duration is unknown",
             id="work of unknown duration may end at once",
         ),
@@ -185,20 +185,20 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
             f"{SHARED}job ns/c min=1 age=60\npods ns/c 1 cpu=1 restart=Never\njob ns/d min=1 age=50\n"
             f"pods ns/d 1 cpu=1 restart=Never\n{WAITS}",
             (0.0, 3000.0),
-            "at 08:50 UTC at the latest (in 50m), if ns/b ends as declared (1h), after 2 jobs that go first, and no "
-            "more urgent work comes; earlier if some of 2 jobs of unknown duration end (such as ns/c)",
+            "at 08:50 UTC at the latest (in 50m), if ns/b ends as declared (1h), after 2 jobs that go first; "
+            "earlier if some of 2 jobs of unknown duration end (such as ns/c)",
             id="so may work that goes first",
         ),
         pytest.param(
             f"{FULL} {TAKES}87601h\npods ns/b 4 cpu=1 on=n1 started=0\njob ns/a min=2 pods=2 cpu=1",
             NONE,
-            "cannot be said: work takes its places for more than 10 years, as declared",
+            "unknown: work takes its places for more than 10 years, as declared",
             id="longer than anybody plans",
         ),
         pytest.param(
             f"{FULL}\npods ns/b 4 cpu=1 on=n1 started=600 deadline=500\njob ns/a min=2 pods=2 cpu=1",
             (0.0, None),
-            "how late cannot be said, as ns/b has run for longer than was to be expected",
+            "how late is unknown, as ns/b has run for longer than was to be expected",
             id="a deadline that nobody keeps",
         ),
         pytest.param(
@@ -206,7 +206,7 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
             + "\n".join(f"job ns/s{at} min=1 phase=Running\npods ns/s{at} 1 cpu=1 on=n2" for at in range(9))
             + "\njob ns/a min=2 pods=2 cpu=2 selector=kubernetes.io/hostname:n1",
             NONE,
-            "cannot be said: 1 running job of unknown duration (ns/b) holds what it needs",
+            "unknown: 1 running job of unknown duration (ns/b) holds what it needs",
             id="of those of unknown duration the one that is in its way",
         ),
     ],
@@ -247,7 +247,7 @@ def test_nothing_is_estimated_where_there_is_nothing_to_wait_for(text: str) -> N
 
 def test_whoever_has_no_time_is_told_so() -> None:
     text = f"{FULL} {TAKES}1h\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1"
-    assert _goal(text, "ns/a", spent_after=0).message.startswith("cannot be said: too much goes before it")
+    assert _goal(text, "ns/a", spent_after=0).message.startswith("unknown: too much goes before it")
     half = _goal(text, "ns/a", spent_after=1)
     assert span(half) == (2400.0, None)
     assert "too much goes before it to foresee how late" in half.message

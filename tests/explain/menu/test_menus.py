@@ -255,7 +255,7 @@ def test_waiting_has_the_time_at_which_it_may_start() -> None:
 def test_waiting_is_not_known_where_nothing_is_known_to_end() -> None:
     one = menu(EMPTY + LACKING, H100)
     assert one.waiting.answer is Answer.UNKNOWN
-    assert one.waiting.message.startswith("cannot be said")
+    assert one.waiting.message.startswith("unknown")
 
 
 LOW = "class high 100\nclass low 10\nnode n1 cpu=8\njob x/a min=1 pods=8 cpu=1 phase=Running on=n1 class=low\n"

@@ -46,7 +46,7 @@ job x/big min=1 pods=1 cpu=4 age=600
 )
 def test_why_no_start_is_planned(job: str, args: dict[str, object], code: NoStart) -> None:
     told = explained(f"{CLUSTER}\njob {job}", "x/late", easy(**args))
-    assert f"no start is planned for it: {WHY_NONE[code]} ({code})" in told.notes
+    assert f"not planned: {WHY_NONE[code]} ({code})" in told.notes
 
 
 def test_nothing_is_said_of_starts_where_the_policy_plans_none() -> None:

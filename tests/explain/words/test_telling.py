@@ -251,7 +251,7 @@ SAID: list[tuple[Edit, str, str]] = [
     (SetDeviceAmount("x/part", "cores", 10), "10 volcano.sh/vgpu-cores a container instead of 20", ""),
     (
         DropRule("x/part", "deviceWishes"),
-        "its wishes for types, uuids and the mode of devices dropped",
+        "its annotations that choose types, uuids or the mode of devices dropped",
         '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}',
     ),
     (AllowDisruptions("x", "guard", 2), "1 more eviction allowed by disruption budget x/guard", ""),

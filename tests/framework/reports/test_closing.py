@@ -126,7 +126,7 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
             "job ns/a min=2 pods=1 cpu=1",
             "Unschedulable",
             "NotEnoughTasks",
-            "only 1 of the 2 pods that the gang needs exist",
+            "1 of the gang's 2 pods exist",
             id="no pods",
         ),
         pytest.param(
@@ -203,7 +203,7 @@ def test_merging_conditions(
             "job ns/a min=3 pods=3 cpu=3",
             "ns/a.0",
             "Unschedulable",
-            "would fit, and waits until its gang ns/a reaches its minimum of 3",
+            "fits, but waits until its gang ns/a reaches its minimum of 3",
             id="only the rest of its gang is missing",
         ),
         pytest.param(
@@ -218,7 +218,7 @@ def test_merging_conditions(
             "job ns/a min=3 pods=1 cpu=1",
             "ns/a.0",
             "GangIncomplete",
-            "only 1 of the 3 pods that the gang needs exist",
+            "1 of the gang's 3 pods exist",
             id="what is wrong with its job is said of the pod too",
         ),
     ],
@@ -231,7 +231,7 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
 
 def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
     mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
-    told = "the gang needs 3, none fit: no node has 5 cpu, the most is 4; 1 node has too little cpu"
+    told = "the gang needs 3, none fit: no node has 5 cpu (largest: 4); 1 node has too little cpu"
     mirrored.advise({"ns/a": Advice(about(told), "4 cpu a pod instead of 5")})
     report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
 
@@ -245,7 +245,7 @@ def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() ->
         pytest.param(
             "job ns/a min=8 phase=Unknown\npods ns/a 6 on=n1",
             "GangIncomplete",
-            "only 6 of the 8 pods that the gang needs exist",
+            "6 of the gang's 8 pods exist",
             id="pods were lost",
         ),
         pytest.param(

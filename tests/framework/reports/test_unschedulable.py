@@ -41,7 +41,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             f"{ROOMS}\njob ns/a min=2 pods=2 cpu=5",
             Code.RESOURCES,
-            "the gang needs 2, none fit: none of the 2 nodes that are open to it has 5 cpu, the most is 4; "
+            "the gang needs 2, none fit: none of the 2 nodes that are open to it has 5 cpu (largest: 4); "
             "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
             id="none of a gang fit",
         ),
@@ -54,37 +54,37 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=4\nnode n2 cpu=2\njob ns/a min=1 pods=1 cpu=16",
             Code.RESOURCES,
-            "no node takes it: no node has 16 cpu, the most is 4; 2 nodes have too little cpu",
+            "no node fits: no node has 16 cpu (largest: 4); 2 nodes have too little cpu",
             id="more than any node has",
         ),
         pytest.param(
             "node n1 cpu=4 pods=0\njob ns/a min=1 pods=1 cpu=1",
             Code.RESOURCES,
-            "no node takes it: no node has 1 pods, the most is 0; 1 node has no slot for another pod",
+            "no node fits: no node has pods; 1 node has no slot for another pod",
             id="no slots for pods",
         ),
         pytest.param(
             "node n1 taint=gpu:yes\nnode n2 taint=gpu:yes\nnode n3 cordoned\njob ns/a min=1 pods=1 cpu=1",
             Code.TAINTS,
-            "no node takes it: 2 nodes are tainted {gpu: yes}, 1 is cordoned",
+            "no node fits: 2 nodes are tainted {gpu: yes}, 1 is cordoned",
             id="what keeps most nodes binds, where none is open",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
             Code.SELECTOR,
-            "no node takes it: 1 node does not match its node selector or affinity",
+            "no node fits: 1 node does not match its node selector or affinity",
             id="the selector matches nothing",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/o min=1 pods=1 cpu=1 port=80 on=n1\njob ns/a min=1 pods=1 cpu=1 port=80",
             Code.PORTS,
-            "no node takes it: 1 node doesn't have free ports for the requested pod ports",
+            "no node fits: 1 node doesn't have free ports for the requested pod ports",
             id="a host port is taken",
         ),
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1",
             Code.NO_NODES,
-            "no node takes it: no nodes are known",
+            "no node fits: no nodes are known",
             id="there are no nodes",
         ),
         pytest.param(
@@ -96,13 +96,13 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1",
             Code.GANG_INCOMPLETE,
-            "only 1 of the 2 pods that the gang needs exist",
+            "1 of the gang's 2 pods exist",
             id="fewer pods than the minimum",
         ),
         pytest.param(
             "node n1 cpu=1\njob ns/a min=3 roles=ps:1,worker:2\npods ns/a 1 role=ps cpu=2\npods ns/a 2 role=worker",
             Code.ROLE_MINIMUM,
-            "role ps needs 1, none fit: no node has 2 cpu, the most is 1; 1 node has too little cpu",
+            "role ps needs 1, none fit: no node has 2 cpu (largest: 1); 1 node has too little cpu",
             id="a role lacks its minimum",
         ),
         pytest.param(
@@ -127,7 +127,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/o queue=q min=1 pods=1 cpu=3 on=n1 phase=Running\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             Code.QUEUE_CAPABILITY,
-            "queue q is at its capability in cpu: 3 of 4 held, 2 asked",
+            "queue q allows 4 cpu: 3 held, 2 more asked",
             id="the queue is at its capability",
         ),
         pytest.param(
@@ -140,15 +140,14 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "node n1 cpu=8\nqueue p\nqueue q\njob ns/o queue=p min=1 phase=Running\npods ns/o 4 cpu=1 on=n1\n"
             "pods ns/o 4 cpu=1\njob ns/a queue=q min=6 phase=Inqueue pods=6 cpu=1",
             Code.GANG_SIZE,
-            "the gang needs 6, 4 fit: 1 node has too little cpu; besides, "
-            "queue q would hold more than it deserves: cpu 0 of 4 held, 6 asked",
+            "the gang needs 6, 4 fit: 1 node has too little cpu; besides, queue q deserves 4 cpu: 0 held, 6 more asked",
             id="the nodes first, and the queue's share besides",
         ),
         pytest.param(
             "node n1 cpu=9\npods ns/old 8 cpu=1 on=n1\njob ns/o min=1 phase=Inqueue minResources=cpu:2 pods=1 cpu=2\n"
             "job ns/a min=1 minResources=cpu:2 pods=1 cpu=2",
             Code.ORDER,
-            "waits behind one job admitted before it: cpu 10 of 10800m held or promised, 2 asked",
+            "waits behind one job admitted before it: 10 of 10800m cpu held or reserved by admitted jobs, 2 more asked",
             id="others were admitted before it",
         ),
         pytest.param(
@@ -166,7 +165,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=9\njob ns/a min=3 phase=Running\npods ns/a 2 cpu=1 on=n1",
             Code.GANG_INCOMPLETE,
-            "only 2 of the 3 pods that the gang needs exist",
+            "2 of the gang's 3 pods exist",
             id="one of those that ran is gone, and none waits",
         ),
         pytest.param(
@@ -179,7 +178,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "node n1 cpu=4\njob ns/a min=4\npods ns/a 1 cpu=1\npods ns/a 2 cpu=1 on=n1 leaving\n"
             "pods ns/a 1 cpu=1 on=n1 failed",
             Code.GANG_INCOMPLETE,
-            "only 1 of the 4 pods that the gang needs exist (1 failed, 2 leaving)",
+            "1 of the gang's 4 pods exist (1 failed, 2 leaving)",
             id="pods that one sees and that do not count",
         ),
         pytest.param(
@@ -205,14 +204,14 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
             "node n1 cpu=3\njob ns/a min=2 roles=ps:1,worker:1\npods ns/a 5 cpu=1 role=ps\n"
             "pods ns/a 1 cpu=4 role=worker",
             Code.ROLE_MINIMUM,
-            "role worker needs 1, none fit: no node has 4 cpu, the most is 3; 1 node has too little cpu",
+            "role worker needs 1, none fit: no node has 4 cpu (largest: 3); 1 node has too little cpu",
             id="the role that is short is named, not one of which some find no place",
         ),
         pytest.param(
             "node n1 cpu=9 memory=10Gi\nqueue q\nqueue r weight=2\njob ns/o queue=r min=1 pods=9 memory=1Gi cpu=1\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1 memory=4Gi",
             Code.QUEUE_SHARE,
-            "queue q would hold more than it deserves: memory 0 of 3413Mi held, 4Gi asked",
+            "queue q deserves 3413Mi memory: 0 held, 4Gi more asked",
             id="a share that does not come to whole units",
         ),
         pytest.param("node n1 cpu=9\njob ns/a min=3 phase=Completed", "", "", id="it has ended, and its pods are gone"),
@@ -238,7 +237,7 @@ def test_a_queue_above_is_named_where_it_is_the_one_that_is_full() -> None:
 
     assert (found.code, found.message) == (
         Code.QUEUE_CAPABILITY,
-        "queue p above it is at its capability in cpu: 3 of 4 held, 2 asked",
+        "queue p above it allows 4 cpu: 3 held, 2 more asked",
     )
 
 
@@ -254,7 +253,7 @@ def test_the_budget_that_protects_the_only_victims_is_named() -> None:
         job ns/big min=1 pods=1 cpu=5 class=high
     """
     again = "(tried again as soon as it allows more)"
-    told = f"disruption budget ns/guard forbids the only victims {again}; no node takes it: 1 node has too little cpu"
+    told = f"disruption budget ns/guard forbids the only victims {again}; no node fits: 1 node has too little cpu"
 
     for key in ("ns/a", "ns/b"):
         found = outcome(text, TAKING, key)
@@ -289,7 +288,7 @@ def test_a_budget_that_allows_enough_is_no_reason() -> None:
         pytest.param(
             "job ns/a min=2 pods=2 cpu=9",
             Code.RESOURCES,
-            "the gang needs 2, none fit: no node has 9 cpu, the most is 4; 1 node has too little cpu",
+            "the gang needs 2, none fit: no node has 9 cpu (largest: 4); 1 node has too little cpu",
             id="there is no room any more",
         ),
     ],

@@ -132,7 +132,7 @@ KEPT_FOR_A = "what queue a is guaranteed is kept free"
         pytest.param(
             Quotas().queue("a", guarantee=cpu(3000)).queue("b", 2).queue("c", 4),
             cpu(2000),
-            f"{KEPT_FOR_A}: cpu 6 of 7 held, 2 asked",
+            f"{KEPT_FOR_A}: 6 of 7 cpu held, 2 more asked",
             id="for whom, and how much is held of the rest",
         ),
         pytest.param(
@@ -141,13 +141,13 @@ KEPT_FOR_A = "what queue a is guaranteed is kept free"
         pytest.param(
             Quotas().queue("a", 1, guarantee=cpu(3000)).queue("b", 2).queue("c", 4, guarantee=cpu(1000)),
             cpu(2000),
-            f"{KEPT_FOR_A}: cpu 7 of 8 held, 2 asked",
+            f"{KEPT_FOR_A}: 7 of 8 cpu held, 2 more asked",
             id="a queue that holds what it is guaranteed is not named",
         ),
         pytest.param(
             Quotas().queue("a", guarantee=cpu(2000)).queue("b", 2).queue("c", 1, guarantee=cpu(2000)).queue("d", 3),
             cpu(2000),
-            "what queues a and c are guaranteed is kept free: cpu 6 of 7 held, 2 asked",
+            "what queues a and c are guaranteed is kept free: 6 of 7 cpu held, 2 more asked",
             id="all others are",
         ),
         pytest.param(
@@ -157,7 +157,7 @@ KEPT_FOR_A = "what queue a is guaranteed is kept free"
             .queue("b", parent="p")
             .queue("c", 3, parent="p"),
             cpu(2000),
-            f"{KEPT_FOR_A} in queue p: cpu 3 of 4 held, 2 asked",
+            f"{KEPT_FOR_A} in queue p: 3 of 4 cpu held, 2 more asked",
             id="in a tree, where",
         ),
         pytest.param(
@@ -175,9 +175,9 @@ def test_what_is_placed_and_reserved_counts_at_once(hierarchy: bool) -> None:
     assert world.refusal("b", cpu(3000)) == ""
 
     world.place("c-wants", 2)
-    assert world.refusal("b", cpu(2000)) == f"{KEPT_FOR_A}: cpu 6 of 7 held, 2 asked"
+    assert world.refusal("b", cpu(2000)) == f"{KEPT_FOR_A}: 6 of 7 cpu held, 2 more asked"
     world.plugin.reserve(world.found("c"), cpu(1000), 1)
-    assert world.refusal("b", cpu(1000)) == f"{KEPT_FOR_A}: cpu 7 of 7 held, 1 asked"
+    assert world.refusal("b", cpu(1000)) == f"{KEPT_FOR_A}: 7 of 7 cpu held, 1 more asked"
     world.plugin.reserve(world.found("c"), cpu(1000), -1)
     world.place("a-wants", 3)
     assert world.refusal("b", cpu(1000)) == ""

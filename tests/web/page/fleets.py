@@ -20,7 +20,7 @@ from vsched.web.overview.document import (
 GIB = 1 << 30
 START = 1_790_000_000.0
 REASONS = {
-    "QueueCapability": "queue {queue} is at its capability in nvidia.com/gpu (64 of 64)",
+    "QueueCapability": "queue {queue} allows 64 nvidia.com/gpu: 64 held, 8 more asked",
     "GangSize": "gang needs 8, 6 fit; 1,204 nodes: Insufficient nvidia.com/gpu",
     "Order": "waits behind 14 jobs of the queue",
     "Resources": "0/{nodes} nodes are available: {nodes} Insufficient cpu",

@@ -72,7 +72,9 @@ async def pages(
             "queue research may hold 4 cpu at most: 5 asked",
             id="a pod",
         ),
-        pytest.param("/explain/ns/other", "PodGroup", "starting", "has its places, and is about to start", id="placed"),
+        pytest.param(
+            "/explain/ns/other", "PodGroup", "starting", "has its nodes and starts once its pods are bound", id="placed"
+        ),
         pytest.param(
             "/explain/ns/train?kind=podgroup&changes=false",
             "PodGroup",

@@ -31,7 +31,7 @@ from vsched.web.serve.server import serving
 ROOT = Path(__file__).parents[3]
 ASKING = Path(__file__).parent / "asking_in_turn.py"
 NAMES = ["n1", "n2", "n3"]
-OVER = "namespace full would hold 5 cpu of the 4 it may"
+OVER = "namespace full may hold 4 cpu; this would make 5"
 TOO_LARGE = 4096
 JSON = {"Content-Type": "application/json"}
 

@@ -26,7 +26,7 @@ STATE_STYLES = {
 AS_THINGS_ARE = "cannot start as things are"
 STATE_WORDS = {
     Whereabouts.NEVER: AS_THINGS_ARE,
-    Whereabouts.STARTING: "is about to start",
+    Whereabouts.STARTING: "has its nodes and waits to start",
     Whereabouts.FINISHED: "has finished",
 }
 """The words for states of pods and PodGroups, where these are not the state's own."""

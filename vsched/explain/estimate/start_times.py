@@ -91,7 +91,7 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
     if found is Stop.SPENT or alone is None:
         return "too much goes before it to foresee when it starts"
     if not alone:
-        return "nothing that is known to end makes room for it"
+        return "no running work with a known end would free enough room"
     return unknown_durations(smallest_part(unknown, foreseeing.starts_without), len(unknown))
 
 

@@ -30,7 +30,7 @@ class Foreseen(NamedTuple):
 
 def not_to_be_said(why: str) -> Estimate:
     """The estimate for a start that cannot be foreseen, with the reason."""
-    return Estimate(None, None, f"cannot be said: {why}")
+    return Estimate(None, None, f"unknown: {why}")
 
 
 def unknown_durations(held_by: Sequence[str], of: int) -> str:
@@ -51,7 +51,7 @@ def told(found: Foreseen) -> Estimate:
     first = len(found.first)
     if first:
         parts.append(f"after {_count(first, 'job')} that {'goes' if first == 1 else 'go'} first")
-    message = f"{', '.join(parts)}, and no more urgent work comes" if len(parts) > 1 else parts[0]
+    message = ", ".join(parts)
     if found.sooner:
         message += f"; {'earlier' if sure else 'so early only'} if {_any_of(found.sooner)}"
     return Estimate(found.earliest, found.latest if sure else None, message + ("" if sure else _open(found)))
@@ -76,7 +76,7 @@ def _open(found: Foreseen) -> str:
         return "; too much goes before it to foresee how late"
     overdue = next((key for key, one in found.ends if one.basis is Basis.OVERDUE), "")
     why = f", as {overdue} has run for longer than was to be expected" if overdue else ""
-    return f"; how late cannot be said{why}"
+    return f"; how late is unknown{why}"
 
 
 def when(now: float, earliest: float, latest: float) -> str:

@@ -10,7 +10,7 @@ from vsched.model.plan import CycleReport, JobOutcome
 
 _THEN = "even when all work has ended whose end is known"
 WHY_NONE = {
-    NoStart.DEPTH: "the starts of as many jobs are planned as may be at once (depth of easy-backfill)",
+    NoStart.DEPTH: "easy-backfill already plans as many starts as its depth allows",
     NoStart.LEFT_OUT: "reserveFor of easy-backfill leaves it out at present",
     NoStart.RUNNING_JOBS: f"limits on running jobs would not let it start, {_THEN}",
     NoStart.WALL_TIME: "its wall time is over, or it asks for more than it may have",
@@ -38,4 +38,4 @@ def why_no_start(outcome: JobOutcome | None) -> str:
     """A note on a job without room that says why no start is planned for it; empty where that is no question."""
     if outcome is None or not outcome.unplanned:
         return ""
-    return f"no start is planned for it: {WHY_NONE[NoStart(outcome.unplanned)]} ({outcome.unplanned})"
+    return f"not planned: {WHY_NONE[NoStart(outcome.unplanned)]} ({outcome.unplanned})"

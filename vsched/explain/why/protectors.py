@@ -42,7 +42,7 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
             continue
         if action not in session.policy.actions:
             if action == RECLAIM and _under_share(session, view):
-                message = "others could give room back, and the policy takes nothing back (it has no action reclaim)"
+                message = "other queues hold more than they deserve, but the policy has no reclaim action"
                 yield Constraint(Code.PROTECTED, message)
         elif (begin := session.plugins.victim_rules.may_evict_from(view)) > session.snapshot.now:
             why = session.plugins.victim_rules.why_not_yet(view)

@@ -77,7 +77,7 @@ RULES = {
     "podAffinity": "its required pod affinity",
     "podAntiAffinity": "its required pod anti-affinity",
     "topologySpread": "its topology spread constraints",
-    "deviceWishes": "its wishes for types, uuids and the mode of devices",
+    "deviceWishes": "its annotations that choose types, uuids or the mode of devices",
 }
 
 

@@ -12,7 +12,7 @@ from vsched.framework.nodes.why import NO_NODES_KNOWN
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.reports.lasting import unregistered
 from vsched.framework.session import Session
-from vsched.framework.wording import amounts, at_limit, listed
+from vsched.framework.wording import allows, amounts, at_limit, listed
 from vsched.model.queues.queue import ROOT, Queue
 
 TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
@@ -69,7 +69,9 @@ class LimitsTold:
         short = refusal.shortages
         if all(one.is_others for one in short) and waiting_to_enter:
             before = self._admitted_before(refusal.subject)
-            return UnschedulableReason(Code.ORDER, f"waits behind {before}: {amounts(short, 'held or promised')}")
+            return UnschedulableReason(
+                Code.ORDER, f"waits behind {before}: {amounts(short, 'held or reserved by admitted jobs')}"
+            )
         beyond = self._beyond_limits(refusal, queue)
         if beyond is not None:
             return beyond
@@ -79,11 +81,13 @@ class LimitsTold:
             return UnschedulableReason(refusal.code, message)
         if refusal.code is Code.QUEUE_ADMISSION:
             message = "as much is admitted as the cluster is to be promised"
-            return UnschedulableReason(refusal.code, f"{message}: {amounts(short, 'held or promised')}")
-        message = f"queue {refusal.subject} would hold more than it deserves"
+            return UnschedulableReason(
+                refusal.code, f"{message}: {amounts(short, 'held or reserved by admitted jobs')}"
+            )
+        deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = f"; some of it is kept for {listed('job', kept)}" if kept else ""
-        return UnschedulableReason(refusal.code, f"{message}: {amounts(short, 'held')}{others}")
+        return UnschedulableReason(refusal.code, f"queue {refusal.subject} {deserves}{others}")
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:
         """The reason where a job asks for more than its queue could ever hold; None where waiting may help.

@@ -220,7 +220,7 @@ class UnschedulableReasons:
             missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
             minimum = max(minimum, view.ready + missing)
         if minimum < 2:
-            return code, "no node takes it"
+            return code, "no node fits"
         fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
         head = _needs("the gang", minimum, missing, fits, most)

@@ -362,7 +362,7 @@ def _task_message(
     if why is not None:
         return why.message, dict(why.reasons)
     if fits:
-        return f"would fit, and waits until {fits}", {}
+        return f"fits, but waits until {fits}", {}
     if gang and not view.is_ready:
         return f"its gang {view.key} waits: {gang}", dict(outcome.reasons)
     return "not tried in this cycle", {}

@@ -174,12 +174,14 @@ class Pooled(Generic[K]):
 
 
 def overfull(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
-    """The message of a refusal: how much the namespace, or the first full pool, would hold of each resource."""
+    """``namespace t1 may hold 2 cpu and 1Gi memory; this would make 3 and 2Gi``, or of the first full pool."""
     pool = min(one.pool for _, one in beyond)
     who = f"bucket {pool}" if pool else f"namespace {namespace}"
-    amounts = (
-        f"{format_counted(name, one.would)} {name} of the {format_counted(name, one.most)} it may"
-        for name, one in beyond
-        if one.pool == pool
-    )
-    return f"{who} would hold {', '.join(amounts)}"
+    full = [(name, one) for name, one in beyond if one.pool == pool]
+    most = _listed([f"{format_counted(name, one.most)} {name}" for name, one in full])
+    return f"{who} may hold {most}; this would make {_listed([format_counted(name, one.would) for name, one in full])}"
+
+
+def _listed(amounts: Sequence[str]) -> str:
+    """``2 cpu, 5 limits.cpu and 1Gi memory``."""
+    return " and ".join((", ".join(amounts[:-1]), amounts[-1])) if len(amounts) > 1 else amounts[0]
