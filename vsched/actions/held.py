@@ -162,7 +162,8 @@ def note_cluster_room(session: Session, job: JobView) -> None:
     of what the job asks for or where its pods are, it is told that.
     """
     refusals = session.task_refusals
-    tasks = [task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated]
+    pending = (task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated)
+    tasks = session.plugins.ordered_tasks(pending)
     near = [task.uid for task in tasks if _is_about_domains(refusals.get(task.uid))]
     if not near or not session.places.holds_together(job):
         return
