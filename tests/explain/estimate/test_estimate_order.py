@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 from random import Random
 
@@ -13,6 +14,7 @@ from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.estimate.runs import holding
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.order import waiting_order
+from vsched.explain.records import Estimate
 from vsched.explain.simulation import Goal, reached
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.durations import left
@@ -81,24 +83,36 @@ def comes(snapshot: Snapshot, report: CycleReport, key: str, seed: int) -> float
         made = Decided(decided(session), {key: view.phase for key, view in session.jobs.items()})
 
 
-@pytest.mark.parametrize(
-    ("seed", "coincide"),
-    # Of ends at the same time, the order decides: what comes is told for most of them, and not for all.
-    [*((seed, True) for seed in [4, 34, 35, 36, 38]), *((seed, False) for seed in seeds(LEAST, "ends"))],
-)
-def test_what_comes_is_in_the_range_that_is_told(seed: int, coincide: bool) -> None:
+def told_and_come(seed: int, *, coincide: bool) -> Iterator[tuple[Estimate, float | None]]:
+    """What is told of each job that waits in a world, and when it comes."""
     text, keys = world(seed, coincide=coincide)
     snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     order = waiting_order(snapshot, DEFAULT_POLICY, REGISTRY)
     for key in keys:
         found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal(key), order)
-        if found.earliest is None or any(bind.job == key for bind in report.binds):
-            continue
-        came = comes(snapshot, report, key, seed)
-        assert came is not None, (key, found)
-        assert found.earliest - 1.0 <= came, (key, found.message, came - NOW)
-        assert found.latest is None or came <= found.latest + SLACK_SECONDS, (key, found.message, came - NOW)
-        if not coincide:
-            assert found.latest is not None
-            assert found.latest - found.earliest < SLACK_SECONDS, "no wider than the doubt"
+        if found.earliest is not None and not any(bind.job == key for bind in report.binds):
+            yield found, comes(snapshot, report, key, seed)
+
+
+def is_in_range(found: Estimate, came: float | None) -> bool:
+    if came is None or found.earliest is None:
+        return False
+    return found.earliest - 1.0 <= came and (found.latest is None or came <= found.latest + SLACK_SECONDS)
+
+
+@pytest.mark.parametrize("seed", seeds(LEAST, "ends"))
+def test_what_comes_is_in_the_range_that_is_told(seed: int) -> None:
+    for found, came in told_and_come(seed, coincide=False):
+        assert is_in_range(found, came), (found.message, came)
+        assert found.earliest is not None
+        assert found.latest is not None
+        assert found.latest - found.earliest < SLACK_SECONDS, "no wider than the doubt"
+
+
+def test_of_ends_at_the_same_time_the_range_holds_what_comes_nearly_always() -> None:
+    """Their order decides, and not all orders are tried: of 652 that were told, 8 came at another time."""
+    worlds = seeds(LEAST, "coinciding ends")
+    right = [is_in_range(*one) for seed in worlds for one in told_and_come(seed, coincide=True)]
+
+    assert right.count(True) >= 0.85 * len(right), worlds
