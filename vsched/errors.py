@@ -15,6 +15,8 @@ A refusal of the scheduler ("does not fit") is a value, never an exception.
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 
@@ -67,6 +69,27 @@ def why_unreadable(error: Exception) -> str:
         return f"the text is not UTF-8 (byte {error.object[error.start]:#04x})"
     if isinstance(error, RecursionError):
         return "it is nested too deeply to be read"
+    if isinstance(error, msgspec.ValidationError):
+        return _MISTYPED.sub(_must_be, str(error))
     if isinstance(error, VschedError | msgspec.MsgspecError):
         return str(error)
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+_MISTYPED = re.compile(r"^Expected `([^`]+)`(?:, got `([^`]+)`)?")
+_TYPES = {
+    "int": "an integer",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+}
+"""The decoder's words for types, and those for people."""
+
+
+def _must_be(found: re.Match[str]) -> str:
+    """``must be an integer or a string, is true or false``."""
+    wanted = [_TYPES.get(one, one) for one in found[1].split(" | ") if one != "null"]
+    most = " or ".join((", ".join(wanted[:-1]), wanted[-1])) if len(wanted) > 1 else "".join(wanted) or "null"
+    return f"must be {most}" + (f", is {_TYPES.get(found[2], found[2])}" if found[2] else "")

@@ -107,7 +107,7 @@ REFUSALS = {
     "all shards failed": (content({"_shards": SHARDS}), "metricbeat-*: all 2 shards failed"),
     "buckets of numbers": (
         content({"aggregations": {"hosts": {"buckets": [{"key": 7}]}}}),
-        "metricbeat-*: Expected `str`, got `int` - at `$.aggregations.hosts.buckets[0].key`",
+        "metricbeat-*: must be a string, is an integer - at `$.aggregations.hosts.buckets[0].key`",
     ),
 }
 

@@ -65,7 +65,7 @@ async def test_what_is_missing_is_told() -> None:
         server.replies[PATH] = content({"kind": "Status", "message": "the server is starting", "code": 503}, 503)
         assert (await problem(SETTINGS, cluster=server.url)).endswith("503: the server is starting")
         server.replies[PATH] = content({"items": 3})
-        assert "metrics.k8s.io: Expected `array`, got `int`" in await problem(SETTINGS, cluster=server.url)
+        assert "metrics.k8s.io: must be a list, is an integer" in await problem(SETTINGS, cluster=server.url)
 
 
 def add(history: SampleHistory, taken: float, **samples: tuple[float, float]) -> None:

@@ -814,7 +814,7 @@ def test_a_broken_selector_is_left_out_and_reported() -> None:
     here = world(make.selecting("StatefulSet", app="web"))
     here.add(make.merged(make.selecting("StatefulSet"), {"spec": {"selector": {"matchLabels": {"app": 1}}}}))
     assert selected(here) == set()
-    message = "StatefulSet ns/s: spec.selector.matchLabels[...]: expected str, got int"
+    message = "StatefulSet ns/s: spec.selector.matchLabels[...]: must be a string, is an integer"
     assert here.cache.broken["StatefulSet", "ns/s"].message == message
     here.add(make.selecting("StatefulSet", app="web"))
     assert selected(here) == {web()}
@@ -842,7 +842,10 @@ def test_a_broken_object_is_left_out_with_its_old_version_and_reported() -> None
 def test_an_object_that_does_not_even_decode_is_reported_as_well() -> None:
     here = world(make.pod_group("pg", spec={"minMember": "three"}))
     assert "ns/pg" not in here.snapshot().jobs
-    assert here.cache.broken["PodGroup", "ns/pg"].message == "PodGroup ns/pg: spec.minMember: expected int, got str"
+    assert (
+        here.cache.broken["PodGroup", "ns/pg"].message
+        == "PodGroup ns/pg: spec.minMember: must be an integer, is a string"
+    )
     here.delete(make.pod_group("pg"))
     assert not here.cache.broken
 

@@ -63,16 +63,16 @@ def test_memory_is_in_the_unit_of_the_device_plugin() -> None:
     ("text", "problem"),
     [
         pytest.param("nvidia: [", "not YAML", id="no YAML"),
-        pytest.param("nvidia: 3", "map: nvidia: Expected `object`, got `int`", id="another type"),
+        pytest.param("nvidia: 3", "map: nvidia: must be an object, is an integer", id="another type"),
         pytest.param(SMALL % f"{ONE}, {ONE}", "map: nvidia.knownMigGeometries[0]: two geometries have", id="twice"),
         pytest.param(
             SMALL % "{group: a-b, geometries: [{name: p, memory: 1, count: 1}]}",
-            "map: nvidia.knownMigGeometries[0].allowedGeometries[0].group: Expected `str` matching",
+            "map: nvidia.knownMigGeometries[0].allowedGeometries[0].group: must be a string matching",
             id="a name that annotations cannot have",
         ),
         pytest.param(
             SMALL % "{group: g, geometries: [{name: p, memory: 1, count: 0}]}",
-            "geometries[0].count: Expected `int` >= 1",
+            "geometries[0].count: must be an integer >= 1",
             id="no instance of a profile",
         ),
         pytest.param("a: " + "[" * 2000, "map: nested too deeply to be read", id="too deep"),

@@ -159,7 +159,7 @@ def test_a_file_is_read_with_the_built_in_kinds_around_it(tmp_path: Path) -> Non
     ("text", "message"),
     [
         pytest.param("\nworkloads: [}", "{path}:2: not YAML: ", id="no YAML"),
-        pytest.param("workloads: {}", "{path}:1: workloads: expected array, got object", id="no list"),
+        pytest.param("workloads: {}", "{path}:1: workloads: must be a list, is an object", id="no list"),
         pytest.param(
             "\nworkloads:\n  - apiVersions: [a.b/v1]\n    kind: Thing\n    roles:\n      - each: spec..x\n",
             "{path}:6: workloads[0].roles[0].each: 'spec..x' is no path",

@@ -16,7 +16,7 @@ from yarl import URL
 
 from vsched.collectors.secrets import Keeper
 from vsched.collectors.source import SourceError
-from vsched.errors import UNREADABLE, BadInput
+from vsched.errors import UNREADABLE, BadInput, why_unreadable
 from vsched.kube.auth.tls import Material, client_context
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import looks_like_html, one_line, phrase, retry_after_seconds
@@ -192,4 +192,4 @@ def decoded(decoder: msgspec.json.Decoder[T], where: str, body: bytes) -> T:
 def misread(where: str, error: Exception, body: bytes) -> SourceError:
     """The error for a success whose body does not have the expected form."""
     start = one_line(body[:80].decode("utf-8", "replace"))
-    return SourceError(f"{where}: {one_line(str(error))}; the answer starts with {start!r}")
+    return SourceError(f"{where}: {one_line(why_unreadable(error))}; the answer starts with {start!r}")

@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import yaml
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, why_unreadable
 from vsched.model.deviceshare.divisions import Divisions
 from vsched.model.deviceshare.geometries import (
     DEFAULT_GEOMETRIES,
@@ -81,7 +81,7 @@ def divisions_in(text: str, where: str) -> Divisions:
         at = f"{where}:{mark.line + 1}" if mark is not None else where
         raise BadInput(f"{at}: not YAML: {getattr(error, 'problem', None) or error}") from None
     except msgspec.ValidationError as error:
-        message, _, place = str(error).partition(" - at `$.")
+        message, _, place = why_unreadable(error).partition(" - at `$.")
         raise BadInput(f"{where}: {place.rstrip('`')}: {message}" if place else f"{where}: {message}") from None
     return Divisions(_known_geometries(found.nvidia, where), chips_of(found.vnpus, where))
 

@@ -277,7 +277,7 @@ async def test_answers_of_another_version(ask: Callable[[ApiClient], Awaitable[o
     async with answering() as server:
         for path in ("/jobs", "/queues", "/allocations"):
             server.replies[path] = content({"namespaces": "none"})
-        with pytest.raises(BadInput, match=f"^{server.url}: its answer cannot be read: Expected `object`, got `str`"):
+        with pytest.raises(BadInput, match=f"^{server.url}: its answer cannot be read: must be an object, is a string"):
             await answer_of(DaemonTarget(server.url), ask)
         server.replies["/jobs"] = content({"ns/old": {"queue": "q", "phase": "Inqueue", "minMember": 2, "news": [1]}})
         old = (await answer_of(DaemonTarget(server.url), jobs_of_daemon)).lines[0]

@@ -88,7 +88,7 @@ def test_a_bad_file_of_devices_is_one_line(tmp_path: Path) -> None:
     with running("--devices", str(path)) as child:
         out, err = child.communicate(timeout=60)
     assert (child.returncode, out) == (1, "")
-    assert err.splitlines() == [f"vsched: {path}, line 2: [0].count: Expected `int`, got `str`"]
+    assert err.splitlines() == [f"vsched: {path}, line 2: [0].count: must be an integer, is a string"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -206,4 +206,4 @@ def test_a_bad_file_of_faults_ends_with_one_line(tmp_path: Path) -> None:
     faults.write_text("rules: [{fault: error, percent: 500}]")
     refused = CliRunner().invoke(cli, ["cluster", "--faults", str(faults)])
     assert isinstance(refused.exception, VschedError)
-    assert str(refused.exception) == f"{faults}: rules[0].percent: Expected `float` <= 100.0"
+    assert str(refused.exception) == f"{faults}: rules[0].percent: must be a number <= 100.0"

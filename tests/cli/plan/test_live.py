@@ -219,7 +219,7 @@ def test_edits_are_for_running_clusters(flags: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "says"), [(b"", "no recording"), (b"{}", "expected JSON with kind"), (b"\x1f\x8b", "gzip")]
+    ("content", "says"), [(b"", "not a recording"), (b"{}", "expected JSON with kind"), (b"\x1f\x8b", "gzip")]
 )
 def test_a_file_that_is_no_recording_is_refused(asker: Asker, content: bytes, says: str) -> None:
     asker.dump.write_bytes(content)

@@ -31,20 +31,24 @@ def job_with(template: dict[str, Any]) -> VcJob:
         pytest.param({}, "spec.containers: none (expected at least one)", id="no spec"),
         pytest.param({"spec": None}, "spec.containers: none (expected at least one)", id="an empty spec"),
         pytest.param({"spec": {"containers": []}}, "spec.containers: none (expected at least one)", id="no containers"),
-        pytest.param({"spec": "x"}, "spec: expected object, got str", id="a spec that is no object"),
-        pytest.param({"spec": {"containers": ["x"]}}, "spec.containers[0]: expected object, got str", id="a container"),
+        pytest.param({"spec": "x"}, "spec: must be an object, is a string", id="a spec that is no object"),
+        pytest.param(
+            {"spec": {"containers": ["x"]}}, "spec.containers[0]: must be an object, is a string", id="a container"
+        ),
         pytest.param(
             {"spec": {"containers": [{"env": {"A": "1"}}]}},
-            "spec.containers[0].env: expected array, got object",
+            "spec.containers[0].env: must be a list, is an object",
             id="variables that are no list",
         ),
         pytest.param(
             {"metadata": {"labels": {"a": 1}}, "spec": {"containers": [{}]}},
-            "metadata.labels[...]: expected str, got int",
+            "metadata.labels[...]: must be a string, is an integer",
             id="a label that is no text",
         ),
         pytest.param(
-            {"spec": {"containers": [{}], "hostname": 5}}, "spec.hostname: expected str, got int", id="a host name"
+            {"spec": {"containers": [{}], "hostname": 5}},
+            "spec.hostname: must be a string, is an integer",
+            id="a host name",
         ),
     ],
 )

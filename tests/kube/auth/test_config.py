@@ -84,7 +84,10 @@ MISTAKES: dict[str, tuple[object, str]] = {
         "a: \x07",
         "K: is not YAML: unacceptable character #x0007: special characters are not allowed",
     ),
-    "a wrong type": (kubeconfig({"server": 5}), "K: Expected `str`, got `int` - at `$.clusters[0].cluster.server`"),
+    "a wrong type": (
+        kubeconfig({"server": 5}),
+        "K: must be a string, is an integer - at `$.clusters[0].cluster.server`",
+    ),
     "a cluster without a name": (kubeconfig(clusters=[{}]), "K: Object missing required field `name`"),
     "no current context": (
         kubeconfig(**{"current-context": ""}),

@@ -410,7 +410,7 @@ async def test_broken_objects_are_left_out_and_named(server: StubServer, eventua
         listed, deleted, unnamed, _ = running.mirror.complaints
         assert (listed.delta, deleted.delta) == (None, Delta.DELETED)
         assert deleted.identity[:3] == ("ns", "bad", "u")
-        assert str(listed).startswith("pods ns/bad: Expected `str`, got `int`")
+        assert str(listed).startswith("pods ns/bad: must be a string, is an integer")
         assert str(unnamed).startswith("pods (no name): ")
         assert running.statistics.broken == 4
         assert running.statistics.restarts == 0

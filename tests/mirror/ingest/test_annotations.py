@@ -111,7 +111,7 @@ def test_cool_down_of_pods(
         pytest.param('{"g": {"cpu": 0}}', (("g", ((0, 0),)),), "", id="zeros are kept"),
         pytest.param('{"h": {}, "g": {}}', (("g", ()), ("h", ())), "", id="groups by name"),
         pytest.param("cores", None, "is malformed", id="no JSON"),
-        pytest.param('["g"]', None, "expected object, got array", id="no mapping"),
+        pytest.param('["g"]', None, "must be an object, is a list", id="no mapping"),
         pytest.param('{"g": {"cpu": "many"}}', None, ".g.cpu: 'many' is not a quantity", id="no quantity"),
     ],
 )

@@ -482,10 +482,10 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
         {"spec": {"containers": [asks(cpu="-1")]}},
         "Pod ns/p: spec.containers[0].resources.requests.cpu: '-1' is negative (expected zero or more)",
     ),
-    "a type": ({"spec": {"priority": "high"}}, "Pod ns/p: spec.priority: expected int, got str"),
+    "a type": ({"spec": {"priority": "high"}}, "Pod ns/p: spec.priority: must be an integer, is a string"),
     "a type in a raw part": (
         {"spec": {"tolerations": [{"key": 3}]}},
-        "Pod ns/p: spec.tolerations[0].key: expected str, got int",
+        "Pod ns/p: spec.tolerations[0].key: must be a string, is an integer",
     ),
     "an operator": (
         {"spec": affinity(nodeAffinity={REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [in_("a")]}]}})},
@@ -685,7 +685,7 @@ BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a quantity of the wrong type": (
         make.queue(spec={"deserved": {"cpu": []}}),
-        "Queue q: spec.deserved[...]: expected int | float | str, got array",
+        "Queue q: spec.deserved[...]: must be an integer, a number or a string, is a list",
     ),
     "a negative minimum": (
         make.pod_group(spec={"minMember": -1}),
@@ -762,7 +762,7 @@ def test_what_an_object_selects(kind: str, selector: Any, expected: tuple[Requir
 @pytest.mark.parametrize(
     ("kind", "spec", "message"),
     [
-        ("Service", {"selector": ["app"]}, "Service ns/s: spec.selector: expected object, got array"),
+        ("Service", {"selector": ["app"]}, "Service ns/s: spec.selector: must be an object, is a list"),
         (
             "ReplicaSet",
             {"selector": {"matchExpressions": [{"key": "a", "operator": "Like"}]}},

@@ -228,7 +228,7 @@ def test_an_attachment() -> None:
         pytest.param(
             volume_of,
             of.volume(spec={"nodeAffinity": {"required": {"nodeSelectorTerms": 1}}}),
-            "PersistentVolume pv: spec.nodeAffinity.required.nodeSelectorTerms: expected array",
+            "PersistentVolume pv: spec.nodeAffinity.required.nodeSelectorTerms: must be a list",
             id="the affinity of a volume",
         ),
         pytest.param(

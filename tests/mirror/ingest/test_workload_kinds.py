@@ -22,7 +22,7 @@ def entry(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        pytest.param([], "f: expected object, got array", id="no map"),
+        pytest.param([], "f: must be an object, is a list", id="no map"),
         pytest.param({"workload": []}, "f: object contains unknown field workload", id="an unknown field"),
         pytest.param(
             entry(rolls=[]), "f: workloads[0]: object contains unknown field rolls", id="an unknown field of a kind"

@@ -1,4 +1,4 @@
-"""A cycle that was written down decides the same again, byte for byte; what is no recording is refused in one line."""
+"""A cycle that was written down decides the same again, byte for byte; anything else is refused in one line."""
 
 from __future__ import annotations
 
@@ -331,11 +331,11 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        pytest.param(lambda: b"", "no recording: it is cut off", id="nothing at all"),
-        pytest.param(lambda: b"hello", "no recording: JSON is malformed", id="other text"),
-        pytest.param(lambda: b"[1, 2]", "no recording: Expected `object`", id="other JSON"),
+        pytest.param(lambda: b"", "not a recording: it is cut off", id="nothing at all"),
+        pytest.param(lambda: b"hello", "not a recording: JSON is malformed", id="other text"),
+        pytest.param(lambda: b"[1, 2]", "not a recording: must be an object", id="other JSON"),
         pytest.param(lambda: b'{"kind": "Pod"}', "expected JSON with kind 'vsched recording'", id="a manifest"),
-        pytest.param(lambda: b"\x1f\x8bnonsense", "no recording: not gzip after all", id="half of a magic number"),
+        pytest.param(lambda: b"\x1f\x8bnonsense", "not a recording: not gzip after all", id="half of a magic number"),
         pytest.param(lambda: pack(recorded(RICH, DEFAULT_POLICY))[:2000], "the end of its gzip", id="a cut file"),
         pytest.param(lambda: encode(recorded(RICH, DEFAULT_POLICY))[:2000], "it is cut off", id="cut JSON"),
         pytest.param(
@@ -420,7 +420,7 @@ def test_what_an_older_vsched_did_not_know_has_its_default() -> None:
 
 @pytest.mark.parametrize("nested", [b'{"x":' + b"[" * 5000, b'{"x":' * 5000], ids=["lists", "maps"])
 def test_nesting_without_end_is_refused_in_one_line(nested: bytes) -> None:
-    with pytest.raises(BadInput, match=r"no recording: .*nested too deeply") as refused:
+    with pytest.raises(BadInput, match=r"not a recording: .*nested too deeply") as refused:
         decode(nested)
     assert "\n" not in str(refused.value)
 
@@ -428,5 +428,5 @@ def test_nesting_without_end_is_refused_in_one_line(nested: bytes) -> None:
 def test_a_gzip_that_unpacks_to_far_more_than_a_recording_is_refused_before_it_does() -> None:
     packed = gzip.compress(b" " * (80 << 20), 9)
     assert len(packed) < 200_000
-    with pytest.raises(BadInput, match="no recording: its gzip unpacks to more than 64 MiB"):
+    with pytest.raises(BadInput, match="not a recording: its gzip unpacks to more than 64 MiB"):
         decode(packed)

@@ -119,7 +119,9 @@ def test_forms(tmp_path: Path, text: str) -> None:
     ("text", "message"),
     [
         pytest.param("# nothing", r"devices.yaml: nothing in it \(expected pools of devices", id="an empty file"),
-        pytest.param("- driver: d\n  count: many", r"devices.yaml, line 2: \[0\].count: Expected `int`", id="a count"),
+        pytest.param(
+            "- driver: d\n  count: many", r"devices.yaml, line 2: \[0\].count: must be an integer", id="a count"
+        ),
         pytest.param("- {driver: d}", r"line 1: \[0\]: a pool without devices", id="no devices"),
         pytest.param("- count: 1", r"line 1: \[0\]: Object missing required field `driver`", id="no driver"),
         pytest.param(
@@ -150,12 +152,12 @@ def test_forms(tmp_path: Path, text: str) -> None:
         ),
         pytest.param("pools: []\nmore: 1", "document 1: unknown key 'more': expected pools", id="a key besides pools"),
         pytest.param("- {driver: d\n", "document 1, line 2", id="broken YAML"),
-        pytest.param("- 7", r"line 1: \[0\]: Expected `object`, got `int`", id="something else altogether"),
+        pytest.param("- 7", r"line 1: \[0\]: must be an object, is an integer", id="something else altogether"),
         pytest.param(
             "- {plugin: gpus}", r"\[0\].plugin: 'gpus': expected vgpu, gpu, a model of NPUs", id="no such plugin"
         ),
         pytest.param(
-            "- plugin: vgpu\n  count: 65", r"line 2: \[0\].count: Expected `int` <= 64", id="too many devices"
+            "- plugin: vgpu\n  count: 65", r"line 2: \[0\].count: must be an integer <= 64", id="too many devices"
         ),
         pytest.param("- {plugin: vgpu, share: 2}", r"unknown field `share`", id="a key of a plugin"),
         pytest.param(

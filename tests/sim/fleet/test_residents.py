@@ -84,10 +84,10 @@ BAD = {
     "no count": ("- {prefix: a}", "document 1[0]: Object missing required field `count`"),
     "a count that is none": (
         "- {count: 1}\n- {count: many}",
-        "document 1[1]: Expected `int`, got `str` - at `$.count`",
+        "document 1[1]: must be an integer, is a string - at `$.count`",
     ),
-    "a gang of none": ("- {count: 1, gang: 0}", "document 1[0]: Expected `int` >= 1 - at `$.gang`"),
-    "no mapping": ("- 7", "document 1[0]: Expected `object`, got `int`"),
+    "a gang of none": ("- {count: 1, gang: 0}", "document 1[0]: must be an integer >= 1 - at `$.gang`"),
+    "no mapping": ("- 7", "document 1[0]: must be an object, is an integer"),
 }
 
 

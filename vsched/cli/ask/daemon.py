@@ -16,7 +16,7 @@ from vsched import __version__
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags
 from vsched.cli.ask.errors import Idle, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, connection_to
-from vsched.errors import BadInput, Unavailable, VschedError
+from vsched.errors import BadInput, Unavailable, VschedError, why_unreadable
 
 if TYPE_CHECKING:  # imported where a client is made, so that --help does not load it
     from vsched.kube.client import ApiClient
@@ -134,9 +134,9 @@ def decoded(where: str, answer: object, kind: Any) -> Any:
     try:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:
-        raise BadInput(
-            f"{where}: its answer cannot be read: {error} (is it vsched, and of this version, {__version__}?)"
-        ) from None
+        why = why_unreadable(error)
+        asked = f"is it vsched, and of this version, {__version__}?"
+        raise BadInput(f"{where}: its answer cannot be read: {why} ({asked})") from None
 
 
 async def page_of(daemon: ApiClient, path: str, kind: Any) -> Any:

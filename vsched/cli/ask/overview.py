@@ -13,7 +13,7 @@ import msgspec
 from vsched.cli.ask.daemon import ask_daemon, daemon_client, expect_role
 from vsched.cli.ask.errors import explained_error
 from vsched.cli.ask.target import DaemonTarget, address_of
-from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError
+from vsched.errors import UNREADABLE, BadInput, Unavailable, VschedError, why_unreadable
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, TooManyRequests, UnexpectedAnswer, unexpected
 from vsched.web.overview.deltas import OverviewDelta, apply
@@ -43,7 +43,7 @@ async def overview_of(daemon: ApiClient) -> Overview:
     try:
         return _OVERVIEW.decode(answer.body)
     except UNREADABLE as error:
-        problem = f"the picture cannot be read: {error}"
+        problem = f"the picture cannot be read: {why_unreadable(error)}"
         raise unexpected("GET /overview", answer.code, answer.headers, answer.body, problem) from None
 
 

@@ -10,7 +10,7 @@ import msgspec
 from vsched.controllers.podgroups import amounts_of
 from vsched.controllers.vcjobs.naming import PARTITION_ID, TASK_SPEC, Body, owned, spec_of
 from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, Topology, VcJob
-from vsched.errors import BadInput, BadObject
+from vsched.errors import BadInput, BadObject, why_unreadable
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of
 from vsched.mirror.resources import PODGROUPS
@@ -103,7 +103,7 @@ def _request(task: TaskSpec) -> Amounts:
         asked = [(axis.names[column], value) for column, value in request_of(pod, axis).amounts]
         limits = limits_of(pod, axis)
     except (BadInput, msgspec.MsgspecError) as error:
-        raise BadObject(f"task {task.name}: template: {error}") from None
+        raise BadObject(f"task {task.name}: template: {why_unreadable(error)}") from None
     counted: Amounts = {"count/pods": 1}
     for name, value in asked:
         counted[name] = value

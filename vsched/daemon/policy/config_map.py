@@ -15,7 +15,7 @@ import orjson
 
 from vsched.clock import Clock
 from vsched.daemon.policy.reload import PolicyInForce, PolicyReading
-from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable
+from vsched.errors import UNREADABLE, BadInput, BadPolicy, Unavailable, why_unreadable
 from vsched.framework.registry import Registry
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH, ApiClient
@@ -106,7 +106,7 @@ class PolicyMap(PolicyInForce):
             except NotFound:
                 raise BadInput(f"--scheduler-configmap: {at}: not found (expected one with a policy)") from None
             except UNREADABLE as error:
-                raise BadInput(f"--scheduler-configmap: {at}: {error}") from None
+                raise BadInput(f"--scheduler-configmap: {at}: {why_unreadable(error)}") from None
             except Unavailable as error:
                 wait_seconds = back_off.next_seconds()
                 worry("API server does not answer", problem=str(error), again_in_seconds=round(wait_seconds, 1))

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 import yaml
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, why_unreadable
 from vsched.kube.errors import one_line
 from vsched.yamltext import check_aliases, is_too_deep
 
@@ -166,7 +166,7 @@ def _read(file: Path) -> KubeconfigFile:
     try:
         return msgspec.convert(_without_nulls(content), KubeconfigFile)
     except msgspec.ValidationError as error:
-        raise BadInput(f"kubeconfig {file}: {one_line(str(error))}") from error
+        raise BadInput(f"kubeconfig {file}: {one_line(why_unreadable(error))}") from error
 
 
 def _without_nulls(value: Any) -> Any:

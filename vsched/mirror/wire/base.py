@@ -119,9 +119,9 @@ def check_names(kind: str, metadata: Metadata) -> None:
 
 
 def located(error: Exception, at: str = "") -> str:
-    """A decoder's error with the field first: ``spec.weight: expected int, got str``."""
+    """A decoder's error with the field first: ``spec.weight: must be an integer, is a string``."""
     text, _, path = why_unreadable(error).partition(" - at `")
-    text = text.replace("`", "").replace(" | null", "")
+    text = text.replace("`", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")
     field = f"{at}.{path}" if at and path and not path.startswith("[") else at + path
     return f"{field}: {text[:1].lower()}{text[1:]}" if field else f"{text[:1].lower()}{text[1:]}"

@@ -148,9 +148,9 @@ def decode(data: bytes) -> Recording:
     try:
         label = msgspec.json.decode(text, type=_Label)
     except UNREADABLE as error:
-        raise BadInput(f"no recording: {_why(error)}") from None
+        raise BadInput(f"not a recording: {_why(error)}") from None
     if label.kind != KIND:
-        raise BadInput(f"no recording (expected JSON with kind {KIND!r}, as vsched dump writes it)")
+        raise BadInput(f"not a recording (expected JSON with kind {KIND!r}, as vsched dump writes it)")
     if label.format != FORMAT:
         raise BadInput(f"a recording of format {label.format}, and this vsched reads format {FORMAT}")
     try:
@@ -170,9 +170,9 @@ def _unpacked(data: bytes) -> bytes:
     try:
         text = loosen.decompress(data, most)
     except zlib.error as error:
-        raise BadInput(f"no recording: not gzip after all: {error}") from None
+        raise BadInput(f"not a recording: not gzip after all: {error}") from None
     if loosen.unconsumed_tail:
-        raise BadInput(f"no recording: its gzip unpacks to more than {most >> 20} MiB")
+        raise BadInput(f"not a recording: its gzip unpacks to more than {most >> 20} MiB")
     if not loosen.eof:
         raise BadInput("a recording that is cut off: the end of its gzip is missing")
     return text

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, why_unreadable
 from vsched.framework.policy import Normalising
 from vsched.model.amounts.durations import format_duration
 from vsched.settings.reading.problems import Problems
@@ -37,7 +37,7 @@ def read_arguments(
         args = msgspec.convert(fields.values, args_type)
         return args.normalised() if isinstance(args, Normalising) else args
     except (msgspec.ValidationError, ValueError, BadInput) as error:
-        text = " ".join(str(error).split())
+        text = " ".join((why_unreadable(error) if isinstance(error, msgspec.ValidationError) else str(error)).split())
         key, _, why = text.partition(": ")
         if key in fields.lines:
             problems.add(fields.lines[key], f"{path}.{key}", why)

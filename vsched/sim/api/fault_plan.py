@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, why_unreadable
 from vsched.sim.manifests import read_documents
 from vsched.sim.requests.attributes import Attributes, attributes_of
 from vsched.sim.requests.request import ApiRequest
@@ -214,7 +214,7 @@ def plan_of(content: Any, where: str) -> FaultPlan:
     try:
         plan = msgspec.convert(content, FaultPlan)
     except msgspec.ValidationError as error:
-        why, _, place = str(error).partition(" - at `")
+        why, _, place = why_unreadable(error).partition(" - at `")
         place = place.rstrip("`").removeprefix("$").removeprefix(".")
         raise BadInput(f"{where}: {place}: {why}" if place else f"{where}: {why}") from None
     for index, rule in enumerate(plan.rules):

@@ -11,7 +11,7 @@ import msgspec
 import yaml
 
 from vsched import files
-from vsched.errors import BadInput
+from vsched.errors import BadInput, why_unreadable
 from vsched.sim.manifests import Manifest
 from vsched.yamltext import KubernetesLoader
 
@@ -42,7 +42,7 @@ class Place:
         try:
             return msgspec.convert(entry, kind)
         except msgspec.ValidationError as error:
-            why, _, place = str(error).partition(" - at `$")
+            why, _, place = why_unreadable(error).partition(" - at `$")
             raise self.bad(why, *_steps(place.rstrip("`"))) from None
 
 

@@ -24,7 +24,7 @@ from uuid import uuid4
 
 import msgspec
 
-from vsched.errors import BadInput
+from vsched.errors import BadInput, why_unreadable
 from vsched.sim.controllers.nodes.kubelet import Addresses
 from vsched.sim.controllers.pod_lifecycle import running_status
 from vsched.sim.fleet.sample_gangs import GROUP_NAME, SCHEDULER_NAME
@@ -78,7 +78,7 @@ def read_residents(path: Path) -> list[Residents]:
             try:
                 found.append(msgspec.convert(entry, Residents, strict=False))
             except msgspec.ValidationError as error:
-                raise BadInput(f"{document.where}[{index}]: {error}") from None
+                raise BadInput(f"{document.where}[{index}]: {why_unreadable(error)}") from None
     return found
 
 

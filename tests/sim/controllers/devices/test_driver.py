@@ -129,7 +129,7 @@ async def test_a_bad_file_changes_nothing_and_is_told(tmp_path: Path, caplog: py
     async with publishing(tmp_path, f"[{{driver: {DRIVER}, count: 1}}]") as running:
         await until(lambda: len(slices(running)) == 3)
         (tmp_path / "devices.yaml").write_text("[{driver: x, count: many}]")
-        await until(lambda: "devices.yaml, line 1: [0].count: Expected `int`" in caplog.text)
+        await until(lambda: "devices.yaml, line 1: [0].count: must be an integer" in caplog.text)
         assert await running.settle()
         assert len(slices(running)) == 3
 

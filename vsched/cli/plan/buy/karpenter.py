@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.errors import BadInput, BadQuantity
+from vsched.errors import BadInput, BadQuantity, why_unreadable
 from vsched.explain.menu.records import Pool
 from vsched.mirror.ingest.node_pools import pool_of
 from vsched.mirror.whatif.edits import PoolNode
@@ -45,7 +45,7 @@ def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
     try:
         spec = msgspec.convert(found.get("spec"), NodePoolSpec)
     except msgspec.ValidationError as error:
-        raise BadInput(f"{where}: NodePool {name}: spec: {error}") from None
+        raise BadInput(f"{where}: NodePool {name}: spec: {why_unreadable(error)}") from None
     return pools_of(where, pool_of(name, spec), snapshot)
 
 
