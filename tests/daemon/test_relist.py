@@ -99,3 +99,8 @@ async def test_progress_is_in_the_log() -> None:
             await until(lambda: any(line["event"] == "mirror complete" for line in lines))
     [first, *_] = [line["Pod"] for line in lines if line["event"] == "listing" and "Pod" in line]
     assert first.endswith(f" of {PODS:,}")
+    [complete] = [line for line in lines if line["event"] == "mirror complete"]
+    assert {name: complete[name] for name in ("nodes", "pods", "left_out")} == {"nodes": 1, "pods": PODS, "left_out": 0}
+    assert len(complete) <= len(("event", "log_level")) + 10
+    watches = {line["resource"]: (line["log_level"], line["state"]) for line in lines if line["event"] == "watch"}
+    assert watches["nodepools.karpenter.sh"] == ("info", "not served, not needed")

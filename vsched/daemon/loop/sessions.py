@@ -12,6 +12,20 @@ from vsched.daemon.parts.base import Base
 from vsched.daemon.parts.watches import Watches
 from vsched.web.pages.health import Health
 
+TOLD = {
+    "nodes": "nodes",
+    "tasks": "pods",
+    "jobs": "jobs",
+    "active_jobs": "active_jobs",
+    "claims": "claims",
+    "volumes": "volumes",
+    "hypernodes": "hypernodes",
+    "quotas": "quotas",
+    "broken": "left_out",
+    "blemished": "read_in_part",
+}
+"""What is logged of the sizes of the mirror, by the words for it there; the others are metrics."""
+
 
 class Sessions:
     """Waits for the first lists and for the lead; then runs sessions."""
@@ -46,7 +60,8 @@ class Sessions:
                 return
         for told in self._on_listed:
             told()
-        base.telemetry.note("mirror complete", **base.cache.describe())
+        sizes = base.cache.describe()
+        base.telemetry.note("mirror complete", **{told: sizes[name] for name, told in TOLD.items()})
         if not await self._is_set(base.election.leading, self._keep_warm):
             return
         if self._history is None or await self._is_set(self._history, self._keep_warm):

@@ -49,10 +49,10 @@ class ProcessTelemetry:
     def watch(self, statistics: Statistics) -> None:
         """A watch has changed its state or its problem."""
         resource = str(statistics.resource)
-        if statistics.problem:
-            usual = statistics.state is WatchState.MISSING and resource in _SELDOM_SERVED
-            log = self._log.info if usual else self._log.warning
-            log("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
+        if statistics.state is WatchState.MISSING and resource in _SELDOM_SERVED:
+            self._log.info("watch", resource=resource, state="not served, not needed")
+        elif statistics.problem:
+            self._log.warning("watch", resource=resource, state=statistics.state.value, problem=statistics.problem)
         else:
             self._log.debug("watch", resource=resource, state=statistics.state.value)
 
