@@ -633,6 +633,33 @@ def less_than(change: Change) -> list[tuple[Edit, ...]]:
     return [(*edits[:at], less, *edits[at + 1 :]) for at, less in smaller if less is not None]
 
 
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        pytest.param("ns/made", "5 more cpu in queue q (capability 39)", id="one that has its pods takes the room"),
+        pytest.param(
+            "ns/later", "13 more cpu in queue q (capability 47)", id="one that is only admitted needs its own"
+        ),
+    ],
+)
+def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told: str) -> None:
+    snapshot = snapshot_of(
+        """
+        node n1 cpu=64
+        queue q capability=cpu:34
+        job ns/fill min=1 queue=q phase=Running
+        pods ns/fill 1 cpu=31 on=n1
+        job ns/later min=2 queue=q minResources=cpu:8 age=60
+        job ns/made min=2 queue=q phase=Inqueue age=30
+        pods ns/made 2 cpu=4
+        """
+    )
+    policy = policy_of("priority gang", "predicates capacity")
+    report = run_cycle(snapshot, policy, REGISTRY)
+
+    assert [change.message for change in changes(snapshot, policy, REGISTRY, report, key).changes][0] == told
+
+
 def test_a_pod_is_looked_at_by_itself() -> None:
     text = "node n1 cpu=4\njob x/b min=1\npods x/b 1 cpu=1\npods x/b 1 cpu=6"
     snapshot = snapshot_of(text)

@@ -18,7 +18,7 @@ from vsched.framework.session import BACKLOG
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
-from vsched.model.jobs.advice import Advice, about, headline_of
+from vsched.model.jobs.advice import Advice, headline_of
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -143,7 +143,7 @@ class Backlogged:
         """Give advice on a job, and on no other."""
         outcome = self.last.jobs.get(key)
         if outcome is not None:
-            advice = Advice(about(headline_of(outcome.message)), "more of everything")
+            advice = Advice(headline_of(outcome.message), "more of everything")
             self.cache.advise({outcome.key: advice})
 
     def decided(self, policy: Policy) -> tuple[Snapshot, CycleReport]:

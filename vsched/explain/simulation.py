@@ -131,11 +131,17 @@ def reached(session: Session, goal: Goal) -> bool:
         return False
     job = view.job
     if not job.tasks:
-        return not view.waiting_to_enter
+        return not view.waiting_to_enter and _may_have_its_minimum(session, view)
     placed = {uid for uid, (status, _, _) in view.moved.items() if uid in job.pending and status in PLACED}
     if goal.pod and goal.pod not in placed:
         return False
     return bool(placed) and has_minimum(view, len(placed))
+
+
+def _may_have_its_minimum(session: Session, view: JobView) -> bool:
+    """Whether the queue of an admitted job whose pods are not made yet may hold them beside what others got."""
+    needed = view.spec.min_resources
+    return not needed or session.plugins.allocatable(session.queue(view), needed) is None
 
 
 def has_minimum(view: JobView, placed: int) -> bool:

@@ -25,7 +25,7 @@ from vsched.kube.times import time_stamp
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.history.records import CLUSTER as WHOLE
 from vsched.model.history.records import HistoryHour, HistoryRecord, Holder, history_of
-from vsched.model.jobs.advice import Advice, about
+from vsched.model.jobs.advice import Advice
 from vsched.sim.cluster import Cluster
 
 CLUSTER = """
@@ -246,7 +246,7 @@ def test_what_would_help_is_of_the_cluster_as_it_is_and_not_told_of_another() ->
     recording = recording_of(CLUSTER)
     assert recording.report is not None
     headline = recording.report.jobs["ml/big"].message
-    advice = {"ml/big": Advice(about(headline), "minMember 1 (1 fewer)")}
+    advice = {"ml/big": Advice(headline, "minMember 1 (1 fewer)")}
     found = what_if(replace(recording, snapshot=replace(recording.snapshot, advice=advice)), [])
     for planned in (found.today, found.then):
         assert planned.reports[0].jobs["ml/big"].message == headline

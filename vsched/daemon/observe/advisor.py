@@ -47,8 +47,8 @@ class Looked(NamedTuple):
         """Whether the job is to be searched again, now that it waits for this."""
         if about(headline) != about(self.headline):
             return True
-        renewed = headline != self.headline and now >= self.at + settings.renew_seconds
-        return renewed or now >= self.at + settings.again_seconds
+        again = settings.again_seconds if headline == self.headline else settings.renew_seconds
+        return now >= self.at + again
 
 
 class SearchResult(NamedTuple):
@@ -189,12 +189,11 @@ class Advisor:
         kept = {key: advice for key, advice in self._advice.items() if key in waiting}
         now = time.monotonic()
         for answer in done.answers:
-            stem = about(answer.headline)
             before = kept.pop(answer.key, None)
             self._looked[answer.key] = Looked(answer.headline, now)
             if answer.sentence:
-                kept[answer.key] = Advice(stem, answer.sentence)
-            elif before is not None and before.about == stem and not answer.complete:
+                kept[answer.key] = Advice(answer.headline, answer.sentence)
+            elif before is not None and before.about == answer.headline and not answer.complete:
                 kept[answer.key] = before  # there was no time to find it again
         self._telemetry.advised([_result(answer) for answer in done.answers], done.seconds)
         self._keep(kept)

@@ -42,8 +42,8 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     """The same for gangs with fewer pods than their minimum: most of them are still being made."""
     again_seconds: float = 60.0
     """A job is searched again after this long."""
-    renew_seconds: float = 5.0
-    """The same where numbers in its reason have changed."""
+    renew_seconds: float = 2.0
+    """The same where numbers in its reason have changed; until then, nothing is advised."""
     waiting_max: int = 1_000
     """Where more jobs wait, nothing is searched: a simulation would take as long as a session."""
     pause_seconds: float = 10.0

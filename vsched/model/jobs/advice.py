@@ -16,7 +16,7 @@ class Advice(msgspec.Struct, frozen=True):
     """The smallest change found that lets a job start, and the reason it is for."""
 
     about: str
-    """The headline at that time, without its numbers: numbers may change while the reason stays the same."""
+    """The headline at that time: with other figures, another change may be needed."""
     sentence: str
     """The change, such as ``2 more nvidia.com/gpu in queue research``."""
 
@@ -28,7 +28,7 @@ def about(headline: str) -> str:
 
 def advised(headline: str, advice: Advice | None) -> str:
     """The headline, followed by the advice if the advice is for this reason."""
-    if advice is None or not headline or advice.about != about(headline):
+    if advice is None or not headline or advice.about != headline:
         return headline
     return f"{headline}{WOULD_START}{advice.sentence}"
 
