@@ -657,7 +657,7 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
     policy = policy_of("priority gang", "predicates capacity")
     report = run_cycle(snapshot, policy, REGISTRY)
 
-    assert [change.message for change in changes(snapshot, policy, REGISTRY, report, key).changes][0] == told
+    assert next(change.message for change in changes(snapshot, policy, REGISTRY, report, key).changes) == told
 
 
 def test_a_pod_is_looked_at_by_itself() -> None:
