@@ -12,6 +12,7 @@ from tests.support.examples import examples
 from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from vsched.explain.changes import SearchOutcome, changes
+from vsched.explain.explaining import explain
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.codes import Code
@@ -658,6 +659,38 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
     report = run_cycle(snapshot, policy, REGISTRY)
 
     assert next(change.message for change in changes(snapshot, policy, REGISTRY, report, key).changes) == told
+
+
+@pytest.mark.parametrize(
+    ("quota", "cause", "told"),
+    [
+        pytest.param(
+            "quota x/q requests.cpu=4 used=requests.cpu:4",
+            "ResourceQuota q allows 4 requests.cpu: 4 used, the 2 missing pods ask for 4",
+            "4 more requests.cpu in resource quota x/q (8 in all) and 2 more pods of role w",
+            id="of cpu",
+        ),
+        pytest.param(
+            "quota x/q pods=3 used=pods:2",
+            "ResourceQuota q allows 3 pods: 2 used, the 2 missing pods ask for 2",
+            "1 more pod slot in resource quota x/q (4 in all) and 2 more pods of role w",
+            id="of pods",
+        ),
+        pytest.param(
+            "quota x/q requests.cpu=8 used=requests.cpu:4", "", "2 more pods of role w", id="with room for them"
+        ),
+    ],
+)
+def test_pods_that_a_quota_refuses_need_more_of_it(quota: str, cause: str, told: str) -> None:
+    snapshot = snapshot_of(
+        f"node n1 cpu=16\n{quota}\njob x/big min=4 roles=w:4 phase=Inqueue\npods x/big 2 cpu=2 role=w"
+    )
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "x", "big")
+
+    assert found is not None
+    assert [one.message for one in found.constraints if one.code is Code.QUOTA] == ([cause] if cause else [])
+    assert found.changes[0].message == told
 
 
 def test_a_pod_is_looked_at_by_itself() -> None:

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from vsched.mirror.whatif.edits import (
+    AddPods,
     CreatePriorityClass,
     Edit,
     SetMinMember,
     SetMinResources,
     SetMinSubGroups,
     SetPriority,
+    SetQuota,
     SetSubGroupSize,
     SetVictimMinimum,
 )
@@ -44,6 +46,9 @@ def _without(amounts: dict[str, int], name: str) -> dict[str, int]:
 
 def _is_named_by(edit: Edit, others: Sequence[Edit]) -> bool:
     """Whether others could not be carried out without this edit."""
-    return isinstance(edit, CreatePriorityClass) and any(
-        isinstance(other, SetPriority) and other.priority_class == edit.name for other in others
-    )
+    match edit:
+        case CreatePriorityClass():
+            return any(isinstance(other, SetPriority) and other.priority_class == edit.name for other in others)
+        case SetQuota():
+            return any(isinstance(other, AddPods) and other.job.startswith(f"{edit.namespace}/") for other in others)
+    return False

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsched.model.amounts.resources import add, subtract
-from vsched.model.jobs.job import Job
-from vsched.model.pods.task import Task
-from vsched.proof.cycle import Cycle, waits
+from vsched.proof.cycle import Cycle
 from vsched.proof.minima import lacking
-
-STEPS_MAX = 2_000
-"""Where more are needed, the question stays open."""
+from vsched.proof.placement import could_be_whole
 
 
 def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
@@ -40,33 +35,3 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
         short = lacking(job, cycle.ready(job, kept=True))
         if short and not could_be_whole(cycle, job):
             yield f"room is kept for {key}, which would start with {short}"
-
-
-def could_be_whole(cycle: Cycle, job: Job) -> bool:
-    """Whether more waiting pods of a job fit besides all that is kept, so that it has its minima; tries all ways.
-
-    True where that takes too many steps to find out.
-    """
-    room, steps = {node: cycle.room_after(node) for node in cycle.nodes}, 0
-    for node, left in room.items():
-        subtract(left, cycle.kept_on(node).items())
-    placed = cycle.bound.keys() | cycle.kept.keys()
-    pods = [task for task in job.pending.values() if waits(task) and task.uid not in placed]
-
-    def fits(at: int, have: list[Task]) -> bool:
-        nonlocal steps
-        steps += 1
-        if steps > STEPS_MAX or not lacking(job, have):
-            return True
-        if at == len(pods):
-            return False
-        task = pods[at]
-        for left in room.values():
-            if all(value <= left[column] for column, value in task.shape.request):
-                subtract(left, task.shape.request)
-                if fits(at + 1, [*have, task]):
-                    return True
-                add(left, task.shape.request)
-        return fits(at + 1, have)
-
-    return fits(0, cycle.ready(job, kept=True))

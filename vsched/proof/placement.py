@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vsched.model.amounts.resources import add, subtract
+from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
 from vsched.model.pods.task import Task
-from vsched.proof.cycle import Cycle
+from vsched.proof.cycle import Cycle, waits
+from vsched.proof.minima import lacking
 
+STEPS_MAX = 2_000
+"""Where more are needed to try all ways to place a gang, the question stays open."""
 CORDONED = "node.kubernetes.io/unschedulable"
 ELSE_KEPT_OUT_BY = frozenset({"allocation", "deviceshare", "easy-backfill", "extender", "job-limits", "nodegroup"}) | {
     *("numa-aware", "rescheduling", "resource-strategy-fit", "tdm", "usage", "wall-time")
@@ -98,3 +103,33 @@ def _selects(cycle: Cycle, term: PodTerm, labels: PodLabels) -> bool:
     namespace = cycle.snapshot.namespaces.get(labels.namespace)
     known = dict(namespace.labels) if namespace is not None else {}
     return term.namespace_selector is not None and term.namespace_selector.matches(known)
+
+
+def could_be_whole(cycle: Cycle, job: Job) -> bool:
+    """Whether more waiting pods of a job fit besides all that is kept, so that it has its minima; tries all ways.
+
+    True where that takes too many steps to find out.
+    """
+    room, steps = {node: cycle.room_after(node) for node in cycle.nodes}, 0
+    for node, left in room.items():
+        subtract(left, cycle.kept_on(node).items())
+    placed = cycle.bound.keys() | cycle.kept.keys()
+    pods = [task for task in job.pending.values() if waits(task) and task.uid not in placed]
+
+    def fits(at: int, have: list[Task]) -> bool:
+        nonlocal steps
+        steps += 1
+        if steps > STEPS_MAX or not lacking(job, have):
+            return True
+        if at == len(pods):
+            return False
+        task = pods[at]
+        for left in room.values():
+            if all(value <= left[column] for column, value in task.shape.request):
+                subtract(left, task.shape.request)
+                if fits(at + 1, [*have, task]):
+                    return True
+                add(left, task.shape.request)
+        return fits(at + 1, have)
+
+    return fits(0, cycle.ready(job, kept=True))

@@ -10,8 +10,8 @@ from vsched.model.plan import Evict
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import WHOLE, Cycle
-from vsched.proof.gangs import could_be_whole
 from vsched.proof.minima import lacking, leaves_whole
+from vsched.proof.placement import could_be_whole
 
 SYSTEM_CLASSES = frozenset({"system-cluster-critical", "system-node-critical"})
 

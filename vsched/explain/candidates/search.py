@@ -43,7 +43,8 @@ from vsched.model.amounts.counted import LIMITS, counted_scale
 from vsched.model.amounts.resources import PODS, scale_of
 from vsched.model.jobs.job import Job
 from vsched.model.pods.shape import Shape
-from vsched.model.queues.quota import Quota, QuotaLine
+from vsched.model.pods.task import Task
+from vsched.model.queues.quota import Quota, QuotaLine, asked_by, exceeded
 from vsched.model.snapshot import Snapshot
 
 CLASSES_MAX = 64
@@ -103,12 +104,20 @@ def _undone(wants: MissingMinimum) -> Iterator[Lever]:
         task.role: task for task in sorted(job.tasks.values(), key=lambda task: (bool(task.node), task.name))[::-1]
     }
     for role, count in missing.items():
-        name = of_role.get(role, like).name
+        one = of_role.get(role, like)
 
-        def adding(step: int, role: str = role, name: str = name) -> AddPods:
-            return AddPods(job.key, name, step, role)
+        def adding(step: int, role: str = role, one: Task = one) -> tuple[Edit, ...]:
+            return (*_allowing(wants, one.shape, step), AddPods(job.key, one.name, step, role))
 
         yield Lever(Rank.LEFT_UNDONE, adding, count, count, len(job.tasks), "pods")
+
+
+def _allowing(wants: MissingMinimum, shape: Shape, count: int) -> Iterator[SetQuota]:
+    """The quotas of the namespace raised as far as so many more pods need it: else they cannot be made."""
+    snapshot, namespace = wants.situation.snapshot, wants.job.spec.namespace
+    asked = asked_by(shape, snapshot.axis.names, count)
+    for quota, line in exceeded(snapshot.quotas.get(namespace, ()), asked):
+        yield SetQuota(namespace, quota.name, line.name, line.used + asked[line.resource])
 
 
 def _missing_class(wants: MissingMinimum) -> Iterator[Lever]:

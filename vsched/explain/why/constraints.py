@@ -30,11 +30,13 @@ from vsched.framework.reports.lasting import LASTING
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session, is_whole
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
+from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.quota import asked_by, exceeded
 
 GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
@@ -97,6 +99,24 @@ class Examiner:
         tasks = self._session.plugins.ordered_tasks(pending)
         return tasks[: max(1, self._session.plugins.tasks_missing(view))]
 
+    def _to_making(self, view: JobView) -> Iterator[Constraint]:
+        """The quotas that keep the pods that a job lacks from being made, by what those are like that it has."""
+        snapshot = self._session.snapshot
+        of_role = {task.role: task for task in view.job.tasks.values()}
+        like = next(iter(of_role.values()), None)
+        lacks = view.roles_missing(waiting=True, pending=True) or {"": view.min_member - view.valid_count}
+        missing, asked = sum(lacks.values()), Counter[str]()
+        if like is None or missing <= 0:
+            return
+        for role, count in lacks.items():
+            asked.update(asked_by(of_role.get(role, like).shape, snapshot.axis.names, count))
+        pods = counted(missing, "missing pod asks", "missing pods ask")
+        for quota, line in exceeded(snapshot.quotas.get(view.namespace, ()), asked):
+            amounts = (line.hard, line.used, asked[line.resource])
+            hard, used, more = (format_counted(line.resource, amount) for amount in amounts)
+            message = f"ResourceQuota {quota.name} allows {hard} {line.name}: {used} used, the {pods} for {more}"
+            yield Constraint(Code.QUOTA, message, subject=quota.name)
+
     # -- queue, namespace, job ------------------------------------------------------------------------------------
 
     def _of_rules(
@@ -113,6 +133,7 @@ class Examiner:
             yield Constraint(Code.QUEUE_NOT_FOUND, message, lasting=True, subject=view.queue)
         refusal = session.plugins.job_valid(view)
         if refusal is not None:
+            yield from self._to_making(view)
             yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
             yield Constraint(refusal.code, never_complete(session, view), lasting=True, subject=refusal.subject)
         if not known:

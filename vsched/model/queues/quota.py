@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
 import msgspec
+
+from vsched.model.pods.shape import Shape
 
 
 class QuotaLine(msgspec.Struct, frozen=True):
@@ -21,3 +25,17 @@ class Quota(msgspec.Struct, frozen=True):
 
     name: str
     lines: tuple[QuotaLine, ...]
+
+
+def asked_by(shape: Shape, names: Sequence[str], count: int) -> dict[str, int]:
+    """What so many pods of a shape ask for, by the names of ``QuotaLine.resource``; ``names`` are those of columns."""
+    asked = {names[column]: amount for column, amount in shape.request} | dict(shape.limits) | {"count/pods": 1}
+    return {name: amount * count for name, amount in asked.items()}
+
+
+def exceeded(quotas: Iterable[Quota], asked: Mapping[str, int]) -> Iterator[tuple[Quota, QuotaLine]]:
+    """The lines of quotas that new pods would exceed; the API server refuses to make such pods."""
+    for quota in quotas:
+        for line in quota.lines:
+            if (amount := asked.get(line.resource, 0)) and line.used + amount > line.hard:
+                yield quota, line
