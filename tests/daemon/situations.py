@@ -107,7 +107,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/a min=4 pods=4 cpu=1 queue=team",
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.QUEUE_CAPABILITY,
-        "queue dept above it allows 4 cpu: 4 held, 2 more asked",
+        "queue team may hold 4 cpu, as queue dept above it allows no more: 4 held, 2 more asked",
         ("2 more cpu in queue dept (capability 6)",),
     ),
     "a queue is closed": Stuck(
@@ -210,7 +210,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=4",
         "job default/b min=3 roles=ps:1,worker:2\npods default/b 2 cpu=1 role=worker",
         Code.GANG_INCOMPLETE,
-        "1 of ps",
+        "role ps has 0 of the 1 pod that it needs",
         ("1 more pod of role ps",),
     ),
     "scheduling gates hold its pods back": Stuck(
@@ -321,7 +321,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=8\nqueue a\nqueue q\njob default/h min=4 pods=4 cpu=1 queue=q",
         "job default/w min=9 pods=4 cpu=1 queue=a\njob default/b min=1 pods=1 cpu=1 queue=q",
         Code.QUEUE_SHARE,
-        "queue q would hold more than it deserves",
+        "queue q deserves 4 cpu: 4 held, 1 more asked",
         ("weight 2 for queue q (now 1)",),
     ),
     "its namespace may hold no more": Stuck(

@@ -84,7 +84,7 @@ def test_pods_go_where_masks_let_them(job: str, masks: list[NodeMask], nodes: li
 
 def test_a_waiting_job_says_that_nodes_belong_to_others() -> None:
     outcome = decided(manifests(f"{THREE}\njob ns/a min=1 pods=1 cpu=3 selector=zone:a"), hard("n1")).jobs["ns/a"]
-    assert "2 nodes belonged to another shard" in outcome.message
+    assert "2 nodes belong to another shard" in outcome.message
     outcome = decided(manifests(f"{THREE}\njob ns/a min=1 pods=1 cpu=3"), hard()).jobs["ns/a"]
     assert outcome.code == Code.SHARD
 

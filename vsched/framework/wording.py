@@ -148,7 +148,7 @@ def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> st
     if bound.guaranteed:
         why = f"{guaranteed(bound)} is kept free"
     else:
-        why = f"{named_queue(bound.holder, queue) if bound.holder else 'the cluster'} has no more"
+        why = f"{named_queue(bound.holder, queue)} allows no more" if bound.holder else "the cluster has no more"
     return f"{who} may hold {limit} {one.resource}, as {why}: {has} held, {asked} more asked"
 
 
