@@ -46,6 +46,7 @@ from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.web.pages.autoscaling import autoscaling_route
+from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
 from vsched.web.pages.job_webhook import job_webhook_routes
 from vsched.web.pages.routes import Sources, health_routes, public_routes
@@ -107,8 +108,9 @@ class Daemon:
         )
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
-        sharded = () if writes.shards is None else (writes.shards.decided_by,)
-        self.inspection = Inspection(base, self._standing, collector.large, *sharded)
+        elsewhere = nobody if writes.shards is None else writes.shards.decided_by
+        unmade = self.housekeeping.told_of_vcjob
+        self.inspection = Inspection(base, self._standing, collector.large, elsewhere, unmade)
         self.caller = Caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.young, collector.calm)
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing

@@ -24,7 +24,7 @@ from vsched.controllers.vcjobs.naming import job_reference
 from vsched.controllers.vcjobs.reconcile import REFUSED, reconcile
 from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
-from vsched.controllers.vcjobs.spec import VcJob
+from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import JobPlan, JobView, PodState, Request
 from vsched.controllers.vcjobs.writes import JobWrites
@@ -111,6 +111,25 @@ class JobController:
     def standing_back(self) -> str:
         """Why no vcjob is looked after, in words; empty where they are."""
         return self.rivals.problem
+
+    def told(self, namespace: str, name: str) -> str:
+        """Why a vcjob may have no pods and no PodGroup, for people; empty where there is no such vcjob."""
+        key = f"{namespace}/{name}"
+        job = self._records.job(key)
+        if job is None:
+            return ""
+        if isinstance(job, BadJob):
+            return f"vcjob {key} cannot be read, so nothing is made of it: {job.problem}"
+        if not self._records.is_ours(job):
+            return f"vcjob {key} is for scheduler {job.scheduler_name}, which this daemon does not serve"
+        if job.refusals:
+            return f"vcjob {key} cannot be run: {job.refusals[0]}"
+        if self.standing_back:
+            return f"vcjob {key} is not looked after here: {self.standing_back}"
+        if job.status.phase is JobPhase.ABORTED:
+            return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
+        why = f": {job.status.message}" if job.status.message else ""
+        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}, and has no PodGroup now{why}"
 
     def pods(self, uid: str) -> list[PodState]:
         """The pods of a vcjob, as the watch shows them."""

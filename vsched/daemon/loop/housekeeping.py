@@ -88,6 +88,10 @@ class Housekeeping:
                     sinks[kind] = TwoSinks(sinks[kind], sink) if kind in sinks else sink
         return sinks
 
+    def told_of_vcjob(self, namespace: str, name: str) -> str:
+        """Why a vcjob may have no pods and no PodGroup; empty where there is no such vcjob, or nobody runs them."""
+        return "" if self.jobs is None else self.jobs.told(namespace, name)
+
     def standing_back(self) -> Mapping[str, object]:
         """For ``/readyz``: why vcjobs are left alone, and why Volcano's Lease may not be read; empty otherwise."""
         if self.jobs is None:

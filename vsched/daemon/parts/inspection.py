@@ -18,7 +18,7 @@ from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.devices import device_route
 from vsched.web.pages.dumps import dump_routes
-from vsched.web.pages.explanations import Elsewhere, explanation_routes
+from vsched.web.pages.explanations import Elsewhere, explanation_routes, nobody
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.recording import Whose
@@ -36,9 +36,11 @@ class Inspection:
         base: Base,
         role: Callable[[], str],
         large: Callable[[], AbstractContextManager[object]],
-        elsewhere: Elsewhere = lambda namespace, name: "",
+        elsewhere: Elsewhere = nobody,
+        unmade: Elsewhere = nobody,
     ) -> None:
-        """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about.
+        """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
+        ``unmade`` why a vcjob has no PodGroup.
 
         Copies of the cluster are made in ``large``.
         """
@@ -60,7 +62,9 @@ class Inspection:
         self._dumps = dump_routes(self.snapshots.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
-        self._explanations = explanation_routes(self._look, registry, cache.unused, at_rest, elsewhere=elsewhere)
+        self._explanations = explanation_routes(
+            self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade
+        )
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._devices = device_route(lambda: self._findings.snapshot)

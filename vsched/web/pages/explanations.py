@@ -36,7 +36,14 @@ Unused = Callable[[], Iterable[Problem]]
 """Objects that are not scheduled, and why."""
 
 Elsewhere = Callable[[str, str], str]
-"""Says of a pod or PodGroup, by namespace and name, which other daemon decides about it; empty for this one."""
+"""Says of a pod or PodGroup, by namespace and name, which other daemon decides about it; empty for this one. Or why
+there is none."""
+
+
+def nobody(namespace: str, name: str) -> str:
+    """There is nothing to say of any name."""
+    return ""
+
 
 EXPLAINING = ThreadPoolExecutor(2, "explain")
 """Threads for explanations: searches take longer than pages, and pages must not wait for them."""
@@ -73,9 +80,10 @@ class Explainer:
         at_rest: Callable[[float], object],
         longest_seconds: float,
         elsewhere: Elsewhere,
+        unmade: Elsewhere,
     ) -> None:
         self._look = look
-        self._elsewhere = elsewhere
+        self._elsewhere, self._unmade = elsewhere, unmade
         self._longest_seconds = longest_seconds
         self._registry = registry
         self._unused = unused
@@ -112,6 +120,8 @@ class Explainer:
         problem = next((one.message for one in left_out if not kind or one.kind == kind), "")
         if problem:
             return f"{problem} (so it is left out)"
+        if why := self._unmade(namespace, name):
+            return why
         what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
         if kind and (others := kinds_of(frozen.snapshot, frozen.report, f"{namespace}/{name}")):
             return f"no {what} {namespace}/{name} is known here: it is a {others[0]}"
@@ -180,10 +190,11 @@ def explanation_routes(
     unused: Unused,
     at_rest: Callable[[float], object],
     longest_seconds: float = LONGEST_SECONDS,
-    elsewhere: Elsewhere = lambda namespace, name: "",
+    elsewhere: Elsewhere = nobody,
+    unmade: Elsewhere = nobody,
 ) -> Sequence[Route]:
     """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
-    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere)
+    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere, unmade)
     return [
         Route(
             "/explain/{namespace}/{name}",
