@@ -46,6 +46,7 @@ from vsched.model.snapshot import Snapshot
 __all__ = ["explain", "explain_queue"]
 
 NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
+CUT_SHORT = "not all changes were tried: the search has a limit, so there may be others, and smaller ones"
 PODS_TOLD = 20
 """An explanation of a job lists at most this many different messages of its pods."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
@@ -103,7 +104,8 @@ def explain(
             spent=spent,
             over=over,
         )
-        found = replace(found, changes=helping.changes)
+        cut = () if helping.complete else (CUT_SHORT,)
+        found = replace(found, changes=helping.changes, notes=(*found.notes, *cut))
     if foreseen is not None and found.state is Whereabouts.WAITS:
         goal = Goal(found.job or key, pod)
         start = estimate(snapshot, policy, registry, report, goal, explaining.order, foreseen, over)

@@ -21,6 +21,7 @@ from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput
+from vsched.explain.explaining import CUT_SHORT
 from vsched.explain.records import Explanation
 from vsched.sim.cluster import Cluster
 
@@ -87,6 +88,8 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
     for live in (found, offline):
         del live["at"]
     assert offline == found
+    short = json.loads(invoked("default/train", "--from", file, "--search-time", "1us", "-o", "json").stdout)
+    assert (short["changes"], short["notes"]) == ([], [CUT_SHORT]), "it says that it has not tried all"
     absent = invoked("default/nobody", "--from", file).exception
     assert str(absent) == f"{file}: default/nobody is not in it"
     other = invoked("default/train", "--pod", "--from", file).exception

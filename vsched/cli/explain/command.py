@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from vsched.cli.ask.completing import QUEUE, explained, namespaces
 from vsched.cli.ask.daemon import answer_of, daemon_flags, decoded
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
+from vsched.cli.flags.periods import Period
 from vsched.cli.show.output import Output, output_flags, say
 from vsched.errors import BadInput, Unavailable
 
@@ -35,8 +37,6 @@ OF_OBJECT = "/explain/"
 """The page of pods and jobs; the name follows."""
 WATCH_SECONDS = 1.0
 """Between two questions of --watch."""
-ESTIMATE_SECONDS = 5.0
-"""How long a start is estimated at most, where a file is asked and no daemon."""
 
 
 @click.command("explain", epilog=EPILOG)
@@ -52,6 +52,13 @@ ESTIMATE_SECONDS = 5.0
     metavar="FILE",
     help="ask a file that vsched dump wrote, and no daemon",
 )
+@click.option(
+    "--search-time",
+    type=Period(),
+    default="2s",
+    show_default=True,
+    help="with --from: how long to search for changes, and as long again for the start",
+)
 @cluster_flags
 @daemon_flags
 @output_flags
@@ -61,6 +68,7 @@ def command(
     kind: str | None,
     watch: bool,
     file: Path | None,
+    search_time: float,
     cluster: ClusterFlags,
     target: DaemonTarget,
     output: Output,
@@ -80,7 +88,7 @@ def command(
         path = f"{OF_OBJECT}{full_name(name, namespace, cluster)}"
     parameters = {} if kind is None else {"kind": kind}
     if file is not None:
-        _show(_from_file(file, path, kind or ""), output)
+        _show(_from_file(file, path, kind or "", search_time), output)
     elif watch:
         asyncio.run(_watch(target, path, parameters, output))
     else:
@@ -90,6 +98,7 @@ def command(
             if (
                 kind is None
                 and path.startswith(OF_OBJECT)
+                and "is known here" in str(error)  # else the daemon says what has become of the vcjob
                 and (why := _of_vcjob(cluster, path.removeprefix(OF_OBJECT)))
             ):
                 raise Unknown(why) from error
@@ -124,8 +133,8 @@ async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> E
     return await answer_of(target, read)
 
 
-def _from_file(file: Path, path: str, kind: str) -> Explanation:
-    """The explanation from the session that a file holds."""
+def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
+    """The explanation from the session that a file holds; its two searches take so many seconds at most."""
     from vsched.cli.ask.recordings import load
     from vsched.explain.explaining import explain, explain_queue
     from vsched.explain.names import kinds_of
@@ -140,18 +149,33 @@ def _from_file(file: Path, path: str, kind: str) -> Explanation:
     session = (recording.snapshot, policy, registry(), recording.report)
     _, what, *names = path.split("/")
     if what == "explain":
-        until = time.monotonic() + ESTIMATE_SECONDS
-        callout = Repeating(recording.calls)
         found = explain(
-            *session, names[0], names[1], kind=kind, callout=callout, foreseen=lambda: time.monotonic() > until
+            *session,
+            *names,
+            kind=kind,
+            callout=Repeating(recording.calls),
+            spent=_until(seconds),
+            foreseen=_until(seconds),
         )
     else:
-        found = explain_queue(*session, names[0], callout=Repeating(recording.calls))
+        found = explain_queue(*session, names[0], callout=Repeating(recording.calls), spent=_until(seconds))
     if found is None:
         key = "/".join(names)
         known = kinds_of(recording.snapshot, recording.report, key) if what == "explain" else ()
         raise BadInput(f"{file}: {key} is {f'a {known[0]}, and no {kind}' if known else 'not in it'}")
     return found
+
+
+def _until(seconds: float) -> Callable[[], bool]:
+    """Says whether so much time has gone by since it was asked first."""
+    until: list[float] = []
+
+    def over() -> bool:
+        if not until:
+            until.append(time.monotonic() + seconds)
+        return time.monotonic() > until[0]
+
+    return over
 
 
 async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], output: Output) -> None:
