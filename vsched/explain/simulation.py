@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from vsched.explain.situation import Situation
+from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
 from vsched.framework.jobs import JobView
 from vsched.framework.places.domains import Domain
@@ -139,9 +140,13 @@ def reached(session: Session, goal: Goal) -> bool:
 
 
 def _may_have_its_minimum(session: Session, view: JobView) -> bool:
-    """Whether the queue of an admitted job whose pods are not made yet may hold them beside what others got."""
+    """Whether the queue of an admitted job whose pods are not made yet may hold them beside what others got.
+
+    What the queue deserves may follow from pods: it counts once they are made.
+    """
     needed = view.spec.min_resources
-    return not needed or session.plugins.allocatable(session.queue(view), needed) is None
+    refusal = session.plugins.allocatable(session.queue(view), needed) if needed else None
+    return refusal is None or refusal.code is not Code.QUEUE_CAPABILITY
 
 
 def has_minimum(view: JobView, placed: int) -> bool:

@@ -132,14 +132,14 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
         pytest.param(
             "job ns/a min=2 phase=Pending queue=nowhere",
             "Unschedulable",
-            "NotEnoughResources",
+            "QueueNotFound",
             "queue nowhere does not exist",
             id="no pods before it is admitted",
         ),
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1 queue=nowhere",
             "Unschedulable",
-            "NotEnoughResources",
+            "QueueNotFound",
             "queue nowhere does not exist",
             id="no queue",
         ),

@@ -49,6 +49,20 @@ BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
     Status.FAILED,
 )
 
+OWN_REASONS = frozenset(
+    (
+        Code.QUEUE_NOT_FOUND,
+        Code.QUEUE_CLOSED,
+        Code.QUEUE_LEFT_OUT,
+        Code.QUEUE_NOT_LEAF,
+        Code.WALL_TIME,
+        Code.CLAIM,
+        Code.GATED,
+        Code.REFUSED,
+    )
+)
+"""Codes of causes that neither nodes nor more pods would mend: the PodGroup's condition has them as its reason."""
+
 
 def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
     """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
@@ -166,8 +180,9 @@ def job_outcome(
     elif condition is not None and condition.kind == "Unschedulable":
         headline = headline if headline.message else waiting.otherwise(view, condition.message)
         message = advised(headline.message, advice)
-        # The reason stays one of Volcano's reasons, because tools look for them.
-        condition = Condition("Unschedulable", condition.status, condition.reason, message, condition.since)
+        # Tools look for Volcano's reasons; but what has nothing to do with room or with pods is its own.
+        reason = str(headline.code) if headline.code in OWN_REASONS else condition.reason
+        condition = Condition("Unschedulable", condition.status, reason, message, condition.since)
     elif _lacks_bindings(session, view):
         message = headline.message
         condition = Condition("Unschedulable", "True", BINDING_REFUSED, message)
