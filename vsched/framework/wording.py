@@ -209,7 +209,8 @@ def beyond_any(nodes: NodeTable, shape: Shape, open_rows: Mask | None = None, wh
         if most < amount:
             name = nodes.axis.names[column]
             asked, largest = format_amount(name, amount), format_amount(name, most)
-            parts.append(f"{who} has {asked} {name} (largest: {largest})" if most else f"{who} has {name}")
+            none = f"{who} has {'a slot for a pod' if name == 'pods' else name}"
+            parts.append(f"{who} has {asked} {name} (largest: {largest})" if most else none)
     return "; ".join(parts)
 
 

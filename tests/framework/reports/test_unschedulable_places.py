@@ -123,7 +123,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.RESOURCES,
-            "the gang needs 2, none fit: no node has 9 cpu (largest: 4); 8 nodes have too little cpu",
+            "the gang needs 2, none fit: no node has 9 cpu (largest: 4)",
             id="no node is large enough for one pod",
         ),
         pytest.param(

@@ -8,7 +8,7 @@ hold.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -55,12 +55,20 @@ def never_on_nodes(session: Session, task: Task) -> Lasting | None:
 def not_registered(session: Session, task: Task) -> str:
     """``1 node has not registered nvidia.com/gpu yet``, for resources of which no open node has enough; else empty."""
     open_rows, nodes = rows_open(session, task)[0], session.nodes
-    lacking = (
-        column
-        for column, amount in task.shape.request
-        if int(nodes.allocatable[column][open_rows].max(initial=0)) < amount
-    )
+    lacking = _lacking(nodes, task, open_rows)
     return ", ".join(message for column in lacking if (message := unregistered(nodes, column, open_rows)))
+
+
+def lacking_on_all(session: Session, task: Task) -> frozenset[str]:
+    """The resources of which no node that is open to a pod has as much as it asks for."""
+    names = session.nodes.axis.names
+    return frozenset(names[column] for column in _lacking(session.nodes, task, rows_open(session, task)[0]))
+
+
+def _lacking(nodes: NodeTable, task: Task, open_rows: Mask) -> Iterator[int]:
+    for column, amount in task.shape.request:
+        if int(nodes.allocatable[column][open_rows].max(initial=0)) < amount:
+            yield column
 
 
 def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> str:

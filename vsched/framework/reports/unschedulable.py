@@ -15,17 +15,18 @@ from vsched.framework.nodes.why import NO_NODES_KNOWN, NodeReasons
 from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
-from vsched.framework.reports.lasting import never_on_nodes, not_registered, rooms_if_empty, rows_open
+from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableReason
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
-from vsched.framework.wording import binding, counted, on_nodes
+from vsched.framework.wording import binding, counted, on_nodes, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 
+NONE_FITS = "no node fits"
 NO_UIDS: Set[str] = frozenset()
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
@@ -37,6 +38,8 @@ class IfEmpty(NamedTuple):
     """Why not even one task would fit, or which resource is not registered yet; empty where one would fit."""
     room: int
     """The most tasks that would fit."""
+    lacking: frozenset[str] = frozenset()
+    """The resources of which no node has enough, where the first text says so."""
 
 
 class UnschedulableReasons:
@@ -162,9 +165,12 @@ class UnschedulableReasons:
         code, head = self._scale(view, cause, why)
         if not len(self.session.nodes):
             return UnschedulableReason(Code.NO_NODES, f"{head}: {NO_NODES_KNOWN}")
-        never = self._if_empty(view, cause).told
-        on_each = with_refusal(self.session, cause, why, explained.named(on_nodes(why) or why.message))
-        message = f"{head}: {'; '.join(one for one in (never, on_each) if one)}"
+        if_empty, counts = self._if_empty(view, cause), explained.named(on_nodes(why) or why.message)
+        on_each = with_refusal(self.session, cause, why, counts)
+        if on_each == counts and why.reasons and all(map(if_empty.lacking.__contains__, map(resource_in, why.reasons))):
+            on_each = ""  # the first text says it of all nodes
+        told = "; ".join(one for one in (if_empty.told, on_each) if one)
+        message = told if head == NONE_FITS and not on_each else f"{head}: {told}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
@@ -181,10 +187,10 @@ class UnschedulableReasons:
             session = self.session
             never = never_on_nodes(session, task)
             rooms = rooms_if_empty(session, task.shape, rows_open(session, task)[0])
-            message = not_registered(session, task)
+            message, lacking = not_registered(session, task), frozenset[str]()
             if never is not None and never.code is Code.RESOURCES:
-                message = never.message
-            known = self._if_emptys[key] = IfEmpty(message, min(int(rooms.sum(dtype=float)), UNLIMITED))
+                message, lacking = never.message, lacking_on_all(session, task)
+            known = self._if_emptys[key] = IfEmpty(message, min(int(rooms.sum(dtype=float)), UNLIMITED), lacking)
         return known
 
     def _most(self, view: JobView, task: Task, missing: int) -> int | None:
@@ -220,7 +226,7 @@ class UnschedulableReasons:
             missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
             minimum = max(minimum, view.ready + missing)
         if minimum < 2:
-            return code, "no node fits"
+            return code, NONE_FITS
         fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
         head = _needs("the gang", minimum, missing, fits, most)
