@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.explain.claims.gangs import gang, machine
-from tests.support.builders import Fields, node, pod
+from tests.support.builders import Fields, node, pod, pod_group
 from tests.support.devices import (
     allocated,
     device,
@@ -174,3 +174,28 @@ def test_a_pod_on_its_way_shows_its_claims() -> None:
     assert found.state == "starting"
     [one] = found.claims
     assert one.state == "gets a volume with the pod's node: one can be made"
+
+
+@pytest.mark.parametrize(
+    ("objects", "told"),
+    [
+        pytest.param([], "PersistentVolumeClaim data does not exist", id="no claim"),
+        pytest.param(
+            [claim("data", storage_class="fastt")],
+            "PersistentVolumeClaim data is not bound: StorageClass fastt does not exist",
+            id="no class",
+        ),
+        pytest.param(
+            [claim("data", storage_class="now"), storage_class("now", waits=False)],
+            "",
+            id="one that the volume controller binds first",
+        ),
+    ],
+)
+def test_claims_that_nobody_but_a_person_can_mend_are_told_as_what_never_passes(
+    objects: list[Fields], told: str
+) -> None:
+    waiting = pod("p", group="p", spec={"volumes": claim_volumes("data")})
+    found = explained("ns/p", node("n1"), pod_group("p", spec={"queue": "default"}), waiting, *objects)
+    said = [one.message for one in found.constraints if one.code is Code.CLAIM and one.lasting]
+    assert (said, str(found.state)) == ([told] if told else [], "never" if told else "waits")

@@ -71,6 +71,14 @@ def state(task: Task, entry: PodDevices, claim: DeviceClaim | None, found: Devic
     return _allocated(entry.group or task.uid, claim, claim.allocation)
 
 
+def is_lasting(entry: PodDevices, claim: DeviceClaim | None, found: DeviceCatalogue) -> bool:
+    """Whether a claim that cannot be used stays so until somebody makes or changes an object."""
+    if claim is None:
+        return not entry.template
+    classes = {one.device_class for one in _requests(claim.spec)}
+    return claim.allocation is None and not classes <= found.classes.keys()
+
+
 def _allocated(consumer: str, claim: DeviceClaim, allocation: Allocation) -> tuple[str, bool]:
     where = places(allocation.nodes)
     devices = [one.device for one in allocation.devices]

@@ -44,6 +44,15 @@ def state(task: Task, volume: PodVolume, claim: VolumeClaim | None, found: Volum
     return _unbound(claim, found)
 
 
+def is_lasting(volume: PodVolume, claim: VolumeClaim | None, found: VolumeCatalogue) -> bool:
+    """Whether a claim that cannot be used stays so until somebody makes or changes an object."""
+    if claim is None:
+        return not volume.ephemeral
+    if claim.bound:
+        return claim.volume not in found.volumes
+    return bool(claim.storage_class) and claim.storage_class not in found.classes
+
+
 def _bound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
     volume = found.volumes.get(claim.volume)
     if volume is None:

@@ -37,7 +37,12 @@ def world() -> StorageWorld:
             world().claim("data", "now"), "data", UNBOUND, id="a claim of an immediate class is not bound yet"
         ),
         pytest.param(world().claim("data"), "data", UNBOUND, id="a claim without a class is not bound yet"),
-        pytest.param(world().claim("data", "none"), "data", UNBOUND, id="the class of a claim does not exist"),
+        pytest.param(
+            world().claim("data", "none"),
+            "data",
+            "PersistentVolumeClaim data cannot be bound: StorageClass none does not exist",
+            id="the class of a claim does not exist",
+        ),
         pytest.param(
             world().claim("data", "slow", volume="pv1").volume("pv1", "slow"),
             "data",

@@ -12,7 +12,7 @@ from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.framework.claims.volumes.static import Wish, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.words import UNBOUND, VOLUME_GONE, not_there, refused, unusable
+from vsched.framework.claims.volumes.words import VOLUME_GONE, not_there, refused, unbound, unusable
 from vsched.framework.refusal import Refusal
 from vsched.kernels.volumes import ZONE_LABELS, Terms
 from vsched.model.claims.catalogue import VolumeCatalogue
@@ -153,9 +153,9 @@ class Resolver:
         else:
             storage_class = catalogue.classes.get(claim.storage_class)
             if storage_class is None or not storage_class.waits:
-                return refused(UNBOUND, claim.key)
+                return unbound(claim, has_class=storage_class is not None)
             if claim.volume and not (volume is not None and is_for(volume, claim)):
-                return refused(UNBOUND, claim.key)
+                return unbound(claim, has_class=True)
             if volume is not None and volume.claim_uid:
                 place = self._place(volume)
             else:

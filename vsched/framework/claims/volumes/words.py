@@ -1,4 +1,4 @@
-"""The words in which kube-scheduler says why volumes keep a pod waiting."""
+"""The words in which kube-scheduler says why volumes keep a pod waiting, and where it says too little, our own."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ NO_STORAGE = "node(s) did not have enough free storage"
 OTHER_ZONE = "node(s) had no available volume zone"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+NO_CLASS = "PersistentVolumeClaim {name} cannot be bound: StorageClass {storage_class} does not exist"
 NOT_FOUND = 'persistentvolumeclaim "{name}" not found'
 NOT_MADE = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
 LOST = 'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
@@ -38,6 +39,14 @@ def not_there(task: Task, volume: PodVolume) -> Refusal:
     """The refusal of a task whose claim does not exist."""
     words = NOT_MADE if volume.ephemeral else NOT_FOUND
     return refused(words.format(name=volume.claim), f"{task.namespace}/{volume.claim}")
+
+
+def unbound(claim: VolumeClaim, *, has_class: bool) -> Refusal:
+    """The refusal of a task whose claim is not bound, and will not be for the task."""
+    if has_class or not claim.storage_class:
+        return refused(UNBOUND, claim.key)
+    name = claim.key.partition("/")[2]
+    return refused(NO_CLASS.format(name=name, storage_class=claim.storage_class), claim.key)
 
 
 def unusable(task: Task, volume: PodVolume, claim: VolumeClaim) -> Refusal | None:
