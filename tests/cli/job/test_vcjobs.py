@@ -116,11 +116,10 @@ async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
         await until(lambda: phase(cluster, "large") == "Pending")
         assert f"PodGroup default/{podgroup} " in (await said("default/large")).splitlines()[0]
         assert await said("default/wrong") == (
-            "vcjob default/wrong has no PodGroup: it is Pending: InvalidJob: "
-            "spec.minAvailable: 9 is more than the 1 replicas of all tasks"
+            "vcjob default/wrong cannot be run: spec.minAvailable: 9 is more than the 1 replicas of all tasks"
         )
         assert await said("default/foreign") == (
-            "vcjob default/foreign has no PodGroup: no controller has looked at it yet; its spec.schedulerName is other"
+            "vcjob default/foreign is for scheduler other, which this daemon does not serve"
         )
         assert (await said("default/nothing")).startswith("no pod or PodGroup default/nothing is known here")
 
