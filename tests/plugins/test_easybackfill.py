@@ -17,6 +17,7 @@ from tests.support.plans import NOW, manifests, mirror, policy_from
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.plugins.easybackfill import later_end
 from vsched.settings.built_in import REGISTRY
 
 MINUTE, HOUR = 60.0, 3600.0
@@ -150,3 +151,9 @@ def test_with_true_ends_a_planned_start_never_moves_later_and_is_kept(
         starts = [start for _, start in planned]
         assert starts == sorted(starts, reverse=True)
         assert course.started[key] <= starts[-1]
+
+
+@given(st.floats(0.0, 1e9), st.floats(0.0, 1e7))
+def test_overdue_work_is_taken_to_end_later_than_now_and_not_much_later(started: float, elapsed: float) -> None:
+    now = started + elapsed
+    assert now < later_end(started, now) <= started + max(60.0, 1.26 * elapsed)

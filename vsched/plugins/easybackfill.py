@@ -21,6 +21,8 @@ from vsched.model.jobs.job import JobSpec
 from vsched.model.pods.task import Task
 
 Trusted = Literal["declared", "learnt", "limit"]
+OVERDUE_SECONDS, OVERDUE_GROWTH = 60.0, 1.25
+"""Overdue work is taken to run so long in all, or longer by a power of this factor."""
 ALWAYS = frozenset((Basis.LEAVING, Basis.ASKED, Basis.OVERDUE))
 
 
@@ -74,12 +76,25 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
         )
 
     def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
-        """The latest expected end. Work that has run for longer than expected is taken to end now."""
+        """The latest expected end."""
         found: Left = left(self._learnt, spec, task, self._now, longest)
         if found.basis is Basis.OVERDUE:
-            return self._now
+            return later_end(task.started or self._now, self._now)
         if found.basis in self._bases:
             return self._now + found.most
         if self.args.unknown is None:
             return inf
         return max(self._now, (task.started or self._now) + self.args.unknown)
+
+
+def later_end(started: float, now: float) -> float:
+    """When work that is overdue is taken to end: a quarter of its time so far later at most, in steps that grow.
+
+    Otherwise a start that was planned for its expected end would be planned for now, again and again. D. Tsafrir et al.
+    correct predictions that were too short in such steps: "Backfilling Using System-Generated Predictions Rather than
+    User Runtime Estimates" (2007).
+    """
+    seconds = OVERDUE_SECONDS
+    while seconds <= now - started:
+        seconds *= OVERDUE_GROWTH
+    return started + seconds
