@@ -1,4 +1,4 @@
-"""Nodes that are asked for, and CapacityBuffers, on the page."""
+"""Nodes that are asked for, CapacityBuffers, and what a page shows of a cluster with nothing in it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
@@ -42,4 +43,25 @@ async def test_a_cluster_without_them_has_no_such_part(browser: Any) -> None:
     async with pictured(Going(3, 2)) as url, sitting(browser, url) as found:
         await expect(found.page.locator("#connection-kind")).to_have_text("live")
         await expect(found.page.locator("#autoscaling")).to_be_hidden()
+        assert found.trouble == []
+
+
+@pytest.mark.parametrize(
+    ("nodes", "jobs", "says"),
+    [
+        pytest.param(0, 0, "No nodes are known here. Is this the right cluster", id="no nodes"),
+        pytest.param(3, 0, "No work yet. Give pods the scheduler of this daemon", id="no work"),
+        pytest.param(3, 2, "", id="nodes and work"),
+    ],
+)
+async def test_a_cluster_with_nothing_in_it_says_what_to_do_next(
+    browser: Any, nodes: int, jobs: int, says: str
+) -> None:
+    going = Going(nodes, jobs)
+    if not jobs:
+        going.show(structs.replace(going.now, counts=going.now.counts | {"pods_running": 0, "pods_waiting": 0}))
+    async with pictured(going) as url, sitting(browser, url) as found:
+        await expect(found.page.locator("#connection-kind")).to_have_text("live")
+        await expect(found.page.locator("#empty")).to_have_text(re.compile(f"^{re.escape(says)}"))
+        await expect(found.page.locator("#empty")).to_be_visible(visible=bool(says))
         assert found.trouble == []

@@ -99,7 +99,7 @@ async def test_a_reader_finds_landmarks_headings_and_tables_by_their_names(visit
     page = visit.page
     for landmark in ("main", "banner", "navigation", "contentinfo"):
         await expect(page.get_by_role(landmark)).to_have_count(1)
-    for heading in ("Cluster", "Queues", "Shares over time", "Nodes", "Jobs", "Sessions", "Policy"):
+    for heading in ("Cluster", "Queues", "Jobs", "Nodes", "Shares over time", "Sessions", "Policy"):
         await expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
     tree = page.get_by_role("treegrid", name="Queues and the namespaces in them")
     await expect(tree.get_by_role("row", name=re.compile("vision"))).to_have_attribute("aria-level", "3")

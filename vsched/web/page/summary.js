@@ -36,6 +36,9 @@ export class Summary {
     say(find("count-rivals"), count(counts.bound_by_others));
     find("rivals").hidden = !counts.bound_by_others;
     find("idle").hidden = picture.role === "leader";
+    const next = emptiness(counts);
+    say(find("empty"), next);
+    find("empty").hidden = !next;
     this.#aloud(`${counted(counts.jobs_waiting, "job")} waiting, ${counted(counts.jobs_running, "job")} running`);
   }
 
@@ -73,6 +76,13 @@ export class Summary {
     [this.said, this.saidAt] = [text, now];
     say(find("said"), text);
   }
+}
+
+/** What somebody can do who sees a cluster with nothing in it; empty for others. */
+function emptiness(counts) {
+  if (!counts.nodes) return "No nodes are known here. Is this the right cluster, and may vsched list nodes (vsched rbac writes the roles that it needs)?";
+  if (counts.pods_running + counts.pods_waiting + counts.jobs_running + counts.jobs_waiting) return "";
+  return "No work yet. Give pods the scheduler of this daemon (spec.schedulerName, vsched unless --scheduler-name says otherwise) and submit them, as a Job, a vcjob or a PodGroup with pods; they appear here at once.";
 }
 
 /** Says in the head how the connection is, how old what is seen, and what makes one doubt that it is how things are. */
