@@ -205,8 +205,8 @@ def test_what_protects_the_pods_of_others_is_told() -> None:
     found = explained(f"{text}job ns/a queue=other pods=1 cpu=1 class=high", policy=policy("allocate, preempt"))
 
     message = (
-        "pods of the queue's other jobs could make room on 2 nodes, and are protected: "
-        "their jobs keep them by their preemptibility (vsched.io/preemptibility) (2 nodes)"
+        "evicting pods of other jobs of its queue would make room on 2 nodes, but they are protected: "
+        "their jobs keep them by their preemptibility (vsched.io/preemptibility)"
     )
     assert message in [one.message for one in found.constraints]
 

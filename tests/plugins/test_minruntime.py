@@ -203,20 +203,20 @@ def test_the_next_session_is_due_when_the_first_protection_ends() -> None:
     [
         pytest.param(
             f"{ROOM}{OLD_AND_NEW.replace('=90', '=20')}job ns/b pods=1 cpu=1 class=high",
-            "pods of the queue's other jobs could make room on 1 node, and are protected: "
-            "their minimum run time is not over until 08:00:30 UTC (in 30s) (1 node)",
+            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
+            "their minimum run time is not over until 08:00:30 UTC (in 30s)",
             id="until when",
         ),
         pytest.param(
             f"{ROOM}{OLD_AND_NEW.replace('=90', '=50')}job ns/b min=2 pods=2 cpu=2 class=high\nnode n2 cpu=1",
-            "pods of the queue's other jobs could make room on 1 node, and are protected: "
-            "their minimum run time is not over until 08:00:30 UTC (in 30s) (1 node)",
+            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
+            "their minimum run time is not over until 08:00:30 UTC (in 30s)",
             id="until enough of them may be evicted",
         ),
         pytest.param(
             f"{ROOM}job ns/a phase=Running\npods ns/a 2 cpu=1 on=n1 bound\njob ns/b pods=1 cpu=1 class=high",
-            "pods of the queue's other jobs could make room on 1 node, and are protected: "
-            "their minimum run time is not over (1 node)",
+            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
+            "their minimum run time is not over",
             id="without a time where none is known",
         ),
     ],

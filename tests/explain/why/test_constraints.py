@@ -40,7 +40,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5",
             DEFAULT_POLICY,
             Whereabouts.NEVER,
-            [Code.RESOURCES, Code.RESOURCES],
+            [Code.RESOURCES],
             id="more than any node has",
         ),
         pytest.param(
@@ -342,8 +342,8 @@ def test_what_protects_victims_is_told_by_node() -> None:
     found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
 
     assert found.constraints[-1].message == (
-        "pods of the queue's other jobs could make room on 1 node, and are protected: "
-        "their priority is not lower (1 node)"
+        "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
+        "their priority is not lower"
     )
 
 

@@ -102,11 +102,14 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
             yield Constraint(alone.code, alone.message, subject=alone.subject)
             return
         said.update(dict.fromkeys((one.because for one in found), 1))
-    where = "other queues" if search.purpose is Purpose.RECLAIM else "the queue's other jobs"
+    where = "other queues" if search.purpose is Purpose.RECLAIM else "other jobs of its queue"
+    # Of several reasons it is told on how many nodes each holds.
     reasons = "; ".join(
-        f"{why}{waiting.until(why)} ({counted(count, 'node', 'nodes')})" for why, count in said.most_common()
+        f"{why}{waiting.until(why)}" + (f" ({counted(count, 'node', 'nodes')})" if len(said) > 1 else "")
+        for why, count in said.most_common()
     )
-    message = f"pods of {where} could make room on {counted(len(rows), 'node', 'nodes')}, and are protected: {reasons}"
+    nodes = counted(len(rows), "node", "nodes")
+    message = f"evicting pods of {where} would make room on {nodes}, but they are protected: {reasons}"
     yield Constraint(Code.PROTECTED, message)
 
 
