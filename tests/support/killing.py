@@ -8,6 +8,7 @@ import signal
 import sys
 from asyncio.subprocess import DEVNULL
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
+ANSWER_SECONDS = 0.5
 CLAIM_WRITES = (
     r"(PATCH|POST|DELETE) (/api/v1/namespaces/[^/]+/persistentvolumeclaims/.*|/api/v1/persistentvolumes/.*"
     r"|/apis/resource\.k8s\.io/.*|/api/v1/namespaces/[^/]+/pods/[^/]+/binding)"
@@ -54,6 +56,9 @@ async def killed_after(cluster: Cluster, what: str, count: int, done: Callable[[
         running = asyncio.create_task(daemon.run())
         try:
             await until(lambda: proxy.cut.is_set() or is_done(cluster))
+            # The server has done the last write before the proxy hears of it.
+            with suppress(TimeoutError):
+                await asyncio.wait_for(proxy.cut.wait(), ANSWER_SECONDS)
             return proxy.cut.is_set()
         finally:
             proxy.cut.set()

@@ -140,7 +140,7 @@ class Contest:
 
 @cache
 def _pod(job: str, namespace: str, group: str, pod: PodState) -> Obj:
-    metadata: Obj = {"uid": f"{job}-{pod.uid}"}
+    metadata: Obj = {"uid": f"{job}-{pod.uid}", "annotations": {"volcano.sh/task-spec": pod.task}}
     if pod.deleting:
         metadata["deletionTimestamp"] = time_stamp(START)
     fields = {"metadata": metadata, "status": {"phase": pod.phase}}

@@ -72,7 +72,7 @@ async def test_what_happens_is_seen_by_those_who_watch() -> None:
         waits = seen.jobs["default/waits"]
         assert waits.position == 1
         assert waits.reason
-        assert "too little cpu" in waits.message
+        assert "no node has 8 cpu" in waits.message
         assert seen.queues["default"].waiting == 1
         assert sum(row.binds for row in seen.sessions) == 3
         assert seen.policy is not None
