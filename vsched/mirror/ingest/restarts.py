@@ -15,7 +15,7 @@ from vsched.model.amounts.resources import Amounts, Columns, Vector, add
 LEAVING_SECONDS, COMING_SECONDS = 300.0, 60.0
 """How long a job may take until its old pods are gone, and then until the new ones are there."""
 _SECONDS = {"Restarting": LEAVING_SECONDS, "Pending": COMING_SECONDS, "Running": COMING_SECONDS}
-"""By the phases of a vcjob that restarts. It runs again with its minimum, and others of its pods may still be coming."""
+"""By the phases of a vcjob that restarts: it runs again with its minimum, while others of its pods are yet to come."""
 RESUMED = "ResumeJob"
 """The reason of a restart that comes after a pause: until then the job held nothing."""
 
