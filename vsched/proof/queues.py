@@ -89,13 +89,13 @@ class Queues:
         return found
 
     def guarantee(self, name: str) -> Sums:
-        """What is guaranteed to a queue, or to those below it together if that is more; within its capability."""
+        """What is guaranteed to a queue, or to those below it together if that is more and within its capability."""
         if name not in self._guarantees:
             together, most = Sums(), dict(self.all[name].capability)
             for child in self.below(name):
                 add(together, self.guarantee(child).items())
-            stated = maximum(self.all[name].guarantee, tuple(together.items()))
-            self._guarantees[name] = Sums({column: min(value, most.get(column, value)) for column, value in stated})
+            may = tuple((column, min(value, most.get(column, value))) for column, value in together.items())
+            self._guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, may)))
         return self._guarantees[name]
 
     def above(self, name: str) -> Sums:
