@@ -6,8 +6,8 @@ try is rolled back, and only the cheapest one's victims are evicted. So nothing 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 
 from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
@@ -54,20 +54,34 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
     if asked in pool.hopeless and pool.hopeless[asked] is session.ledger.latest:
         note_protection(session, job, pool, tasks)
         return False
-    topology = job.spec.topology
-    if not _may_hold(session, search, pools, tasks):
-        pass
-    elif topology is None:
-        if _take(session, search, pools, tasks, pick):
-            return True
-    else:
-        domain, best = cheapest(session, search, pools, tasks, pick, topology)
-        if domain is not None:
-            with session.node_selection.within(domain.rows):
-                return _take(session, search, pools, tasks, best)
+    if _may_hold(session, search, pools, tasks):
+        with _in_reach(session, search, pools, tasks, pick) as best:
+            taken = best is not None and _take(session, search, pools, tasks, best)
+        if taken or (best is not None and job.spec.topology is not None):
+            return taken
     pool.hopeless[asked] = session.ledger.latest
     note_protection(session, job, pool, tasks)
     return False
+
+
+@contextmanager
+def _in_reach(
+    session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick
+) -> Iterator[Pick | None]:
+    """A context in which only nodes may be chosen where a job's tasks may go together, with the pick of nodes there.
+
+    None where no domain that the job's topology asks for can be freed.
+    """
+    topology = search.job.spec.topology
+    if topology is None:
+        yield pick
+        return
+    domain, best = cheapest(session, search, pools, tasks, pick, topology)
+    if domain is None:
+        yield None
+        return
+    with session.node_selection.within(domain.rows):
+        yield best
 
 
 def _may_hold(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task]) -> bool:
@@ -104,19 +118,15 @@ def _could_take_back(session: Session, pools: Pools, job: JobView, statement: St
 
 def _rehearse(session: Session, search: VictimSearch, pools: Pools, other: JobView) -> Rehearsal:
     """What would become of a job, and of another one, if it took room where ``take_for`` would. All is rolled back."""
-    tasks, topology = unplaced(session, search.job), search.job.spec.topology
-    within: AbstractContextManager[object] = nullcontext()
-    pick: Pick = first_that_does
-    if topology is not None:
-        domain, pick = cheapest(session, search, pools, tasks, first_that_does, topology)
-        if domain is None:
+    tasks = unplaced(session, search.job)
+    with _in_reach(session, search, pools, tasks, first_that_does) as pick:
+        if pick is None:
             return NO_ROOM
-        within = session.node_selection.within(domain.rows)
-    with within, session.statement() as statement:
-        attempt = Attempt(session, search, pools, statement, pick)
-        has_room = _make_room(session, attempt, tasks) and attempt.is_sound
-        found = Rehearsal(has_room, session.plugins.job_pipelined(other)) if has_room else NO_ROOM
-        attempt.give_up()
+        with session.statement() as statement:
+            attempt = Attempt(session, search, pools, statement, pick)
+            has_room = _make_room(session, attempt, tasks) and attempt.is_sound
+            found = Rehearsal(has_room, session.plugins.job_pipelined(other)) if has_room else NO_ROOM
+            attempt.give_up()
     return found
 
 
