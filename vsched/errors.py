@@ -16,6 +16,7 @@ A refusal of the scheduler ("does not fit") is a value, never an exception.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
@@ -76,6 +77,12 @@ def why_unreadable(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
+def in_a_row(parts: Sequence[str], word: str) -> str:
+    """``a, b or c``: one part or more, with ``word`` before the last of several."""
+    *before, last = parts
+    return f"{', '.join(before)} {word} {last}" if before else last
+
+
 _MISTYPED = re.compile(r"^Expected `([^`]+)`(?:, got `([^`]+)`)?")
 _TYPES = {
     "int": "an integer",
@@ -91,5 +98,5 @@ _TYPES = {
 def _must_be(found: re.Match[str]) -> str:
     """``must be an integer or a string, is true or false``."""
     wanted = [_TYPES.get(one, one) for one in found[1].split(" | ") if one != "null"]
-    most = " or ".join((", ".join(wanted[:-1]), wanted[-1])) if len(wanted) > 1 else "".join(wanted) or "null"
+    most = in_a_row(wanted, "or") if wanted else "null"
     return f"must be {most}" + (f", is {_TYPES.get(found[2], found[2])}" if found[2] else "")

@@ -31,6 +31,7 @@ class UnschedulableReason(NamedTuple):
 
 
 SILENT = UnschedulableReason("", "")
+ADMITTED = "held or reserved by admitted jobs"
 
 
 class LimitsTold:
@@ -69,9 +70,7 @@ class LimitsTold:
         short = refusal.shortages
         if all(one.is_others for one in short) and waiting_to_enter:
             before = self._admitted_before(refusal.subject)
-            return UnschedulableReason(
-                Code.ORDER, f"waits behind {before}: {amounts(short, 'held or reserved by admitted jobs')}"
-            )
+            return UnschedulableReason(Code.ORDER, f"waits behind {before}: {amounts(short, ADMITTED)}")
         beyond = self._beyond_limits(refusal, queue)
         if beyond is not None:
             return beyond
@@ -81,9 +80,7 @@ class LimitsTold:
             return UnschedulableReason(refusal.code, message)
         if refusal.code is Code.QUEUE_ADMISSION:
             message = "as much is admitted as the cluster is to be promised"
-            return UnschedulableReason(
-                refusal.code, f"{message}: {amounts(short, 'held or reserved by admitted jobs')}"
-            )
+            return UnschedulableReason(refusal.code, f"{message}: {amounts(short, ADMITTED)}")
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = f"; some of it is kept for {listed('job', kept)}" if kept else ""

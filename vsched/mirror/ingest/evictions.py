@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.errors import UNREADABLE
+from vsched.errors import UNREADABLE, in_a_row
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
@@ -61,7 +61,7 @@ def preemptibility_of(annotations: Annotations, remarks: Remarks) -> Preemptibil
         return None
     if text in WORDS:
         return Preemptibility(text)
-    remark(remarks, PREEMPTIBILITY, text, " or ".join((", ".join(WORDS[:-1]), WORDS[-1])))
+    remark(remarks, PREEMPTIBILITY, text, in_a_row(WORDS, "or"))
     return None
 
 

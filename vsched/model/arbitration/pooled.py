@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from vsched.errors import in_a_row
 from vsched.model.amounts.counted import format_counted
 
 K = TypeVar("K", bound=Hashable)
@@ -178,10 +179,6 @@ def overfull(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
     pool = min(one.pool for _, one in beyond)
     who = f"bucket {pool}" if pool else f"namespace {namespace}"
     full = [(name, one) for name, one in beyond if one.pool == pool]
-    most = _listed([f"{format_counted(name, one.most)} {name}" for name, one in full])
-    return f"{who} may hold {most}; this would make {_listed([format_counted(name, one.would) for name, one in full])}"
-
-
-def _listed(amounts: Sequence[str]) -> str:
-    """``2 cpu, 5 limits.cpu and 1Gi memory``."""
-    return " and ".join((", ".join(amounts[:-1]), amounts[-1])) if len(amounts) > 1 else amounts[0]
+    most = in_a_row([f"{format_counted(name, one.most)} {name}" for name, one in full], "and")
+    made = in_a_row([format_counted(name, one.would) for name, one in full], "and")
+    return f"{who} may hold {most}; this would make {made}"
