@@ -149,7 +149,7 @@ def test_a_job_over_a_limit_on_running_jobs_starts_when_enough_of_them_have_ende
     found = of_runs(RUNS, 2)
     at, _ = starts(found) or (None, None)
     assert at == 20
-    assert "queue q runs 2 jobs of at most 2; its start is planned for 08:20 UTC" in found.message("x/big")
+    assert "queue q runs 2 of at most 2 jobs; its start is planned for 08:20 UTC" in found.message("x/big")
     at, _ = starts(of_runs(RUNS, 1)) or (None, None)
     assert at == 60, "once both have ended"
 

@@ -204,7 +204,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             QUOTAS,
             Whereabouts.NEVER,
             Code.QUOTA,
-            "resource quota small insufficient: requests.cpu (5 asked, 0 used, 4 allowed)",
+            "ResourceQuota small allows 4 requests.cpu: 0 used, 5 more asked",
             id="a quota that never has room as well",
         ),
         pytest.param(

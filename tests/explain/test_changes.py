@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 
 from tests.support.clusters import contended
 from tests.support.examples import examples
+from tests.support.explained import starts
 from tests.support.lessening import a_notch_less
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of, reading
 from vsched.explain.changes import SearchOutcome, changes
@@ -16,9 +17,8 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.codes import Code
-from vsched.framework.cycle import run_actions, run_cycle
+from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.trace import Trace
 from vsched.mirror.whatif.edits import Edit
 from vsched.model.snapshot import Snapshot
 from vsched.settings import load_file, load_text
@@ -71,11 +71,7 @@ def found(text: str, policy: Policy = DEFAULT_POLICY, key: str = "x/b", **bounds
 
 def works(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bool:
     """Whether a whole cycle gives the job its minimum once the edits are made, at once or once others have left."""
-    edited = apply_all(situation, edits)
-    session = run_actions(edited.snapshot, edited.policy, REGISTRY, Trace())
-    view, job = session.jobs[key], edited.snapshot.jobs[key]
-    placed = view.moved.keys() & job.pending.keys()
-    return bool(placed) and job.ready + len(placed) >= job.spec.min_member and not view.roles_missing(waiting=True)
+    return starts(apply_all(situation, edits), key)
 
 
 def binds(situation: Situation, edits: tuple[Edit, ...], key: str = "x/b") -> bool:

@@ -50,8 +50,7 @@ def test_a_refusal_names_the_quota_and_the_amounts() -> None:
 
     assert answer == Refusal(
         "NamespaceQuotaInsufficient",
-        "resource quota small insufficient: memory (2Gi asked, 0 used, 1Gi allowed), "
-        "requests.cpu (2 asked, 2500m used, 4 allowed)",
+        "ResourceQuota small allows 1Gi memory: 0 used, 2Gi more asked; 4 requests.cpu: 2500m used, 2 more asked",
         code=Code.QUOTA,
         subject="small",
         shortages=(
@@ -73,4 +72,4 @@ job other/d minResources=cpu:4
     decided = plan(f"node n1 cpu=1\n{text}", policy_of("resourcequota predicates"))
 
     assert decided.phases() == {"a": "Inqueue", "b": "Pending", "c": "Inqueue", "d": "Inqueue"}
-    assert decided.message("ns/b") == "resource quota q insufficient: cpu (2 asked, 3 used, 4 allowed)"
+    assert decided.message("ns/b") == "ResourceQuota q allows 4 cpu: 3 used, 2 more asked"

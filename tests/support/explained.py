@@ -6,8 +6,10 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_o
 from vsched.explain.explaining import explain, explain_queue
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.records import Explanation
-from vsched.framework.cycle import run_cycle
+from vsched.explain.situation import Situation
+from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.trace import Trace
 from vsched.settings.built_in import REGISTRY
 
 TAKING = policy_of(
@@ -32,6 +34,16 @@ def explained_if_known(text: str, key: str, policy: Policy = DEFAULT_POLICY, kin
     report = run_cycle(snapshot, policy, REGISTRY)
     namespace, _, name = key.partition("/")
     return explain(snapshot, policy, REGISTRY, report, namespace, name, kind=kind, simulations=0)
+
+
+def starts(situation: Situation, key: str = "ns/b") -> bool:
+    """Whether a whole cycle gives the job its minimum, and a place to a pod that waits; at once or once others left."""
+    session = run_actions(situation.snapshot, situation.policy, REGISTRY, Trace())
+    view, job = session.jobs.get(key), situation.snapshot.jobs.get(key)
+    if view is None or job is None:
+        return False
+    placed = view.moved.keys() & job.pending.keys()
+    return bool(placed) and job.ready + len(placed) >= job.spec.min_member and not view.roles_missing(waiting=True)
 
 
 def queue_explained(text: str, name: str, policy: Policy = DEFAULT_POLICY) -> Explanation | None:

@@ -61,6 +61,8 @@ class Refusal(NamedTuple):
     """The name of the queue, namespace or quota that the refusal is about."""
     shortages: tuple[Shortage, ...] = ()
     """The resources that are short, where the refusal is about amounts."""
+    lasting: bool = False
+    """Of a refusal that is not about amounts: whether it stays until somebody changes an object or the policy."""
 
     @property
     def rank(self) -> int:
@@ -70,6 +72,8 @@ class Refusal(NamedTuple):
         """
         if self.code in TAKES_NOTHING:
             return 0
+        if self.lasting:
+            return LASTS
         for one in self.shortages:
             if one.asked > one.limit:
                 return LASTS

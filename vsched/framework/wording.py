@@ -29,16 +29,47 @@ WAITED_FOR = frozenset(
 )
 """Codes of reasons that may pass by themselves on a node that is open to a pod. Other reasons last until an object
 (node, pod, queue) is changed."""
+NOT_FOR_IT = frozenset((Code.NO_DEVICES, Code.SELECTOR))
+"""Codes of nodes that are not among those that a pod is for: others say more of why it waits."""
 NO_ROOM = "Insufficient "
 FULL = "Too many pods"
 BEGINNING = "node(s) "
 TAINTED = f"{BEGINNING}had untolerated taint "
+ONCE_POD_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
 SAID: dict[str, tuple[str, str]] = {
     FULL: ("has no slot for another pod", "have no slot for another pod"),
     f"{BEGINNING}were unschedulable": ("is cordoned", "are cordoned"),
     f"{BEGINNING}didn't match Pod's node affinity/selector": (
         "does not match its node selector or affinity",
         "do not match its node selector or affinity",
+    ),
+    "cannot allocate all claims": (
+        "has too few devices for its ResourceClaims",
+        "have too few devices for its ResourceClaims",
+    ),
+    "resourceclaim not available on the node": (
+        "does not have the devices of its ResourceClaim",
+        "do not have the devices of its ResourceClaim",
+    ),
+    f"{BEGINNING}exceed max volume count": ("cannot attach more volumes", "cannot attach more volumes"),
+    f"{BEGINNING}did not have enough free storage": ("has too little free storage", "have too little free storage"),
+    f"{BEGINNING}didn't match PersistentVolume's node affinity": (
+        "does not reach its PersistentVolume",
+        "do not reach its PersistentVolume",
+    ),
+    f"{BEGINNING}had no available volume zone": (
+        "is not in the zone of its PersistentVolume",
+        "are not in the zone of its PersistentVolume",
+    ),
+    f"{BEGINNING}didn't find available persistent volumes to bind": (
+        "has no volume for its PersistentVolumeClaim",
+        "have no volume for its PersistentVolumeClaim",
+    ),
+    ONCE_POD_IN_USE: (
+        "cannot have its ReadWriteOncePod volume, which another pod uses",
+        "cannot have its ReadWriteOncePod volume, which another pod uses",
     ),
 }
 """By reason: its words for one node and for several. A reason that is not listed here is used as it is."""
@@ -190,9 +221,9 @@ def listed(noun: str, names: Sequence[str]) -> str:
     return f"{noun}s {', '.join(shown if more > 0 else shown[:-1])} and {last}"
 
 
-def larger_than_nodes(needed: int, room: int, who: str = "") -> str:
-    """``8 are needed at once, and 4 would fit if all nodes were empty``."""
-    return f"{needed} {who}are needed at once, and {room} would fit if all nodes were empty"
+def larger_than_nodes(needed: int, room: int, who: str = "", where: str = "") -> str:
+    """``8 are needed at once, and 4 would fit if all nodes were empty``; ``where`` says in what of the cluster."""
+    return f"{needed} {who}are needed at once, and {room} would fit{where} if all nodes were empty"
 
 
 def resource_in(reason: str) -> str:
@@ -215,12 +246,15 @@ def beyond_any(nodes: NodeTable, shape: Shape, open_rows: Mask | None = None, wh
 
 
 def _ranked(why: NodeReasons) -> list[str]:
-    """The reasons: those that may pass first, nodes without such devices last, then by number of nodes, most first."""
+    """The reasons: those that may pass first, nodes that the pod is not for last, then by number of nodes, most first.
+
+    Of equals, room that is reserved comes first: without the reservation, the pod would start.
+    """
     reasons, codes = why.reasons, why.codes
 
-    def rank(reason: str) -> tuple[bool, bool, int, str]:
+    def rank(reason: str) -> tuple[bool, bool, int, bool, str]:
         code = codes.get(reason)
-        return code is Code.NO_DEVICES, code not in WAITED_FOR, -reasons[reason], reason
+        return code in NOT_FOR_IT, code not in WAITED_FOR, -reasons[reason], code is not Code.RESERVED, reason
 
     return sorted(reasons, key=rank)
 

@@ -96,7 +96,8 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
         for scope, most in limits:
             running = self._running[scope]
             if running + (0 if waiting is None else waiting[scope]) >= most:
-                return Refusal(TOO_MANY_JOBS, _told(scope, running, most), code=Code.RUNNING_JOBS, subject=scope.queue)
+                message = _told(scope, running, most)
+                return Refusal(TOO_MANY_JOBS, message, code=Code.RUNNING_JOBS, subject=scope.queue, lasting=not most)
         return None
 
     def starts_left(self, job: JobView) -> Mapping[Hashable, int]:
@@ -176,7 +177,7 @@ def _states(queue: Queue) -> bool:
 
 def _told(scope: Scope, running: int, most: int) -> str:
     where = f"in queue {scope.queue}" if scope.queue else "in the cluster"
-    runs = f"runs {counted(running, 'job', 'jobs')} of at most {most:,}"
+    runs = f"runs {running:,} of at most {counted(most, 'job', 'jobs')}" if most else "may run no job"
     if scope.user:
         return f"user {scope.user} {runs} {where}"
     if scope.namespace:

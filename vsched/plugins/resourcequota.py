@@ -36,12 +36,15 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         if job.spec.min_resources is None or quotas is None:
             return Vote.PERMIT
         asked, admitted = self._asked(job), self._admitted.get(job.namespace, {})
+        found: Refusal | None = None
         for quota in quotas:
-            over = [line for line in quota.lines if _passes(line, asked, admitted)]
+            over = [line for line in quota.lines if _exceeds(line, asked, admitted)]
             if over:
                 message, short = _message(quota, over, asked, admitted), _shortages(over, asked, admitted)
-                return Refusal(QUOTA_FULL, message, code=Code.QUOTA, subject=quota.name, shortages=short)
-        return Vote.PERMIT
+                refusal = Refusal(QUOTA_FULL, message, code=Code.QUOTA, subject=quota.name, shortages=short)
+                if found is None or refusal.rank < found.rank:  # what lasts is told first
+                    found = refusal
+        return found or Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
         """Add the minimum of the admitted job to its namespace."""
@@ -59,19 +62,19 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         return asked
 
 
-def _passes(line: QuotaLine, asked: dict[str, int], admitted: dict[str, int]) -> bool:
+def _exceeds(line: QuotaLine, asked: dict[str, int], admitted: dict[str, int]) -> bool:
     """Whether a job that requests the resource would exceed this line of the quota."""
     amount = asked.get(line.resource, 0)
     return bool(amount) and line.used + admitted.get(line.resource, 0) + amount > line.hard
 
 
 def _message(quota: Quota, over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> str:
-    lines = ", ".join(
-        f"{line.name} ({_written(line, asked[line.resource])} asked, "
-        f"{_written(line, line.used + admitted.get(line.resource, 0))} used, {_written(line, line.hard)} allowed)"
+    lines = "; ".join(
+        f"{_written(line, line.hard)} {line.name}: {_written(line, line.used + admitted.get(line.resource, 0))} used, "
+        f"{_written(line, asked[line.resource])} more asked"
         for line in over
     )
-    return f"resource quota {quota.name} insufficient: {lines}"
+    return f"ResourceQuota {quota.name} allows {lines}"
 
 
 def _shortages(over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> tuple[Shortage, ...]:

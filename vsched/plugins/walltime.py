@@ -159,7 +159,7 @@ def _longer(key: str, most: float, step: int) -> dict[str, object]:
 
 
 def _refusal(message: str, queue: str) -> Refusal:
-    return Refusal(WALL_TIME_OVER, message, code=Code.WALL_TIME, subject=queue)
+    return Refusal(WALL_TIME_OVER, message, code=Code.WALL_TIME, subject=queue, lasting=True)
 
 
 def _written(seconds: float) -> str:

@@ -164,7 +164,7 @@ def test_a_pod_says_that_its_claim_does_not_exist() -> None:
     found = explained("ns/p", node("n1"), pod("p", spec={"volumes": claim_volumes("data")}))
     [one] = found.claims
     assert (one.names, one.state, one.usable) == (("data",), "does not exist", False)
-    assert 'persistentvolumeclaim "data" not found' in found.message
+    assert 'PersistentVolumeClaim data does not exist' in found.message
     assert found.constraints[0].code == Code.CLAIM
 
 
@@ -182,7 +182,7 @@ def test_a_pod_on_its_way_shows_its_claims() -> None:
         pytest.param([], "PersistentVolumeClaim data does not exist", id="no claim"),
         pytest.param(
             [claim("data", storage_class="fastt")],
-            "PersistentVolumeClaim data is not bound: StorageClass fastt does not exist",
+            "PersistentVolumeClaim data cannot be bound: StorageClass fastt does not exist",
             id="no class",
         ),
         pytest.param(

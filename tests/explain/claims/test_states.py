@@ -137,7 +137,7 @@ def devices(**fields: Any) -> DeviceClaim:
             id="immediate, and not bound",
         ),
         pytest.param(
-            volume(storage_class="gone"), "is not bound: StorageClass gone does not exist", False, id="no such class"
+            volume(storage_class="gone"), "cannot be bound: StorageClass gone does not exist", False, id="no such class"
         ),
         pytest.param(
             volume(),
@@ -172,7 +172,7 @@ def test_a_volume_claim_says_what_it_asks_for() -> None:
         pytest.param(devices(), "has no devices yet", True, id="without devices"),
         pytest.param(
             devices(spec=ClaimSpec(((DeviceRequest("r", "gone"),),))),
-            "DeviceClass gone does not exist",
+            "asks for DeviceClass gone, which does not exist",
             False,
             id="no such class",
         ),

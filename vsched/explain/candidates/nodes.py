@@ -251,10 +251,10 @@ def _machines(
     plain = usable & ~precious
     rows = np.flatnonzero(plain if plain.any() else usable) if usable.any() else np.arange(len(nodes))
     of_devices, able = device_resources(wants), _able(wants, shape)
-    for column, amount in shape.request:
+    for column, (amount, one) in _largest(wants.shapes[:KINDS_MAX]).items():
         if nodes.axis.names[column] in of_devices:
             continue  # sums of devices: a larger sum is no device
-        row = _best_but_for(shape, nodes, rows, column)
+        row = _best_but_for(one, nodes, rows, column)
         name, grain = nodes.axis.names[column], grain_of(column, nodes.axis.names[column])
         has, idle = int(nodes.allocatable[column, row]), int(nodes.idle[column, row])
         short = max(grain, amount - idle)
@@ -275,6 +275,16 @@ def _machines(
         yield Lever(
             Rank.MACHINES, partial(_adding, like), min(NODES_MAX, max(1, wants.missing)), whole=max(1, size // 4)
         )
+
+
+def _largest(shapes: Sequence[Shape]) -> dict[int, tuple[int, Shape]]:
+    """The largest request for each resource, and the first shape that has it."""
+    found: dict[int, tuple[int, Shape]] = {}
+    for shape in shapes:
+        for column, amount in shape.request:
+            if amount > found.get(column, (0, shape))[0]:
+                found[column] = amount, shape
+    return found
 
 
 def _adding(like: str, step: int) -> AddNodes:

@@ -25,7 +25,7 @@ from vsched.mirror.whatif.edits import (
     SetQueueWeight,
     SetReclaimable,
 )
-from vsched.model.amounts.resources import Vector, add
+from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP
 from vsched.model.pods.status import HOLDS
@@ -166,17 +166,17 @@ def _amounts(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
     levels = _Levels(wants.situation.snapshot, queue.name)
     may_deserve, guarantees = wants.goes_by(QueueTerm.DESERVED), wants.goes_by(QueueTerm.GUARANTEE)
     capability, deserved, guarantee = dict(queue.capability), dict(queue.deserved), dict(queue.guarantee)
-    for column in wants.columns:
-        if not wants.request(column):
+    for column in (*wants.columns, PODS):
+        if not wants.request(column) or (column == PODS and column not in capability):
             continue
         name = wants.name(column)
         if column in capability:
             level = levels.of(column, capability[column], wants)
             yield raising(wants, column, level, partial(SetQueueAmount, queue.name, "capability", name), "capability")
-        if may_deserve:
+        if may_deserve and column != PODS:
             level = levels.of(column, deserved.get(column, 0), wants)
             yield raising(wants, column, level, partial(SetQueueAmount, queue.name, "deserved", name), "deserved")
-        if guarantees:
+        if guarantees and column != PODS:
             has = guarantee.get(column, 0)
             free = _unguaranteed(wants.situation.snapshot, column) // grain_of(column, name)
             edit = partial(SetQueueAmount, queue.name, "guarantee", name)

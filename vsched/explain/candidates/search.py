@@ -54,6 +54,8 @@ PRIORITY_MAX = 1_000_000_000
 """The highest value of a priority class that users may create."""
 ADDED_MAX = 4096
 """The most pods that a lever adds to a job."""
+LIKES_MAX = 8
+"""The most pods of a job with sub-groups whose copies are tried as further pods."""
 HALVES = 2
 """A lever divides requests, and ``minResources`` of a job without pods, by at most this number."""
 DEFAULT_QUEUE = "default"
@@ -104,12 +106,19 @@ def _undone(wants: MissingMinimum) -> Iterator[Lever]:
         task.role: task for task in sorted(job.tasks.values(), key=lambda task: (bool(task.node), task.name))[::-1]
     }
     for role, count in missing.items():
-        one = of_role.get(role, like)
+        likes = [of_role.get(role, like)]
+        if job.spec.sub_groups:  # the labels of a pod say which one it is of
+            likes = list({task.labels: task for task in sorted(job.tasks.values(), key=_by_name)[::-1]}.values())
+        for one in likes[-LIKES_MAX:]:
+            yield Lever(Rank.LEFT_UNDONE, partial(_adding, wants, role, one), count, count, len(job.tasks), "pods")
 
-        def adding(step: int, role: str = role, one: Task = one) -> tuple[Edit, ...]:
-            return (*_allowing(wants, one.shape, step), AddPods(job.key, one.name, step, role))
 
-        yield Lever(Rank.LEFT_UNDONE, adding, count, count, len(job.tasks), "pods")
+def _by_name(task: Task) -> str:
+    return task.name
+
+
+def _adding(wants: MissingMinimum, role: str, like: Task, step: int) -> tuple[Edit, ...]:
+    return (*_allowing(wants, like.shape, step), AddPods(wants.job.key, like.name, step, role))
 
 
 def _allowing(wants: MissingMinimum, shape: Shape, count: int) -> Iterator[SetQuota]:
@@ -290,7 +299,7 @@ def _promoted(job: Job, value: int, name: str) -> tuple[Edit, ...]:
 def _namespace(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that raise resource quotas and Consumer limits of the job's namespace."""
     snapshot, namespace = wants.situation.snapshot, wants.job.spec.namespace
-    asked = {wants.name(column) for column in wants.columns}
+    asked = {wants.name(column) for column in (*wants.columns, PODS)}
     asked.update(resource for resource, _ in wants.job.spec.quota_request)
     for quota in snapshot.quotas.get(namespace, ()):
         for line in quota.lines:

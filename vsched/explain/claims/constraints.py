@@ -56,4 +56,4 @@ def claim_constraints(tasks: Sequence[Task], found: ClaimCatalogue) -> list[Cons
 
 def _is_all(short: DeviceShortage) -> bool:
     """Whether what there is of such devices is all there will be as things are: drivers publish devices by and by."""
-    return short.matching > 0 and not short.held_back
+    return (short.matching > 0 or short.of_class) and not short.held_back

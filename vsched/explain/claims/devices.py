@@ -65,7 +65,7 @@ def state(task: Task, entry: PodDevices, claim: DeviceClaim | None, found: Devic
         return f"was not made for {'its PodGroup' if entry.group else 'this pod'}", False
     missing = sorted({one.device_class for one in _requests(claim.spec)} - found.classes.keys())
     if missing and claim.allocation is None:
-        return f"DeviceClass {missing[0]} does not exist", False
+        return f"asks for DeviceClass {missing[0]}, which does not exist", False
     if claim.allocation is None:
         return "has no devices yet", True
     return _allocated(entry.group or task.uid, claim, claim.allocation)

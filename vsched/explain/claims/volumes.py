@@ -66,7 +66,7 @@ def _unbound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
         return "is not bound: it names no storage class, and waits for a volume of none", False
     kind = found.classes.get(claim.storage_class)
     if kind is None:
-        return f"is not bound: StorageClass {claim.storage_class} does not exist", False
+        return f"cannot be bound: StorageClass {claim.storage_class} does not exist", False
     if not kind.waits:
         return f"is not bound: the volume controller binds claims of class {kind.name} before pods are placed", False
     there = len(found.available.get(claim.storage_class, ()))

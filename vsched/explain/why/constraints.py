@@ -59,7 +59,8 @@ class Examiner:
         headline = self._headlines.of(view)
         if view.key in self._session.stranded and headline.code == Code.UNSUPPORTED:
             return (Constraint(Code.UNSUPPORTED, headline.message, lasting=True, repeats=True),)
-        first = Constraint(headline.code, headline.message) if headline.message else None
+        stays = headline.limit is not None and headline.limit.lasting
+        first = Constraint(headline.code, headline.message, stays) if headline.message else None
         lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
         found = [*self._of_rules(view, tasks, headline.limit), *lasting]
         found += self._of_nodes(view, tasks, headline.reasons)
@@ -80,7 +81,8 @@ class Examiner:
             found.insert(0, Constraint(Code.GATED, GATED))
         alike = message == headline.message or view.key in self._session.protected
         code = headline.code if alike or not found else found[0].code
-        constraints = ordered(Constraint(code, message) if message else None, found)
+        stays = alike and headline.limit is not None and headline.limit.lasting
+        constraints = ordered(Constraint(code, message, stays) if message else None, found)
         if headline.message and headline.message not in message and view.min_member > 1:
             constraints = (*constraints, Constraint(headline.code, headline.message, subject=view.key))
         return noted(constraints, message, reasons)
@@ -140,12 +142,14 @@ class Examiner:
             return
         limit = session.plugins.start_limit(view)
         if limit is not None:
-            yield Constraint(limit.code, limit.message, subject=limit.subject)
+            yield Constraint(limit.code, limit.message, limit.lasting, subject=limit.subject)
         if view.job.unplaceable and not of_pod:
             yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
         gated = sum(task.at_gate for task in view.job.pending.values())
         if gated and not view.is_ready and not of_pod:
             yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
+        if not session.snapshot.queues[view.queue].open:
+            yield from self._once_open(view, tasks)
         entering: set[tuple[str, str]] = set()
         for refusal in self._to_entering(view):
             for one in self._told(view, refusal, said, lambda short: short.asked):
@@ -243,6 +247,12 @@ class Examiner:
             code = Code.QUEUE_SHARE if bound.guaranteed else Code.QUEUE_CAPABILITY if bound.holder else Code.RESOURCES
             yield Constraint(code, message, self._stays(code, one.resource), one.resource, name)
 
+    def _once_open(self, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
+        """What would still keep these tasks of a closed queue waiting for ever: plugins say first that it is closed."""
+        for column, _ in amounts_of(tasks):
+            short = Shortage(self._session.snapshot.axis.names[column], 0, 0, 0)
+            yield from self._beyond_share(view.queue, short, self._at_least(view, tasks, short))
+
     # -- nodes and victims ----------------------------------------------------------------------------------------
 
     def _of_nodes(self, view: JobView, tasks: Sequence[Task], counts: Mapping[str, int]) -> Iterator[Constraint]:
@@ -309,7 +319,8 @@ def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Cons
     alike = [one for one in ((exact,) if exact else ()) + tuple(kept.values()) if one.code == first.code]
     if not alike:
         return (first, *kept.values())
-    lasting, detailed = any(one.lasting for one in alike), next((one for one in alike if one.resource), alike[0])
+    lasting = first.lasting or any(one.lasting for one in alike)
+    detailed = next((one for one in alike if one.resource), alike[0])
     first = msgspec.structs.replace(first, lasting=lasting, resource=detailed.resource, subject=detailed.subject)
     rest = (one for one in kept.values() if one.lasting or _about(one) != _about(first))
     return (first, *rest)

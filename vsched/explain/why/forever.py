@@ -7,7 +7,7 @@ Each of them is certain: what may change by itself is not lasting. This module i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,12 +15,13 @@ import numpy as np
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
+from vsched.framework.places.words import tier_words
+from vsched.framework.refusal import Refusal
 from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
 from vsched.framework.wording import larger_than_nodes
 from vsched.kernels.registering import awaited
 from vsched.model.nodes.table import Ints, Mask
-from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -31,7 +32,7 @@ SHAPES_MAX = 8
 
 
 class ShapeCount(NamedTuple):
-    """The pods of one shape in a job."""
+    """The pods of one shape, with claims of one kind, in a job."""
 
     tasks: Sequence[Task]
     """All that have not finished, pending or placed."""
@@ -52,6 +53,8 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     if not kinds:
         return
     together = min(sum(kind.counted for kind in kinds), _room_in_all(session, kinds))
+    domain, where = _room_in_a_domain(session, view, kinds)
+    where, together = ("", together) if together <= domain else (where, domain)
     enough = done + together >= view.min_member
     role = _role_never_placed(view, kinds)
     if enough and role is None and any(kind.room for kind in kinds):
@@ -61,7 +64,7 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     yield from dict.fromkeys(beyond)
     who, needed, room = role or ("", view.min_member - done, together)
     if room if role else any(kind.room for kind in short) or together < sum(kind.counted for kind in kinds):
-        yield Constraint(Code.GANG_SIZE, larger_than_nodes(needed, room, who), lasting=True)
+        yield Constraint(Code.GANG_SIZE, larger_than_nodes(needed, room, who, where), lasting=True)
 
 
 def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
@@ -96,20 +99,21 @@ def _kinds(session: Session, view: JobView) -> tuple[list[ShapeCount], int]:
 
     The list is empty if there are more than ``SHAPES_MAX`` kinds, or no nodes.
     """
-    by_shape: dict[Shape, list[Task]] = {}
+    by_shape: dict[Hashable, list[Task]] = {}
     done = 0
     for task in view.job.tasks.values():
         if task.status is Status.SUCCEEDED:
             done += 1
         elif is_to_hold(task):
-            by_shape.setdefault(task.shape, []).append(task)
+            claims = session.claims.of(task)
+            by_shape.setdefault((task.shape, None if claims is None else claims.kind), []).append(task)
     if len(by_shape) > SHAPES_MAX or not len(session.nodes):
         return [], done
-    return [_kind(session, shape, tasks) for shape, tasks in by_shape.items()], done
+    return [_kind(session, tasks) for tasks in by_shape.values()], done
 
 
-def _kind(session: Session, shape: Shape, tasks: Sequence[Task]) -> ShapeCount:
-    open_rows = rows_open(session, tasks[0])[0]
+def _kind(session: Session, tasks: Sequence[Task]) -> ShapeCount:
+    open_rows, shape = rows_open(session, tasks[0])[0], tasks[0].shape
     room = min(len(tasks), _room_apart(session, tasks, rooms_if_empty(session, shape, open_rows)))
     return ShapeCount(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
 
@@ -139,6 +143,32 @@ def _room_in_all(session: Session, kinds: Sequence[ShapeCount]) -> int:
             left, count = left - fits * amount, count + fits
         least = min(least, count)
     return least
+
+
+def _room_in_a_domain(session: Session, view: JobView, kinds: Sequence[ShapeCount]) -> tuple[int, str]:
+    """An upper bound of the pods that fit into one domain that the job allows, and its tier as a phrase."""
+    topology = view.spec.topology
+    total = sum(len(kind.tasks) for kind in kinds)
+    if topology is None or not topology.hard or view.spec.sub_groups:
+        return total, ""
+    allowed = session.places.allowed(topology)
+    if isinstance(allowed, Refusal):
+        return total, ""
+    most = 0
+    for tier in allowed:
+        rooms = [
+            np.minimum(
+                session.places.grouping(tier).sums(
+                    np.minimum(rooms_if_empty(session, kind.tasks[0].shape, kind.open_rows), len(kind.tasks))
+                ),
+                kind.counted,
+            )
+            for kind in kinds
+            if not kind.tasks[0].shape.best_effort
+        ]
+        most = max(most, int(sum(rooms).max(initial=0)) if rooms else 0)  # type: ignore[union-attr]  # a sum of arrays
+    most += sum(len(kind.tasks) for kind in kinds if kind.tasks[0].shape.best_effort)
+    return most, f" in one domain of {tier_words(allowed[-1])}"
 
 
 def _role_never_placed(view: JobView, kinds: Sequence[ShapeCount]) -> tuple[str, int, int] | None:

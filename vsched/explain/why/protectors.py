@@ -16,9 +16,11 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import counted
+from vsched.framework.wording import counted, listed
+from vsched.model.amounts.resources import PODS
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
 
 ROWS_MAX = 64
 """At most this many nodes are examined, in the order of the node table."""
@@ -38,6 +40,8 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
         if not search.has_claim:
             continue
         rows = _victims(session, search, task)
+        if action == RECLAIM and action in session.policy.actions:
+            yield from _not_reclaimable(session, view, task)
         if not rows:
             continue
         if action not in session.policy.actions:
@@ -51,6 +55,27 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
             yield Constraint(Code.PROTECTED, _may_not(view, task))
         else:
             yield from _objecting(session, search, task, rows)
+
+
+def _not_reclaimable(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
+    """Queues that hold more than they deserve of what the task asks for, and from which nothing is reclaimed."""
+    if not _under_share(session, view):
+        return
+    found = [
+        queue.name
+        for queue in session.snapshot.queues.values()
+        if not queue.reclaimable and queue.name != view.queue and _is_over(session, queue, task)
+    ]
+    if found:
+        verb = "holds more than it deserves and is" if len(found) == 1 else "hold more than they deserve and are"
+        yield Constraint(Code.PROTECTED, f"{listed('queue', sorted(found))} {verb} not reclaimable")
+
+
+def _is_over(session: Session, queue: Queue, task: Task) -> bool:
+    division, held = session.plugins.division(queue), session.usage.queue(queue.name)
+    return division is not None and any(
+        held.get(column, 0) > division.deserved.get(column, 0) for column, _ in task.shape.request if column != PODS
+    )
 
 
 def _victims(session: Session, search: VictimSearch, task: Task) -> dict[int, list[Task]]:

@@ -227,7 +227,7 @@ def _of_job(
             with_it = {} if less is None else {edit.resource: less}
             return f"{then} {edit.resource} a pod instead of {now}{_with_less(with_it)}"
         case AddPods():
-            of_role = f" of role {edit.role}" if edit.role else ""
+            of_role = f" of role {edit.role}" if edit.role else f" like {edit.like}" if job.spec.sub_groups else ""
             return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
         case SetPriority():
             if edit.priority_class:

@@ -101,7 +101,7 @@ class Places:
             found: tuple[Tier, ...] = ()
         else:
             found = tuple(one for one in tiers.tiers if one.level <= limit)
-        return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY)
+        return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY, lasting=not tiers.problem)
 
     def tiers_for(self, topology: NetworkTopology) -> Sequence[Tier]:
         """The tiers by which pods with this wish are counted, closest first: all, or that of a label."""

@@ -30,7 +30,8 @@ class Check(NamedTuple):
     later: Mask | None = None
     """bool[nodes]: where it will not apply once the pods have left that are leaving; None: as ``passes``."""
     lasting: bool = False
-    """Of a static check: whether it applies as long as the node and the pod stay as they are."""
+    """Of a check by attributes of nodes or by claims: whether it applies as long as node, pod and volumes stay as they
+    are."""
     details: Callable[[], Sequence[Check]] | None = None
     """Returns finer reasons for the nodes that do not pass; called only where somebody is told."""
 

@@ -1,8 +1,8 @@
 """Why a pod would fit on no node even if all nodes were empty.
 
-Only lasting reasons count: node selectors, node groups, lasting taints, and requests larger than any node. Reasons that
-may pass are left out: cordons, taints that come and go, devices that are not registered yet, amounts that other pods
-hold.
+Only lasting reasons count: node selectors, node groups, lasting taints, labels that spreading needs, the places of
+volumes, and requests larger than any node. Reasons that may pass are left out: cordons, taints that come and go,
+devices that are not registered yet, amounts that other pods hold.
 """
 
 from __future__ import annotations
@@ -24,8 +24,14 @@ from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
-LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP))
-"""Codes of node checks whose result stays the same until an object is changed."""
+LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP, Code.SPREAD))
+"""Codes of checks by attributes of nodes whose result stays the same until an object is changed."""
+OPEN_TO_NONE = {
+    Code.NODE_GROUP: "is in a group that its queue may use",
+    Code.SPREAD: "has the labels that its topology spread constraints name",
+    Code.VOLUMES: "reaches its volumes",
+}
+"""What no node does, where one check closes all; of other checks it is the node selector or affinity."""
 
 
 class Lasting(NamedTuple):
@@ -82,7 +88,9 @@ def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> st
 
 def rows_open(session: Session, task: Task) -> tuple[Mask, list[Check]]:
     """bool[nodes]: the nodes that no lasting check closes to the task; and the lasting checks."""
-    closing = [check for check in session.node_selection.static_checks(task) if _lasts(check)]
+    claims = session.claims.of(task)
+    by_claims = () if claims is None else (check for check in claims.checks if check.lasting)
+    closing = [*(check for check in session.node_selection.static_checks(task) if _lasts(check)), *by_claims]
     open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
     for check in closing:
         open_rows &= check.passes
@@ -116,9 +124,8 @@ def _closed(closing: Sequence[Check]) -> Lasting:
     if alone:
         code, reason = alone[0].code, alone[0].reason
         said = "every node" if code is Code.TAINTS else "no node"
-        what = said_of_nodes(reason, 1) if code is Code.TAINTS else "matches its node selector or affinity"
-        if code is Code.NODE_GROUP:
-            what = "is in a group that its queue may use"
+        what = OPEN_TO_NONE.get(code, "matches its node selector or affinity")
+        what = said_of_nodes(reason, 1) if code is Code.TAINTS else what
         return Lasting(code, f"{said} {what}")
     counts = Counter[str]()
     codes: dict[str, Code] = {}

@@ -5,7 +5,7 @@ Conditions, events, pages and commands all show this code and message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Collection, Hashable, Set
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -49,7 +49,7 @@ class UnschedulableReasons:
         self.session = session
         self.limits = LimitsTold(session)
         self.holders = Holders(session)
-        self._if_emptys: dict[tuple[Shape, str], IfEmpty] = {}
+        self._if_emptys: dict[tuple[Shape, str, Hashable], IfEmpty] = {}
 
     def of(self, view: JobView) -> UnschedulableReason:
         """Why a job waits; ``SILENT`` where it does not wait, or where no reason is known."""
@@ -181,7 +181,8 @@ class UnschedulableReasons:
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
         """How many tasks like this one the nodes could hold if they were empty."""
-        key = task.shape, view.queue
+        claims = self.session.claims.of(task)
+        key = task.shape, view.queue, None if claims is None else claims.kind
         known = self._if_emptys.get(key)
         if known is None:
             session = self.session

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from msgspec.structs import replace
+
 from vsched.framework.claims.devices.needs import Needs
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.kernels.devices.matching import Want
@@ -34,6 +36,8 @@ class DeviceShortage(NamedTuple):
     """Pools with such devices that may not be used: slices are missing, or something is wrong with them."""
     kept_off: tuple[Taint, ...] = ()
     """For each such device that a taint keeps the request off, which is in no other figure, the first such taint."""
+    of_class: bool = False
+    """Whether the class has devices, and the selectors of the request match none of them."""
 
 
 @runtime_checkable
@@ -104,4 +108,6 @@ def _measured(key: str, want: Want, request: DeviceRequest, needed: int, room: D
     most, largest = int(free.nodes.max(initial=0)), int(at_most.max(initial=0))
     matching, held_back = int(free.match.units.sum()), tuple(room.held_back(want))
     kept_off = tuple(room.kept_off(want))
-    return DeviceShortage(key, request, needed, most, largest, free.together, matching, held_back, kept_off)
+    others = want.selectors[: len(want.selectors) - len(request.selectors)]
+    of_class = not (matching or kept_off) and bool(room.at_most(replace(want, selectors=others)).any())
+    return DeviceShortage(key, request, needed, most, largest, free.together, matching, held_back, kept_off, of_class)

@@ -29,12 +29,12 @@ def not_made(task: Task) -> Refusal:
 
 def not_found(key: str) -> Refusal:
     """The pod names a claim that does not exist."""
-    return refused(f'resourceclaim.resource.k8s.io "{_name(key)}" not found', key)
+    return refused(f"ResourceClaim {_name(key)} does not exist", key)
 
 
 def deleting(claim: DeviceClaim) -> Refusal:
     """The claim is being deleted."""
-    return refused(f'resourceclaim "{_name(claim.key)}" is being deleted', claim.key)
+    return refused(f"ResourceClaim {_name(claim.key)} is being deleted", claim.key)
 
 
 def not_owner(claim: DeviceClaim, task: Task) -> Refusal:

@@ -17,6 +17,8 @@ from vsched.kernels.selectors import remembered
 from vsched.kernels.volumes import Terms, rows_named, terms_mask, zone_mask
 from vsched.model.nodes.table import Mask, NodeStatics
 
+PLACES = (OUT_OF_REACH, OTHER_ZONE)
+"""Reasons that follow from where bound volumes are."""
 ORDER = (OUT_OF_REACH, NO_VOLUMES, NO_STORAGE, OTHER_ZONE)
 """The order of kube-scheduler's filters."""
 SEVERAL = 2
@@ -38,6 +40,7 @@ class Reaching:
         """The nodes that reach bound volumes and are in their zones, and that can get volumes for claims that wait."""
         found = dict[str, Mask]()
         waiting: dict[str, list[Wish]] = {}
+        may_come = False
         for one in wants.claims:
             place, wish = one.content.place, one.content.wish
             chosen = self._chosen.get(one.claim.key)
@@ -47,12 +50,24 @@ class Reaching:
                 _restrict(found, OTHER_ZONE, zones)
             elif chosen is not None:
                 _restrict(found, NO_VOLUMES, self._follows(chosen))
+                may_come = True
             elif wish is not None:
                 waiting.setdefault(wish.storage_class, []).append(wish)
         for name, wishes in waiting.items():
-            self._restrict_to(found, self._storages.of(name), wishes)
+            storage = self._storages.of(name)
+            self._restrict_to(found, storage, wishes)
+            may_come = may_come or not storage.provisions or storage.static is not None
         masks = ((reason, found[reason]) for reason in ORDER if reason in found)
-        return [Check(reason, mask, code=Code.VOLUMES) for reason, mask in masks if not mask.all()]
+        return [
+            Check(
+                reason,
+                mask,
+                code=Code.VOLUMES,
+                lasting=reason in PLACES or (reason == NO_VOLUMES and not may_come),
+            )
+            for reason, mask in masks
+            if not mask.all()
+        ]
 
     def fits(self, wants: Wants, row: int) -> bool:
         """Whether the row reaches the volumes that are bound or chosen already."""

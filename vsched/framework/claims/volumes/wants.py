@@ -119,7 +119,7 @@ class Resolver:
             key = f"{task.namespace}/{volume.claim}"
             claim = known.get(key)
             if claim is None:
-                return not_there(task, volume)
+                return not_there(task, volume, known)
             refusal = unusable(task, volume, claim) if rules.volume_binding else None
             if refusal is not None:
                 return refusal

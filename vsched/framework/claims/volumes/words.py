@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
+from vsched.framework.wording import ONCE_POD_IN_USE, listed
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.pods.claims import PodVolume
 from vsched.model.pods.task import Task
 
-IN_USE = (
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-)
+IN_USE = ONCE_POD_IN_USE
 TOO_MANY = "node(s) exceed max volume count"
 NO_DRIVER = "{driver} CSI driver is not installed on the node"
 OUT_OF_REACH = "node(s) didn't match PersistentVolume's node affinity"
@@ -20,10 +21,10 @@ OTHER_ZONE = "node(s) had no available volume zone"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 NO_CLASS = "PersistentVolumeClaim {name} cannot be bound: StorageClass {storage_class} does not exist"
-NOT_FOUND = 'persistentvolumeclaim "{name}" not found'
-NOT_MADE = 'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
-LOST = 'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
-DELETING = 'persistentvolumeclaim "{name}" is being deleted'
+NOT_FOUND = "PersistentVolumeClaim {name} does not exist"
+NOT_MADE = "PersistentVolumeClaim {name} is not made yet by the ephemeral volume controller"
+LOST = "PersistentVolumeClaim {name} is lost: its PersistentVolume {volume} does not exist"
+DELETING = "PersistentVolumeClaim {name} is being deleted"
 NOT_OWNED = "PVC {claim} was not created for pod {pod} (pod is not owner)"
 
 CLAIM_REFUSED = "VolumeClaim"
@@ -35,10 +36,16 @@ def refused(message: str, claim: str) -> Refusal:
     return Refusal(CLAIM_REFUSED, message, code=Code.CLAIM, subject=claim)
 
 
-def not_there(task: Task, volume: PodVolume) -> Refusal:
-    """The refusal of a task whose claim does not exist."""
-    words = NOT_MADE if volume.ephemeral else NOT_FOUND
-    return refused(words.format(name=volume.claim), f"{task.namespace}/{volume.claim}")
+def not_there(task: Task, volume: PodVolume, known: Container[str]) -> Refusal:
+    """The refusal of a task one of whose claims is not among the ``known``; it names all that people have to make."""
+    key = f"{task.namespace}/{volume.claim}"
+    if volume.ephemeral:
+        return refused(NOT_MADE.format(name=volume.claim), key)
+    own = task.claims.volumes if task.claims is not None else ()
+    gone = [one.claim for one in own if not one.ephemeral and f"{task.namespace}/{one.claim}" not in known]
+    if len(gone) == 1:
+        return refused(NOT_FOUND.format(name=gone[0]), key)
+    return refused(f"{listed('PersistentVolumeClaim', gone)} do not exist", key)
 
 
 def unbound(claim: VolumeClaim, *, has_class: bool) -> Refusal:
