@@ -10,16 +10,17 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 import msgspec
 import pytest
+import pytest_asyncio
 
 from tests.daemon.making import GROUP, WISH, Making
-from tests.daemon.situations import SITUATIONS, Stuck
+from tests.daemon.situations import PLAIN, SITUATIONS, Stuck
 from tests.daemon.situations_more import MORE
-from tests.support.contents import contents, kept_but_for
+from tests.support.contents import KINDS, contents, kept_but_for
 from tests.support.lessening import a_notch_less
 from tests.support.plans import manifests, reading
 from tests.support.running import PODGROUPS, digested, queue_status, scheduling, status_of
@@ -36,11 +37,15 @@ from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 from vsched.web.snapshots import FrozenSnapshot
 
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
 ALL = {**SITUATIONS, **MORE}
 KEY = "default/b"
 QUICK = ClusterSettings(ControllerSettings(PodTimes(termination=0.05)))
-OPTIONS = {"period_seconds": 0.05, "advise": False, "listen_address": "127.0.0.1:0"}
+OPTIONS = {"period_seconds": 0.5, "advise": False, "listen_address": "127.0.0.1:0"}
 DIVIDING = {"arbitrate": True, "rules": RULES}
+MADE = ("pods", "scheduling.volcano.sh/podgroups", "policy/poddisruptionbudgets", *KINDS)
+"""Kinds of objects that a situation and its changes are made of, in the order in which they are deleted."""
 ADMITTED = (Phase.INQUEUE, Phase.RUNNING)
 VERSIONS = {
     "PodDisruptionBudget": "policy/v1",
@@ -90,34 +95,93 @@ def started(cluster: Cluster, stuck: Stuck) -> bool:
     return group is not None and sum(placed(cluster, "b")) >= group["spec"]["minMember"]
 
 
+class AtWork(NamedTuple):
+    """A cluster, and the daemon that follows it."""
+
+    cluster: Cluster
+    daemon: Daemon
+    policy_file: Path
+
+
+def _plain(folder: Path) -> Path:
+    """A file with a policy to start with."""
+    found = folder / "policy.yaml"
+    found.write_text(PLAIN, encoding="utf-8")
+    return found
+
+
 @asynccontextmanager
-async def at_work(stuck: Stuck, tmp_path: Path) -> AsyncIterator[tuple[Cluster, Daemon, Path]]:
-    """The situation, with everybody running who was there before the job came."""
-    policy_file = tmp_path / "policy.yaml"
-    policy_file.write_text(stuck.policy, encoding="utf-8")
-    there = objects(stuck.there)
+async def started_up(policy_file: Path, **options: Any) -> AsyncIterator[AtWork]:
+    """An empty cluster and a daemon, with the policy of this file."""
     async with (
         Cluster(settings=QUICK) as cluster,
-        scheduling(cluster.url, policy_file=policy_file, **OPTIONS, **(DIVIDING if stuck.limit else {})) as daemon,
+        scheduling(cluster.url, policy_file=policy_file, **OPTIONS, **options) as daemon,
     ):
-        if stuck.limit:
-            cluster.apply([consumer("default", hard={"cpu": stuck.limit})])
-        cluster.apply(there)
-        pods = [found["metadata"]["name"] for found in there if found["kind"] == "Pod"]
-        closed = [found["metadata"]["name"] for found in there if WISH in (found["metadata"].get("annotations") or {})]
-        closed += [found["metadata"]["name"] for found in there if found.get("spec", {}).get("parent") in closed]
-        await until(lambda: all(_runs(cluster, name) for name in pods))
-        await until(lambda: all(queue_status(cluster, name).get("state") == "Closed" for name in closed))
-        waiting = [found["metadata"]["name"] for found in there if found["kind"] == "PodGroup"]
-        await until(lambda: all(status_of(cluster, name).get("phase") in ADMITTED for name in waiting))
-        for found in cluster.client.list("resourcequotas", "default"):
-            _count(cluster, found, pods)
-        found = reading(stuck.there)
-        if found is not None:
-            now = time.time()
-            nodes = {name: type(one)(now, one.cpu, one.memory) for name, one in found.nodes.items()}
-            daemon.cache.use(Reading(now, nodes))
-        yield cluster, daemon, policy_file
+        yield AtWork(cluster, daemon, policy_file)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def one_for_all(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AtWork]:
+    """The cluster that one situation after the other is in: to start a daemon takes longer than a situation."""
+    async with started_up(_plain(tmp_path_factory.mktemp("stuck"))) as found:
+        yield found
+
+
+@asynccontextmanager
+async def emptied(cluster: Cluster, daemon: Daemon) -> AsyncIterator[None]:
+    """What is made meanwhile is deleted at the end."""
+    before = {kind: cluster.client.list(kind) for kind in MADE}
+    yield
+    for kind in MADE:
+        there = [_name(found) for found in before[kind]]
+        for name in map(_name, cluster.client.list(kind)):
+            if name not in there:
+                cluster.client.delete(kind, *name, grace_seconds=0)
+    daemon.cache.use(None)
+    await digested(cluster, daemon)
+    for kind in MADE:
+        await until(lambda kind=kind: len(cluster.client.list(kind)) == len(before[kind]))
+
+
+def _name(found: Obj) -> tuple[str, str]:
+    return found["metadata"].get("namespace", ""), found["metadata"]["name"]
+
+
+@asynccontextmanager
+async def in_situation(stuck: Stuck, shared: AtWork, folder: Path) -> AsyncIterator[AtWork]:
+    """The situation, with everybody running who was there before the job came."""
+    if stuck.limit:  # the cluster is divided, which a daemon is told when it starts
+        async with started_up(_plain(folder), **DIVIDING) as own:
+            await _settled(stuck, own)
+            yield own
+        return
+    async with emptied(shared.cluster, shared.daemon):
+        await _settled(stuck, shared)
+        yield shared
+
+
+async def _settled(stuck: Stuck, found: AtWork) -> None:
+    cluster, daemon, policy_file = found
+    policy_file.write_text(stuck.policy, encoding="utf-8")
+    await noticed(cluster, daemon)
+    there = objects(stuck.there)
+    if stuck.limit:
+        cluster.apply([consumer("default", hard={"cpu": stuck.limit})])
+    cluster.apply(there)
+    pods = [found["metadata"]["name"] for found in there if found["kind"] == "Pod"]
+    closed = [found["metadata"]["name"] for found in there if WISH in (found["metadata"].get("annotations") or {})]
+    closed += [found["metadata"]["name"] for found in there if found.get("spec", {}).get("parent") in closed]
+    await until(lambda: all(_runs(cluster, name) for name in pods))
+    await until(lambda: all(queue_status(cluster, name).get("state") == "Closed" for name in closed))
+    waiting = [found["metadata"]["name"] for found in there if found["kind"] == "PodGroup"]
+    await until(lambda: all(status_of(cluster, name).get("phase") in ADMITTED for name in waiting))
+    for quota in cluster.client.list("resourcequotas", "default"):
+        _count(cluster, quota, pods)
+    used = reading(stuck.there)
+    if used is not None:
+        now = time.time()
+        nodes = {name: type(one)(now, one.cpu, one.memory) for name, one in used.nodes.items()}
+        daemon.cache.use(Reading(now, nodes))
 
 
 def _count(cluster: Cluster, quota: Obj, pods: list[str]) -> None:
@@ -183,8 +247,8 @@ async def made_as_told(cluster: Cluster, making: Making, change: Change, folder:
 
 
 @pytest.mark.parametrize("stuck", [pytest.param(stuck, id=name) for name, stuck in ALL.items()])
-async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, tmp_path: Path) -> None:
-    async with at_work(stuck, tmp_path) as (cluster, daemon, policy_file):
+async def test_what_binds_is_named_and_what_helps_does(stuck: Stuck, one_for_all: AtWork, tmp_path: Path) -> None:
+    async with in_situation(stuck, one_for_all, tmp_path) as (cluster, daemon, policy_file):
         comes = objects(stuck.job)
         for found in comes:
             if found["kind"] == "Pod":
