@@ -56,7 +56,7 @@ def test_a_gang_whose_volumes_leave_no_node_for_one_pod_is_not_placed_at_all() -
 
     assert plan.nodes == {}
     assert plan.message("ns/a").startswith("the gang needs 2, 1 fits, and no more would if all nodes were empty: ")
-    assert "2 don't match PersistentVolume's node affinity" in plan.message("ns/a")
+    assert "2 do not reach its PersistentVolume" in plan.message("ns/a")
 
 
 def test_claims_that_wait_for_their_first_pod_are_chosen_with_it() -> None:
@@ -102,8 +102,8 @@ def test_of_a_job_whose_pods_share_a_claim_the_first_pod_has_the_choice() -> Non
         pytest.param(
             "job ns/a pods=1 cpu=1 claim=d0",
             [],
-            'PersistentVolumeClaim d0 does not exist',
-            '0/3 nodes are available: PersistentVolumeClaim d0 does not exist.',
+            "PersistentVolumeClaim d0 does not exist",
+            "0/3 nodes are available: PersistentVolumeClaim d0 does not exist.",
             id="a claim that does not exist",
         ),
         pytest.param(
@@ -116,8 +116,8 @@ def test_of_a_job_whose_pods_share_a_claim_the_first_pod_has_the_choice() -> Non
         pytest.param(
             "job ns/a min=2\npods ns/a 1 cpu=1\npods ns/a 1 cpu=1 claim=d0",
             [],
-            '1 of its pods waits: a.1: PersistentVolumeClaim d0 does not exist',
-            'its gang ns/a waits: 1 of its pods waits: a.1: PersistentVolumeClaim d0 does not exist',
+            "1 of its pods waits: a.1: PersistentVolumeClaim d0 does not exist",
+            "its gang ns/a waits: 1 of its pods waits: a.1: PersistentVolumeClaim d0 does not exist",
             id="a gang, and what is said of a pod of it that lacks nothing",
         ),
     ],
@@ -135,7 +135,7 @@ def test_a_job_beyond_its_minimum_goes_on_without_pods_whose_claims_do_not_exist
     plan = decided(f"{ZONES}job ns/a min=1\npods ns/a 1 cpu=1 claim=gone\npods ns/a 2 cpu=1\n")
 
     assert sorted(plan.nodes) == ["a.1", "a.2"]
-    assert plan.why("ns/a.0") == '0/3 nodes are available: PersistentVolumeClaim gone does not exist.'
+    assert plan.why("ns/a.0") == "0/3 nodes are available: PersistentVolumeClaim gone does not exist."
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_a_claim_that_does_not_exist_evicts_nobody(claim: str, evicted: list[str
 
     assert sorted(plan.evicted[0]) == evicted
     if claim:
-        assert plan.message("ns/a") == '1 of its pods waits: a.0: PersistentVolumeClaim gone does not exist'
+        assert plan.message("ns/a") == "1 of its pods waits: a.0: PersistentVolumeClaim gone does not exist"
 
 
 FULL = """
@@ -251,7 +251,7 @@ def test_a_job_without_the_claims_for_its_minimum_is_not_admitted() -> None:
     text = f"{ZONES}job ns/a phase=Pending min=1 minResources=cpu:1\npods ns/a 1 cpu=1 claim=d0\n"
 
     assert decided(text).phases() == {"a": "Pending"}
-    assert decided(text).message("ns/a") == 'PersistentVolumeClaim d0 does not exist'
+    assert decided(text).message("ns/a") == "PersistentVolumeClaim d0 does not exist"
     assert decided(text, v.claim("d0")).phases() == {"a": "Inqueue"}
 
 

@@ -31,9 +31,9 @@ def test_who_goes_before(job: str, bound: bool) -> None:
     assert starts(found) == (60, ("n1", "n2"))
     if not bound:
         assert found.jobs["x/small"].code == Code.RESERVED
-        kept = "2 nodes have room that is kept for the start of x/big at 09:00 UTC"
+        kept = "2 nodes have resources that are reserved for the start of x/big at 09:00 UTC"
         assert found.message("x/small") == f"no node fits: {kept}"
-        told = "0/2 nodes are available: 2 node(s) had room that is kept for the start of x/big at 09:00 UTC."
+        told = "0/2 nodes are available: 2 node(s) had resources that are reserved for the start of x/big at 09:00 UTC."
         assert found.why("x/small.0") == told
 
 
@@ -179,7 +179,8 @@ def test_a_job_that_its_queue_does_not_let_in_starts_when_enough_of_the_queue_ha
     assert planned[0] == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        assert "the room of the queue is kept for the start of x/big at 08:20 UTC" in found.message("x/small")
+        told = "what the queue may still hold is reserved for the start of x/big at 08:20 UTC"
+        assert told in found.message("x/small")
 
 
 def test_what_a_queue_may_hold_besides_goes_to_others() -> None:

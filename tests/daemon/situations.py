@@ -107,7 +107,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/a min=4 pods=4 cpu=1 queue=team",
         "job default/b min=2 pods=2 cpu=1 queue=team",
         Code.QUEUE_CAPABILITY,
-        "queue team may hold 4 cpu, as queue dept above it allows no more: 4 held, 2 more asked",
+        "queue dept allows queue team 4 cpu: 4 held, 2 more asked",
         ("2 more cpu in queue dept (capability 6)",),
     ),
     "a queue is closed": Stuck(

@@ -669,7 +669,7 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
         pytest.param(
             "quota x/q pods=3 used=pods:2",
             "ResourceQuota q allows 3 pods: 2 used, the 2 missing pods ask for 2",
-            "1 more pod slot in resource quota x/q (4 in all) and 2 more pods of role w",
+            "1 more pod in resource quota x/q (4 in all) and 2 more pods of role w",
             id="of pods",
         ),
         pytest.param(

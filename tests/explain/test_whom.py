@@ -38,39 +38,39 @@ def decided(text: str, *more: Manifest, policy: Policy = DEFAULT_POLICY) -> tupl
     [
         pytest.param(
             f"node n0 cpu=4\nnode n1 cpu=4\n{OLD}\n{GANG}\npods ns/g 2 cpu=4\njob ns/a min=3 pods=3 cpu=1",
-            "the gang needs 3, none fit: 2 nodes have room that is held for job ns/g",
+            "the gang needs 3, none fit: 2 nodes have resources that are reserved for job ns/g",
             id="by a gang that gathers its places: what is idle, and what is about to be",
         ),
         pytest.param(
             f"node n0 cpu=8\nnode n1 cpu=4\n{OLD}\n{GANG}\npods ns/g 1 cpu=4 nominated=n0\n"
             "pods ns/g 1 cpu=4 nominated=n1\njob ns/a min=6 pods=6 cpu=1",
-            "the gang needs 6, 4 fit: 2 nodes have room that is held for job ns/g",
+            "the gang needs 6, 4 fit: 2 nodes have resources that are reserved for job ns/g",
             id="by nominations",
         ),
         pytest.param(
             f"node n0 cpu=4\nnode n1 cpu=4\nnode n2 cpu=2\n{OLD}\n{GANG}\npods ns/g 2 cpu=4\n"
             "job ns/a min=1 pods=1 cpu=3",
-            "no node fits: 2 nodes have room that is held for job ns/g, 1 has too little cpu",
+            "no node fits: 2 nodes have resources that are reserved for job ns/g, 1 has too little cpu",
             id="nodes that are too small are told apart",
         ),
         pytest.param(
             f"node n0 cpu=4\nnode n1 cpu=4\n{OLD}\njob x/p min=1 phase=Running\npods x/p 1 cpu=4 on=n0 leaving\n"
             "job ns/g phase=Inqueue age=60\npods ns/g 1 cpu=4\njob ns/h phase=Inqueue age=50\npods ns/h 1 cpu=4\n"
             "job ns/a min=1 pods=1 cpu=1",
-            "no node fits: 2 nodes have room that is held for jobs ns/g and ns/h",
+            "no node fits: 2 nodes have resources that are reserved for jobs ns/g and ns/h",
             id="by several",
         ),
     ],
 )
 def test_room_that_is_held_is_told_with_those_it_is_held_for(text: str, message: str) -> None:
     _, report = decided(text)
-    whom = message.partition("held for ")[2].partition(",")[0]
+    whom = message.partition("reserved for ")[2].partition(",")[0]
 
     assert report.jobs["ns/a"].message == message
-    assert f"held for {whom}" in report.unschedulable["ns/a.0"].message
+    assert f"reserved for {whom}" in report.unschedulable["ns/a.0"].message
     assert explained(text).message == message
     told = [one.message for one in explained(text).constraints]
-    assert any(f"held for {whom}" in one for one in told), told
+    assert any(f"reserved for {whom}" in one for one in told), told
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
         if "once what is leaving it has left" in said:
             node = said.partition("will go to ")[2].split()[0]
             assert session.is_left(node), (key, said)
-        if "room that is held for" in said:
+        if "resources that are reserved for job" in said:
             assert any(view.moved for other, view in session.jobs.items() if other != key), (key, said)
         if " is guaranteed" in said or " are guaranteed" in said:
             assert any(queue.guarantee for queue in snapshot.queues.values()), (key, said)

@@ -193,7 +193,7 @@ def test_without_admission_a_job_that_was_not_admitted_keeps_its_place_as_well()
 
     assert kept(report) == {}
     assert report.unschedulable["x/late.0"].message.startswith(
-        "0/1 nodes are available: 1 node(s) had room that is held for job x/want"
+        "0/1 nodes are available: 1 node(s) had resources that are reserved for job x/want"
     )
 
 

@@ -176,10 +176,9 @@ def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> st
             f"{named_queue(bound.holder, queue)} {at_most(one)}" if bound.holder else f"the cluster has {in_all(one)}"
         )
     has, limit, asked = _figures(one)
-    if bound.guaranteed:
-        why = f"{guaranteed(bound)} is kept free"
-    else:
-        why = f"{named_queue(bound.holder, queue)} allows no more" if bound.holder else "the cluster has no more"
+    if bound.holder and not bound.guaranteed:
+        return f"queue {bound.holder} allows queue {subject} {limit} {one.resource}: {has} held, {asked} more asked"
+    why = f"{guaranteed(bound)} is kept free" if bound.guaranteed else "the cluster has no more"
     return f"{who} may hold {limit} {one.resource}, as {why}: {has} held, {asked} more asked"
 
 

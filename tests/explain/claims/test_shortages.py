@@ -164,7 +164,7 @@ def test_a_pod_says_that_its_claim_does_not_exist() -> None:
     found = explained("ns/p", node("n1"), pod("p", spec={"volumes": claim_volumes("data")}))
     [one] = found.claims
     assert (one.names, one.state, one.usable) == (("data",), "does not exist", False)
-    assert 'PersistentVolumeClaim data does not exist' in found.message
+    assert "PersistentVolumeClaim data does not exist" in found.message
     assert found.constraints[0].code == Code.CLAIM
 
 

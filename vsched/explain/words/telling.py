@@ -174,7 +174,10 @@ def told(situation: Situation, edit: Edit) -> str:
         case SetNodeAmount():
             row, column = snapshot.nodes.statics.row[edit.node], snapshot.axis.find(edit.resource)
             has = 0 if column is None else int(snapshot.nodes.allocatable[column, row])
-            return f"{_more(edit.resource, has, edit.amount)} on a node like {edit.node}"
+            more = _more(edit.resource, has, edit.amount)
+            if edit.resource == "pods":
+                more = counted(edit.amount - has, "more pod slot", "more pod slots")
+            return f"{more} on a node like {edit.node}"
         case SetThreshold():
             return f"usage threshold {edit.name} at {edit.percent:g} %"
         case SetOvercommit():
@@ -310,7 +313,7 @@ def _amounts(amounts: Mapping[str, int]) -> str:
 def _more(resource: str, has: int, amount: int) -> str:
     """The difference as ``2 more nvidia.com/gpu``; ``resource`` may be a name in a quota, as ``requests.cpu``."""
     if resource == "pods":
-        return counted(amount - has, "more pod slot", "more pod slots")
+        return counted(amount - has, "more pod", "more pods")
     return f"{format_counted(resource.removeprefix('requests.'), amount - has)} more {resource}"
 
 

@@ -25,8 +25,8 @@ from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
-OTHERS = "held for others"
-HELD = f"{BEGINNING}had room that is {OTHERS}"
+OTHERS = "reserved for others"
+HELD = f"{BEGINNING}had resources that are {OTHERS}"
 
 
 class NodeHolders(NamedTuple):
@@ -45,7 +45,7 @@ class NodeHolders(NamedTuple):
 
 def named(text: str, others: str) -> str:
     """The sentence with the names of the jobs that room is held for; unchanged where ``others`` is empty."""
-    return text.replace(OTHERS, f"held for {others}") if others else text
+    return text.replace(OTHERS, f"reserved for {others}") if others else text
 
 
 class Holders:

@@ -286,7 +286,8 @@ class _Telling:
             return Said(PROVISIONING, message if request in message else f"{message}; {request}", reasons, fits)
         if wanted and not scale_up.asked:
             return Said(UNSCHEDULABLE, message, reasons, fits)
-        if scale_up.why_not and scale_up.why_not not in message:
+        said = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
+        if scale_up.why_not and not said and scale_up.why_not not in message:
             message = f"{message}{NO_HELP}{scale_up.why_not}"
         return Said(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
 

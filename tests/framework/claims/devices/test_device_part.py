@@ -146,7 +146,7 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
     ("claim", "message"),
     [
         pytest.param(
-            of_pod(deleting=True), 'ResourceClaim p-claim is being deleted', id="a claim that is being deleted"
+            of_pod(deleting=True), "ResourceClaim p-claim is being deleted", id="a claim that is being deleted"
         ),
         pytest.param(
             of_pod(owner="uid-other"),
@@ -204,7 +204,7 @@ def test_claims_that_are_not_there() -> None:
     missing, unmade = part.obstacle(world.pod("p", "nope")), part.obstacle(world.pod("p", "@"))
     assert missing is not None
     assert unmade is not None
-    assert missing.message == 'ResourceClaim nope does not exist'
+    assert missing.message == "ResourceClaim nope does not exist"
     assert unmade.message == 'pod "ns/p": ResourceClaim not created yet'
 
 

@@ -20,17 +20,17 @@ def world() -> StorageWorld:
 @pytest.mark.parametrize(
     ("made", "claim", "words"),
     [
-        pytest.param(world(), "data", 'PersistentVolumeClaim data does not exist', id="the claim does not exist"),
+        pytest.param(world(), "data", "PersistentVolumeClaim data does not exist", id="the claim does not exist"),
         pytest.param(
             world().claim("data", "slow", lost=True, volume="pv1"),
             "data",
-            'PersistentVolumeClaim data is lost: its PersistentVolume pv1 does not exist',
+            "PersistentVolumeClaim data is lost: its PersistentVolume pv1 does not exist",
             id="the claim is lost",
         ),
         pytest.param(
             world().claim("data", "slow", deleting=True),
             "data",
-            'PersistentVolumeClaim data is being deleted',
+            "PersistentVolumeClaim data is being deleted",
             id="the claim is being deleted",
         ),
         pytest.param(
@@ -81,7 +81,7 @@ def test_the_first_claim_of_the_pod_with_an_obstacle_is_told() -> None:
     made = world().claim("a", "now").claim("b", "slow", deleting=True)
     refusal = made.part().obstacle(made.task("p", "a", "b"))
     assert refusal is not None
-    assert refusal.message == 'PersistentVolumeClaim b is being deleted'
+    assert refusal.message == "PersistentVolumeClaim b is being deleted"
 
 
 def test_pods_without_volume_claims_are_no_concern() -> None:
