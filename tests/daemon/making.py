@@ -40,11 +40,13 @@ from vsched.mirror.whatif.edits import (
     SetRequest,
     SetRoleMinimum,
     SetVictimMinimum,
+    SetWallTime,
     Tolerate,
     Uncordon,
 )
 from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import format_amount
+from vsched.model.queues.limits import MAX_WALL_TIME, exactly
 from vsched.model.snapshot import Snapshot
 from vsched.settings.document import policy_text
 from vsched.sim.cluster import Cluster
@@ -98,6 +100,7 @@ class Making:
                 | LowerGuarantee()
                 | SetQueueWeight()
                 | SetJobLimit()
+                | SetWallTime()
                 | SetReclaimable()
                 | AddNodeGroup()
                 | SetGroupLimit()
@@ -295,6 +298,7 @@ def _say_of_queue(
     | LowerGuarantee
     | SetQueueWeight
     | SetJobLimit
+    | SetWallTime
     | SetReclaimable
     | AddNodeGroup
     | SetGroupLimit,
@@ -314,6 +318,8 @@ def _say_of_queue(
             spec["weight"] = edit.weight
         case SetJobLimit():
             annotations[edit.annotation] = str(edit.most)
+        case SetWallTime():
+            annotations[MAX_WALL_TIME] = exactly(edit.seconds)
         case SetReclaimable():
             spec["reclaimable"] = True
         case AddNodeGroup():

@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.claims.constraints import claim_constraints, device_constraints
+from vsched.explain.claims.constraints import claim_constraints, device_constraints, with_others
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_for, kinds_of
@@ -260,8 +260,9 @@ class Explaining:
             constraints = examiner.of_job(view)
         else:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
-        constraints = (*constraints, *device_constraints(asked, session.claims))
-        constraints = (*constraints, *claim_constraints(asked, self._snapshot.claims))
+        few = self._snapshot.claims.devices if any(one.code == Code.DEVICES for one in constraints) else None
+        constraints = with_others(constraints, device_constraints(asked, session.claims, few))
+        constraints = with_others(constraints, claim_constraints(asked, self._snapshot.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)
         never = never and not nodes_may_come(self._snapshot, job.key)

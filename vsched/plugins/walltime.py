@@ -19,11 +19,12 @@ import msgspec
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import Plugin, SessionContext
-from vsched.framework.points.levers import ArgumentLever, argument_edit
+from vsched.framework.points.levers import ArgumentLever, QueueTerm, argument_edit
 from vsched.framework.points.runs import RunLimit, StartLimit
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.jobs.runs import WALL_TIME_OVER, wall_time_over
+from vsched.model.queues.limits import exactly
 from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.inheriting import inherited
 
@@ -72,6 +73,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
 
     name = "wall-time"
     args_type = WallTimeArgs
+    queue_terms = frozenset({QueueTerm.WALL_TIME})
 
     def open(self, context: SessionContext) -> None:
         """Find the jobs that have to end now; only the oldest runs of each class are looked at."""
@@ -107,7 +109,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
         asked, most = job.spec.wall_time, self._allowed(job.queue, job.job.user)
         if asked > most.seconds and not job.job.allocated_count:
             who = f"user {most.user} may have" if most.user else f"queue {job.queue} allows"
-            message = f"asks for {_written(asked)} of wall time, and {who} {_written(most.seconds)}"
+            message = f"asks for {exactly(asked)} of wall time, and {who} {exactly(most.seconds)}"
             return _refusal(message, job.queue)
         return None
 
@@ -139,7 +141,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
 
     def _ended(self, job: Job) -> str:
         longest = min(job.spec.wall_time or inf, self._allowed(job.spec.queue, job.user).seconds)
-        return "" if longest == inf else f"its wall time of {_written(longest)} is over"
+        return "" if longest == inf else f"its wall time of {exactly(longest)} is over"
 
     def _allowed(self, queue: str, user: str) -> Longest:
         """For how long a user's job may run in a queue."""
@@ -160,11 +162,3 @@ def _longer(key: str, most: float, step: int) -> dict[str, object]:
 
 def _refusal(message: str, queue: str) -> Refusal:
     return Refusal(WALL_TIME_OVER, message, code=Code.WALL_TIME, subject=queue, lasting=True)
-
-
-def _written(seconds: float) -> str:
-    """An exact length of time, such as ``1h30m``."""
-    minutes, rest = divmod(seconds, 60)
-    hours, minutes = divmod(int(minutes), 60)
-    parts = (f"{hours}h" if hours else "", f"{minutes}m" if minutes else "", f"{rest:g}s" if rest else "")
-    return "".join(parts) or "0s"

@@ -126,7 +126,7 @@ def devices(**fields: Any) -> DeviceClaim:
         ),
         pytest.param(
             volume(storage_class="made"),
-            "gets a volume with the pod's node: 1 volume of its class is free",
+            "gets a volume with the pod's node: 0 volumes of its class are free and large enough",
             True,
             id="waits for its first pod, and people make the volumes",
         ),

@@ -210,7 +210,7 @@ CASES: dict[str, Case] = {
     "the class of its devices does not exist": Case(
         ONE,
         Code.CLAIM,
-        "gpu.exmaple.com",
+        "DeviceClass gpu.exmaple.com, which does not exist",
         [],
         spec=GPU,
         more=[

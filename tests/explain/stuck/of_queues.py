@@ -21,6 +21,7 @@ from vsched.mirror.whatif.edits import (
     SetQuota,
     SetRequest,
     SetRoleMinimum,
+    SetWallTime,
 )
 
 ORG = "node n1 cpu=32\nqueue org capability=memory:8Gi\nqueue dept parent=org capability=memory:16Gi\n"
@@ -191,7 +192,7 @@ CASES: dict[str, Case] = {
         "node n1 cpu=8\nqueue q vsched.io/max-wall-time=1h\njob ns/b pods=1 cpu=1 queue=q vsched.io/wall-time=90m",
         Code.WALL_TIME,
         "1h30m|q|1h",
-        [],
+        [(SetWallTime("q", 5400.0),)],
         LIMITS,
         never=True,
     ),

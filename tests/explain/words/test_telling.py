@@ -60,6 +60,7 @@ from vsched.mirror.whatif.edits import (
     SetSubGroupTier,
     SetThreshold,
     SetVictimMinimum,
+    SetWallTime,
     Tolerate,
     TolerateDevices,
     Uncordon,
@@ -70,7 +71,7 @@ from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 
 GIB = 1 << 30
-LIMITS = "vsched.io/max-running-jobs=2 vsched.io/max-running-jobs-per-user=1"
+LIMITS = "vsched.io/max-running-jobs=2 vsched.io/max-running-jobs-per-user=1 vsched.io/max-wall-time=1h"
 WORLD = f"""
 node n1 cpu=8 memory=32Gi gpu=4
 node n2 taint=gpu:yes
@@ -220,6 +221,11 @@ SAID: list[tuple[Edit, str, str]] = [
         SetJobLimit("a", 2, per_user=True),
         "2 running jobs of each user in queue a (now 1)",
         "vsched.io/max-running-jobs-per-user=2 --overwrite",
+    ),
+    (
+        SetWallTime("a", 5400.0),
+        "a wall time of 1h30m in queue a (now 1h)",
+        "annotate queues.scheduling.volcano.sh a vsched.io/max-wall-time=1h30m --overwrite",
     ),
     (SetReclaimable("a"), "queue a made reclaimable", '{"spec":{"reclaimable":true}}'),
     (

@@ -51,6 +51,7 @@ from vsched.mirror.whatif.edits import (
     SetRoleMinimum,
     SetThreshold,
     SetVictimMinimum,
+    SetWallTime,
     Tolerate,
     Uncordon,
     UseAction,
@@ -79,7 +80,7 @@ def decided(snapshot: Snapshot) -> CycleReport:
     return run_cycle(snapshot, POLICY, REGISTRY)
 
 
-LIMITS = "vsched.io/max-running-jobs=2 vsched.io/max-running-jobs-per-user=3"
+LIMITS = "vsched.io/max-running-jobs=2 vsched.io/max-running-jobs-per-user=3 vsched.io/max-wall-time=1h"
 WORLD = f"""
 class high 9
 node n1 cpu=8 memory=32Gi gpu=4 zone=a
@@ -161,6 +162,7 @@ SAME: list[tuple[str, Edit, str, str]] = [
     ("more weight", SetQueueWeight("a", 5), "weight=2", "weight=5"),
     ("more running jobs", SetJobLimit("a", 5), "running-jobs=2", "running-jobs=5"),
     ("more of each user", SetJobLimit("a", 5, per_user=True), "per-user=3", "per-user=5"),
+    ("a longer wall time", SetWallTime("a", 5400.0), "max-wall-time=1h", "max-wall-time=1h30m"),
     ("lending", SetReclaimable("b"), "reclaimable=false", "reclaimable=true"),
     ("a group of nodes", AddNodeGroup("a", "g1"), "guarantee=cpu:1", "guarantee=cpu:1 required=g1"),
     (

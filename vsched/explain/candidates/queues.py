@@ -24,6 +24,7 @@ from vsched.mirror.whatif.edits import (
     SetQueueAmount,
     SetQueueWeight,
     SetReclaimable,
+    SetWallTime,
 )
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
@@ -72,6 +73,8 @@ def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
     if wants.goes_by(QueueTerm.RUNNING_JOBS):
         for one in (queue, *above(queue, snapshot.queues.get, rooted=True)):
             yield from _job_limits(one)
+    if wants.goes_by(QueueTerm.WALL_TIME):
+        yield from _wall_time(wants, (queue, *above(queue, snapshot.queues.get, rooted=True)))
     yield from _lenders(wants, queue)
     yield from _guarantees(wants, {one.name for one in branch})
     if wants.goes_by(QueueTerm.NODE_GROUPS):
@@ -96,6 +99,15 @@ def _job_limits(queue: Queue) -> Iterator[Lever]:
         if most is not None:
             edit = partial(_allow_jobs, queue.name, most, per_user)
             yield Lever(Rank.LIMITS, edit, MORE_JOBS, whole=max(1, most), kind="running jobs")
+
+
+def _wall_time(wants: MissingMinimum, branch: Sequence[Queue]) -> Iterator[Lever]:
+    """A lever that gives the queue whose wall time counts for the job the one that the job asks for."""
+    asked = wants.job.spec.wall_time
+    one = next((one for one in branch if one.limits.wall_time is not None), None)
+    if asked and one is not None and asked > (one.limits.wall_time or 0):
+        edit = SetWallTime(one.name, asked)
+        yield Lever(Rank.LIMITS, lambda _: edit)
 
 
 def _allow_jobs(name: str, most: int, per_user: bool, step: int) -> SetJobLimit:

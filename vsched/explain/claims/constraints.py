@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
 
 from vsched.explain.claims import devices, volumes
 from vsched.explain.claims.devices import missing, missing_together
@@ -11,17 +13,23 @@ from vsched.explain.records import Constraint
 from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.devices.shortages import DeviceShortage
 from vsched.framework.codes import Code
-from vsched.model.claims.catalogue import ClaimCatalogue
+from vsched.framework.wording import listed
+from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.pods.task import Task
 
+GONE = "does not exist"
 PODS_MAX = 50
 """How many pods are asked about one by one."""
 CLAIMS_MAX = 3
 """How many claims that cannot be used are told."""
 
 
-def device_constraints(tasks: Sequence[Task], claims: Claims) -> list[Constraint]:
-    """What these pods lack of devices after a session; of pods that lack the same, the first is told."""
+def device_constraints(tasks: Sequence[Task], claims: Claims, found_few: DeviceCatalogue | None) -> list[Constraint]:
+    """What these pods lack of devices after a session; of pods that lack the same, the first is told.
+
+    ``found_few`` has the claims of pods for which nodes have too few devices; where each request by itself could be
+    met, what is asked for together is told.
+    """
     found: dict[tuple[str, int], Constraint] = {}
     for task in tasks[:PODS_MAX]:
         for short in claims.shortages(task):
@@ -34,24 +42,62 @@ def device_constraints(tasks: Sequence[Task], claims: Claims) -> list[Constraint
     for short in together:
         lasting = short.needed > short.matching and _is_all(short)
         found.setdefault(("", short.needed), Constraint(Code.DEVICES, missing_together(short), lasting))
+    if not found and found_few is not None:
+        return list(_not_together(tasks, found_few))
     return list(found.values())
+
+
+def _not_together(tasks: Sequence[Task], catalogue: DeviceCatalogue) -> Iterable[Constraint]:
+    for task in tasks[:1]:
+        for entry in task.claims.devices if task.claims is not None else ():
+            claim = devices.claim_of(task, entry, catalogue)
+            if claim is not None and claim.allocation is None:
+                name = claim.key.partition("/")[2]
+                asked = devices.asks(claim.spec)
+                message = f"{RESOURCE_CLAIM} {name} asks for {asked}; no node has these free together"
+                yield Constraint(Code.DEVICES, message)
 
 
 def claim_constraints(tasks: Sequence[Task], found: ClaimCatalogue) -> list[Constraint]:
     """The claims of these pods that cannot be used until somebody makes or changes an object."""
-    told: dict[str, None] = {}
+    told: dict[tuple[str, str], dict[str, None]] = {}
     for task in tasks[:PODS_MAX]:
         for volume in task.claims.volumes if task.claims is not None else ():
             claim = volumes.claim_of(task, volume, found.volumes)
             if volumes.is_lasting(volume, claim, found.volumes):
-                told[f"{VOLUME_CLAIM} {volume.claim} {volumes.state(task, volume, claim, found.volumes)[0]}"] = None
+                state = volumes.state(task, volume, claim, found.volumes)[0]
+                told.setdefault((VOLUME_CLAIM, state), {})[volume.claim] = None
         for entry in task.claims.devices if task.claims is not None else ():
             wanted = devices.claim_of(task, entry, found.devices)
             if not entry.none and devices.is_lasting(entry, wanted, found.devices):
-                told[f"{RESOURCE_CLAIM} {entry.claim_name} {devices.state(task, entry, wanted, found.devices)[0]}"] = (
-                    None
-                )
-    return [Constraint(Code.CLAIM, message, lasting=True) for message in list(told)[:CLAIMS_MAX]]
+                state = devices.state(task, entry, wanted, found.devices)[0]
+                told.setdefault((RESOURCE_CLAIM, state), {})[entry.claim_name] = None
+    messages = [message for (kind, state), names in told.items() for message in _told(kind, state, list(names))]
+    return [Constraint(Code.CLAIM, message, lasting=True) for message in messages[:CLAIMS_MAX]]
+
+
+def _told(kind: str, state: str, names: Sequence[str]) -> Iterable[str]:
+    """The claims in this state: those that do not exist together, others one by one."""
+    if state == GONE and len(names) > 1:
+        return (f"{listed(kind, names)} do not exist",)
+    return (f"{kind} {name} {state}" for name in names)
+
+
+def with_others(constraints: Sequence[Constraint], others: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """The constraints and others, of which those that are said already only say that they last."""
+    found = list(constraints)
+    for one in others:
+        said = (known.code == one.code and _says(known.message, one.message) for known in found)
+        at = next((at for at, is_said in enumerate(said) if is_said), -1)
+        if at < 0:
+            found.append(one)
+        elif one.lasting:
+            found[at] = replace(found[at], lasting=True)
+    return tuple(found)
+
+
+def _says(one: str, other: str) -> bool:
+    return one in other or other in one
 
 
 def _is_all(short: DeviceShortage) -> bool:

@@ -69,8 +69,10 @@ def _unbound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
         return f"cannot be bound: StorageClass {claim.storage_class} does not exist", False
     if not kind.waits:
         return f"is not bound: the volume controller binds claims of class {kind.name} before pods are placed", False
-    there = len(found.available.get(claim.storage_class, ()))
-    free = f"{counted(there, 'volume of its class is', 'volumes of its class are')} free"
+    of_class = found.available.get(claim.storage_class, ())
+    there = sum(one.capacity >= claim.request for one in of_class)
+    large = " large enough" if there < len(of_class) else ""
+    free = f"{counted(there, 'volume of its class is', 'volumes of its class are')} free{large and ' and'}{large}"
     if kind.provisioner == NO_PROVISIONER:
         return f"gets a volume with the pod's node: {free}", True
     where = places(kind.topologies or None)

@@ -46,6 +46,7 @@ from vsched.mirror.whatif.edits import (
     SetSubGroupSize,
     SetSubGroupTier,
     SetVictimMinimum,
+    SetWallTime,
     SubGroupEdit,
     Tolerate,
     TolerateDevices,
@@ -55,6 +56,7 @@ from vsched.model.amounts.counted import format_counted
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name, with_minimum
 from vsched.model.nodes.table import Taint
+from vsched.model.queues.limits import MAX_WALL_TIME, exactly
 from vsched.model.queues.queue import NodeGroups
 from vsched.model.snapshot import Snapshot
 
@@ -122,6 +124,9 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
             return _of_queue(snapshot, edit)
         case SetJobLimit():
             wanted = f"{edit.annotation}={edit.most}"
+            return [line("kubectl", "annotate", QUEUES, edit.queue, wanted, "--overwrite")]
+        case SetWallTime():
+            wanted = f"{MAX_WALL_TIME}={exactly(edit.seconds)}"
             return [line("kubectl", "annotate", QUEUES, edit.queue, wanted, "--overwrite")]
         case SetQuota():
             hard = {edit.resource: format_counted(edit.resource, edit.hard)}

@@ -54,6 +54,7 @@ from vsched.mirror.whatif.edits import (
     SetSubGroupTier,
     SetThreshold,
     SetVictimMinimum,
+    SetWallTime,
     SubGroupEdit,
     Tolerate,
     TolerateDevices,
@@ -65,6 +66,7 @@ from vsched.model.amounts.quantity import format_bytes
 from vsched.model.amounts.resources import format_amount
 from vsched.model.deviceshare.asking import most_asked, resources_of
 from vsched.model.jobs.job import JobSpec
+from vsched.model.queues.limits import exactly
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.subgroups import title_of
@@ -141,6 +143,9 @@ def told(situation: Situation, edit: Edit) -> str:
             most = limits.running_jobs_per_user if edit.per_user else limits.running_jobs
             who = " of each user" if edit.per_user else ""
             return f"{counted(edit.most, 'running job', 'running jobs')}{who} in queue {edit.queue} (now {most})"
+        case SetWallTime():
+            has = snapshot.queues[edit.queue].limits.wall_time or 0
+            return f"a wall time of {exactly(edit.seconds)} in queue {edit.queue} (now {exactly(has)})"
         case SetReclaimable():
             return f"queue {edit.queue} made reclaimable"
         case AddNodeGroup():

@@ -32,6 +32,8 @@ class QueueTerm(Enum):
     """The node groups a queue may use, and its limits in each."""
     RUNNING_JOBS = "running jobs"
     """How many jobs of the queue, and of each user in it, may run at once (annotations)."""
+    WALL_TIME = "wall time"
+    """For how long jobs of the queue may run (annotation)."""
 
 
 class ArgumentLever(NamedTuple):

@@ -258,6 +258,13 @@ class SetJobLimit(msgspec.Struct, frozen=True, tag_field="edit", tag="jobLimit")
         return MAX_RUNNING_JOBS_PER_USER if self.per_user else MAX_RUNNING_JOBS
 
 
+class SetWallTime(msgspec.Struct, frozen=True, tag_field="edit", tag="wallTime"):
+    """Set for how long jobs of a queue may run."""
+
+    queue: str
+    seconds: float
+
+
 class SetReclaimable(msgspec.Struct, frozen=True, tag_field="edit", tag="reclaimable"):
     """Make a queue reclaimable: other queues may reclaim what it holds beyond its deserved share."""
 
@@ -463,6 +470,7 @@ QueueEdit = (
     | LowerGuarantee
     | SetQueueWeight
     | SetJobLimit
+    | SetWallTime
     | SetReclaimable
     | AddNodeGroup
     | SetGroupLimit

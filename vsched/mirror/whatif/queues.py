@@ -16,9 +16,11 @@ from vsched.mirror.whatif.edits import (
     SetQueueAmount,
     SetQueueWeight,
     SetReclaimable,
+    SetWallTime,
 )
 from vsched.mirror.whatif.records import EditableMirror
 from vsched.model.amounts.resources import Amounts, ResourceAxis
+from vsched.model.queues.limits import MAX_WALL_TIME, exactly
 from vsched.model.queues.queue import OPEN, ROOT, SHUT, NodeGroups, Queue
 
 
@@ -60,6 +62,7 @@ def _edited(
     | LowerGuarantee
     | SetQueueWeight
     | SetJobLimit
+    | SetWallTime
     | SetReclaimable
     | AddNodeGroup
     | SetGroupLimit,
@@ -74,6 +77,10 @@ def _edited(
             said = {**dict(queue.annotations), edit.annotation: str(edit.most)}
             raised = with_(queue.limits, **{field: edit.most})
             return with_(queue, limits=raised, annotations=tuple(sorted(said.items())))
+        case SetWallTime():
+            said = {**dict(queue.annotations), MAX_WALL_TIME: exactly(edit.seconds)}
+            longer = with_(queue.limits, wall_time=edit.seconds)
+            return with_(queue, limits=longer, annotations=tuple(sorted(said.items())))
         case SetReclaimable():
             return with_(queue, reclaimable=True)
         case AddNodeGroup():

@@ -26,3 +26,11 @@ class JobLimits(msgspec.Struct, frozen=True):
 
 
 NO_JOB_LIMITS = JobLimits()
+
+
+def exactly(seconds: float) -> str:
+    """A length of time as annotations state it, such as ``1h30m``."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(int(minutes), 60)
+    parts = (f"{hours}h" if hours else "", f"{minutes}m" if minutes else "", f"{rest:g}s" if rest else "")
+    return "".join(parts) or "0s"

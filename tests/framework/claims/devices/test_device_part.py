@@ -155,7 +155,7 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
         ),
         pytest.param(
             of_pod(asked=request("r", 1, device_class="nope")),
-            "request r: device class nope does not exist",
+            "asks for DeviceClass nope, which does not exist",
             id="a class that does not exist",
         ),
         pytest.param(

@@ -63,7 +63,7 @@ def device_tainted(claim: DeviceClaim, tainted: AllocatedDevice) -> Refusal:
 
 def class_missing(request: DeviceRequest) -> str:
     """The class of a request does not exist."""
-    return f"request {request.name}: device class {request.device_class} does not exist"
+    return f"asks for DeviceClass {request.device_class}, which does not exist"
 
 
 def selector_failed(request: DeviceRequest, failure: Failure, of_class: int) -> str:
