@@ -159,7 +159,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=10\njob default/a min=8 pods=8 cpu=1",
         "job default/b min=5 minResources=cpu:5",
         Code.QUEUE_ADMISSION,
-        "as much is admitted as the cluster is to be promised",
+        "admitted jobs may ask for 12 cpu: 8 held or reserved by them, 5 more asked",
         ("minMember 4 (1 fewer)", "overcommit-factor 1.3 in the policy"),
         phase="Inqueue",
     ),

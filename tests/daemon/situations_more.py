@@ -166,7 +166,7 @@ MORE: dict[str, Stuck] = {
         "node n1 cpu=10 memory=10Gi\njob default/a min=8 pods=8 cpu=1 memory=1Gi",
         "job default/b min=3 minResources=memory:7Gi",
         Code.QUEUE_ADMISSION,
-        "promised",
+        "admitted jobs may ask for",
         ("minMember 1 (2 fewer)",),
         phase="Inqueue",
         command='"minResources":{"memory":"2390Mi"}',

@@ -75,8 +75,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.WAITS,
             Code.QUEUE_ADMISSION,
-            "as much is admitted as the cluster is to be promised: 4 of 4800m cpu held or reserved by admitted jobs, "
-            "2 more asked",
+            "admitted jobs may ask for 4800m cpu: 4 held or reserved by them, 2 more asked",
             id="a full cluster is told with what is held",
         ),
         pytest.param(

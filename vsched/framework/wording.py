@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from vsched.framework.claims.devices.words import ELSEWHERE, TOO_FEW
+from vsched.framework.claims.volumes.words import IN_USE, NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH, TOO_MANY
 from vsched.framework.codes import Code
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Bound, Shortage
@@ -35,9 +37,6 @@ NO_ROOM = "Insufficient "
 FULL = "Too many pods"
 BEGINNING = "node(s) "
 TAINTED = f"{BEGINNING}had untolerated taint "
-ONCE_POD_IN_USE = (
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-)
 SAID: dict[str, tuple[str, str]] = {
     FULL: ("has no slot for another pod", "have no slot for another pod"),
     f"{BEGINNING}were unschedulable": ("is cordoned", "are cordoned"),
@@ -45,29 +44,29 @@ SAID: dict[str, tuple[str, str]] = {
         "does not match its node selector or affinity",
         "do not match its node selector or affinity",
     ),
-    "cannot allocate all claims": (
+    TOO_FEW: (
         "has too few devices for its ResourceClaims",
         "have too few devices for its ResourceClaims",
     ),
-    "resourceclaim not available on the node": (
+    ELSEWHERE: (
         "does not have the devices of its ResourceClaim",
         "do not have the devices of its ResourceClaim",
     ),
-    f"{BEGINNING}exceed max volume count": ("cannot attach more volumes", "cannot attach more volumes"),
-    f"{BEGINNING}did not have enough free storage": ("has too little free storage", "have too little free storage"),
-    f"{BEGINNING}didn't match PersistentVolume's node affinity": (
+    TOO_MANY: ("cannot attach more volumes", "cannot attach more volumes"),
+    NO_STORAGE: ("has too little free storage", "have too little free storage"),
+    OUT_OF_REACH: (
         "does not reach its PersistentVolume",
         "do not reach its PersistentVolume",
     ),
-    f"{BEGINNING}had no available volume zone": (
+    OTHER_ZONE: (
         "is not in the zone of its PersistentVolume",
         "are not in the zone of its PersistentVolume",
     ),
-    f"{BEGINNING}didn't find available persistent volumes to bind": (
+    NO_VOLUMES: (
         "has no volume for its PersistentVolumeClaim",
         "have no volume for its PersistentVolumeClaim",
     ),
-    ONCE_POD_IN_USE: (
+    IN_USE: (
         "cannot have its ReadWriteOncePod volume, which another pod uses",
         "cannot have its ReadWriteOncePod volume, which another pod uses",
     ),
@@ -78,7 +77,7 @@ NOW = {
     "weren't": ("isn't", "aren't"),
     "had": ("has", "have"),
     "didn't": ("doesn't", "don't"),
-    "kept": ("keeps", "keep"),
+    "reserved": ("reserves", "reserve"),
     "belonged": ("belongs", "belong"),
 }
 """The verb at the start of a reason (past tense), and its present tense for one node and for several."""
@@ -182,10 +181,10 @@ def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> st
     return f"{who} may hold {limit} {one.resource}, as {why}: {has} held, {asked} more asked"
 
 
-def allows(one: Shortage, verb: str = "allows") -> str:
+def allows(one: Shortage, verb: str = "allows", held: str = "held") -> str:
     """``allows 6 cpu: 4 held, 4 more asked``."""
     has, limit, asked = _figures(one)
-    return f"{verb} {limit} {one.resource}: {has} held, {asked} more asked"
+    return f"{verb} {limit} {one.resource}: {has} {held}, {asked} more asked"
 
 
 def named_queue(name: str, queue: str) -> str:

@@ -222,7 +222,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         proportional, scale = self.args.proportional, scale_of(name)
         return Reserve(
             column,
-            f"node(s) kept cpu and memory for pods that ask for {name}",
+            f"node(s) reserved cpu and memory for pods that ask for {name}",
             self._allocatable[column] == 0.0,
             proportional.beside(name, "cpu") * (MILLI_PER_CORE / scale),
             proportional.beside(name, "memory") * (BYTES_PER_GB / scale),

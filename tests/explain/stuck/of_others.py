@@ -58,7 +58,7 @@ CASES: dict[str, Case] = {
         "cpu",
         [],
         PREEMPT,
-        also="its preemption policy is Never",
+        also="their preemptionPolicy is Never",
     ),
     "the victims have not run for as long as they may": Case(
         f"{CLASSES}node n1 cpu=4\n{LOW} vsched.io/preempt-min-runtime=1h\npods ns/a 4 cpu=1 on=n1 started=600\n{HIGH}",

@@ -331,7 +331,7 @@ def noted(found: Iterable[Constraint], headline: str, reasons: Mapping[str, int]
     alone = len(reasons) == 1
     return tuple(
         msgspec.structs.replace(one, repeats=True)
-        if one.message in headline or (alone and one.lasting and one.code in LASTING)
+        if one.message in headline or (alone and one.lasting and one.code in (*LASTING, Code.VOLUMES))
         else one
         for one in found
     )

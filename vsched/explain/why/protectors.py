@@ -187,5 +187,5 @@ def _under_share(session: Session, view: JobView) -> bool:
 
 def _may_not(view: JobView, task: Task) -> str:
     if not task.preempts:
-        return "nothing is taken from others for it: its preemption policy is Never"
+        return "its pods evict nobody: their preemptionPolicy is Never"
     return f"queue {view.queue} may not take from others: it would hold more than it deserves"

@@ -144,8 +144,8 @@ def told(situation: Situation, edit: Edit) -> str:
             who = " of each user" if edit.per_user else ""
             return f"{counted(edit.most, 'running job', 'running jobs')}{who} in queue {edit.queue} (now {most})"
         case SetWallTime():
-            has = snapshot.queues[edit.queue].limits.wall_time or 0
-            return f"a wall time of {exactly(edit.seconds)} in queue {edit.queue} (now {exactly(has)})"
+            now = snapshot.queues[edit.queue].limits.wall_time or 0.0
+            return f"a wall time of {exactly(edit.seconds)} in queue {edit.queue} (now {exactly(now)})"
         case SetReclaimable():
             return f"queue {edit.queue} made reclaimable"
         case AddNodeGroup():

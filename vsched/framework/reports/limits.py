@@ -79,8 +79,8 @@ class LimitsTold:
             message = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in bounds)
             return UnschedulableReason(refusal.code, message)
         if refusal.code is Code.QUEUE_ADMISSION:
-            message = "as much is admitted as the cluster is to be promised"
-            return UnschedulableReason(refusal.code, f"{message}: {amounts(short, ADMITTED)}")
+            admitted = "; ".join(allows(one, "may ask for", "held or reserved by them") for one in sorted(short))
+            return UnschedulableReason(refusal.code, f"admitted jobs {admitted}")
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = f"; some of it is kept for {listed('job', kept)}" if kept else ""

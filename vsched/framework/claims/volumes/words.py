@@ -6,12 +6,13 @@ from collections.abc import Container
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
-from vsched.framework.wording import ONCE_POD_IN_USE, listed
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.pods.claims import PodVolume
 from vsched.model.pods.task import Task
 
-IN_USE = ONCE_POD_IN_USE
+IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
 TOO_MANY = "node(s) exceed max volume count"
 NO_DRIVER = "{driver} CSI driver is not installed on the node"
 OUT_OF_REACH = "node(s) didn't match PersistentVolume's node affinity"
@@ -27,6 +28,8 @@ LOST = "PersistentVolumeClaim {name} is lost: its PersistentVolume {volume} does
 DELETING = "PersistentVolumeClaim {name} is being deleted"
 NOT_OWNED = "PVC {claim} was not created for pod {pod} (pod is not owner)"
 
+NAMES_MAX = 2
+"""The most claims that are named; others are counted."""
 CLAIM_REFUSED = "VolumeClaim"
 """The reason of a task whose claim cannot be used on any node."""
 
@@ -45,7 +48,8 @@ def not_there(task: Task, volume: PodVolume, known: Container[str]) -> Refusal:
     gone = [one.claim for one in own if not one.ephemeral and f"{task.namespace}/{one.claim}" not in known]
     if len(gone) == 1:
         return refused(NOT_FOUND.format(name=gone[0]), key)
-    return refused(f"{listed('PersistentVolumeClaim', gone)} do not exist", key)
+    names = gone if len(gone) == NAMES_MAX else [*gone[:NAMES_MAX], f"{len(gone) - NAMES_MAX} more"]
+    return refused(f"PersistentVolumeClaims {', '.join(names[:-1])} and {names[-1]} do not exist", key)
 
 
 def unbound(claim: VolumeClaim, *, has_class: bool) -> Refusal:
