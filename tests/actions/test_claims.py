@@ -109,8 +109,8 @@ def test_of_a_job_whose_pods_share_a_claim_the_first_pod_has_the_choice() -> Non
         pytest.param(
             "job ns/a pods=1 cpu=1 claim=d0",
             [v.claim("d0", storage_class="now"), v.storage_class("now", waits=False)],
-            "pod has unbound immediate PersistentVolumeClaims",
-            "0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.",
+            "PersistentVolumeClaim d0 is not bound yet",
+            "0/3 nodes are available: PersistentVolumeClaim d0 is not bound yet.",
             id="a claim that is bound without a pod, and is not yet",
         ),
         pytest.param(

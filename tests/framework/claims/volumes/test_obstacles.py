@@ -9,8 +9,8 @@ from vsched.framework.claims.part import ClaimRules
 from vsched.framework.codes import Code
 
 NOT_OWNED = "PVC ns/p-tmp was not created for pod ns/p (pod is not owner)"
-UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
-GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+UNBOUND = "PersistentVolumeClaim data is not bound yet"
+GONE = "PersistentVolumeClaim data is bound to a PersistentVolume that does not exist"
 
 
 def world() -> StorageWorld:

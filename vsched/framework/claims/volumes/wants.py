@@ -148,7 +148,7 @@ class Resolver:
         wish: Wish | None = None
         if not self._rules.volume_binding or claim.bound:
             if volume is None and self._rules.volume_binding:
-                return refused(VOLUME_GONE, claim.key)
+                return refused(VOLUME_GONE.format(name=claim.key.partition("/")[2]), claim.key)
             place = self._place(volume)
         else:
             storage_class = catalogue.classes.get(claim.storage_class)

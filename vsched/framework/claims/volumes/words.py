@@ -1,4 +1,4 @@
-"""The words in which kube-scheduler says why volumes keep a pod waiting, and where it says too little, our own."""
+"""Why volumes keep a pod waiting: of nodes in the words of kube-scheduler, of claims in our own, which name them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OUT_OF_REACH = "node(s) didn't match PersistentVolume's node affinity"
 NO_VOLUMES = "node(s) didn't find available persistent volumes to bind"
 NO_STORAGE = "node(s) did not have enough free storage"
 OTHER_ZONE = "node(s) had no available volume zone"
-VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
-UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
+VOLUME_GONE = "PersistentVolumeClaim {name} is bound to a PersistentVolume that does not exist"
+UNBOUND = "PersistentVolumeClaim {name} is not bound yet"
 NO_CLASS = "PersistentVolumeClaim {name} cannot be bound: StorageClass {storage_class} does not exist"
 NOT_FOUND = "PersistentVolumeClaim {name} does not exist"
 NOT_MADE = "PersistentVolumeClaim {name} is not made yet by the ephemeral volume controller"
@@ -54,9 +54,9 @@ def not_there(task: Task, volume: PodVolume, known: Container[str]) -> Refusal:
 
 def unbound(claim: VolumeClaim, *, has_class: bool) -> Refusal:
     """The refusal of a task whose claim is not bound, and will not be for the task."""
-    if has_class or not claim.storage_class:
-        return refused(UNBOUND, claim.key)
     name = claim.key.partition("/")[2]
+    if has_class or not claim.storage_class:
+        return refused(UNBOUND.format(name=name), claim.key)
     return refused(NO_CLASS.format(name=name, storage_class=claim.storage_class), claim.key)
 
 
