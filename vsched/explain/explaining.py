@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.claims.constraints import claim_constraints, device_constraints, with_others
+from vsched.explain.claims.constraints import claim_constraints, device_constraints, told_by_claims, with_others
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_for, kinds_of
@@ -274,6 +274,7 @@ class Explaining:
         for counts in groups.values():
             reasons.update(counts)
         claims = self._claims([task] if task is not None else job.tasks.values(), session.claims.shortages)
+        constraints = told_by_claims(constraints, claims)
         return replace(
             found,
             claims=claims,

@@ -44,6 +44,10 @@ SAID: dict[str, tuple[str, str]] = {
         "does not match its node selector or affinity",
         "do not match its node selector or affinity",
     ),
+    f"{BEGINNING}didn't match pod topology spread constraints (missing required label)": (
+        "lacks a label that its topology spread constraints name",
+        "lack a label that its topology spread constraints name",
+    ),
     TOO_FEW: (
         "has too few devices for its ResourceClaims",
         "have too few devices for its ResourceClaims",

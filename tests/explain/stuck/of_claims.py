@@ -207,6 +207,18 @@ CASES: dict[str, Case] = {
         more=[storage_class(), claim(volume="pv"), volume(node="n1", claim="ns/data")],
         never=True,
     ),
+    "each pod has a volume of its own node, and one of the nodes is full": Case(
+        "node n1 cpu=1\nnode n2 cpu=1\nnode n3 cpu=1\njob x/a phase=Running\npods x/a 1 cpu=1 on=n3\n"
+        "job ns/b min=3\npods ns/b 1 cpu=1 claim=d1\npods ns/b 1 cpu=1 claim=d2\npods ns/b 1 cpu=1 claim=d3",
+        Code.GANG_SIZE,
+        "needs 3, 2 fit: |too little cpu",
+        [(SetMinMember("ns/b", 2),)],
+        more=[
+            storage_class(),
+            *(claim(f"d{number}", volume=f"pv{number}") for number in (1, 2, 3)),
+            *(volume(f"pv{number}", node=f"n{number}", claim=f"ns/d{number}") for number in (1, 2, 3)),
+        ],
+    ),
     "the class of its devices does not exist": Case(
         ONE,
         Code.CLAIM,

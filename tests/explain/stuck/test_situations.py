@@ -12,7 +12,7 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import AddPods
+from vsched.mirror.whatif.edits import AddPods, EndJobs
 from vsched.settings.built_in import REGISTRY
 
 CASES = {**of_queues.CASES, **of_gangs_and_nodes.CASES, **of_claims.CASES, **of_others.CASES}
@@ -35,7 +35,9 @@ def test_what_binds_is_told_first_and_what_is_told_to_help_is_enough(case: Case)
         assert set(map(repr, wanted)) in told, found.changes
 
     situation = Situation(snapshot, case.policy)
+    others = tuple(key for key, job in snapshot.jobs.items() if job.tasks and key != "ns/b")
     assert not starts(situation)
+    assert not (case.never and starts(apply_all(situation, [EndJobs(others)] if others else [])))
     for change in found.changes:
         assert starts(apply_all(situation, change.edits)), change
         for at, edit in enumerate(change.edits):

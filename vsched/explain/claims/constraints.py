@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from vsched.explain.claims import devices, volumes
 from vsched.explain.claims.devices import missing, missing_together
 from vsched.explain.claims.states import RESOURCE_CLAIM, VOLUME_CLAIM
-from vsched.explain.records import Constraint
+from vsched.explain.records import ClaimState, Constraint
 from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.devices.shortages import DeviceShortage
 from vsched.framework.codes import Code
@@ -94,6 +94,15 @@ def with_others(constraints: Sequence[Constraint], others: Iterable[Constraint])
         elif one.lasting:
             found[at] = replace(found[at], lasting=True)
     return tuple(found)
+
+
+def told_by_claims(constraints: Sequence[Constraint], claims: Iterable[ClaimState]) -> tuple[Constraint, ...]:
+    """The constraints, with ``repeats`` set on those of devices that the claims of the pods say, too."""
+    said = [one.missing for one in claims if one.missing]
+    return tuple(
+        replace(one, repeats=True) if one.code == Code.DEVICES and any(map(one.message.endswith, said)) else one
+        for one in constraints
+    )
 
 
 def _says(one: str, other: str) -> bool:

@@ -22,6 +22,7 @@ from vsched.framework.session import Session
 from vsched.framework.wording import larger_than_nodes
 from vsched.kernels.registering import awaited
 from vsched.model.nodes.table import Ints, Mask
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -32,12 +33,12 @@ SHAPES_MAX = 8
 
 
 class ShapeCount(NamedTuple):
-    """The pods of one shape, with claims of one kind, in a job."""
+    """The pods of one shape in a job."""
 
     tasks: Sequence[Task]
     """All that have not finished, pending or placed."""
     open_rows: Mask
-    """bool[nodes]: nodes that no lasting constraint closes to them."""
+    """bool[nodes]: nodes that no lasting constraint closes to all of them."""
     room: int
     """How many of them would fit on the nodes if all nodes were empty."""
     counted: int
@@ -64,7 +65,7 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
     yield from dict.fromkeys(beyond)
     who, needed, room = role or ("", view.min_member - done, together)
     if room if role else any(kind.room for kind in short) or together < sum(kind.counted for kind in kinds):
-        yield Constraint(Code.GANG_SIZE, larger_than_nodes(needed, room, who, where), lasting=True)
+        yield Constraint(Code.GANG_SIZE, larger_than_nodes(needed, room, who, "" if role else where), lasting=True)
 
 
 def shape_never_placed(session: Session, task: Task) -> Iterator[Constraint]:
@@ -99,23 +100,34 @@ def _kinds(session: Session, view: JobView) -> tuple[list[ShapeCount], int]:
 
     The list is empty if there are more than ``SHAPES_MAX`` kinds, or no nodes.
     """
-    by_shape: dict[Hashable, list[Task]] = {}
+    by_shape: dict[Shape, list[Task]] = {}
     done = 0
     for task in view.job.tasks.values():
         if task.status is Status.SUCCEEDED:
             done += 1
         elif is_to_hold(task):
-            claims = session.claims.of(task)
-            by_shape.setdefault((task.shape, None if claims is None else claims.kind), []).append(task)
+            by_shape.setdefault(task.shape, []).append(task)
     if len(by_shape) > SHAPES_MAX or not len(session.nodes):
         return [], done
     return [_kind(session, tasks) for tasks in by_shape.values()], done
 
 
 def _kind(session: Session, tasks: Sequence[Task]) -> ShapeCount:
-    open_rows, shape = rows_open(session, tasks[0])[0], tasks[0].shape
+    open_rows, shape = _rows_open(session, tasks), tasks[0].shape
     room = min(len(tasks), _room_apart(session, tasks, rooms_if_empty(session, shape, open_rows)))
     return ShapeCount(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
+
+
+def _rows_open(session: Session, tasks: Sequence[Task]) -> Mask:
+    """bool[nodes]: the nodes that no lasting check closes to all of these tasks of one shape."""
+    firsts: dict[Hashable, Task] = {}
+    for task in tasks:
+        claims = session.claims.of(task)
+        firsts.setdefault(None if claims is None else claims.kind, task)
+    if len(firsts) > SHAPES_MAX:
+        return rows_open(session, tasks[0], by_claims=False)[0]
+    found: Mask = np.logical_or.reduce([rows_open(session, task)[0] for task in firsts.values()])
+    return found
 
 
 def _room_apart(session: Session, tasks: Sequence[Task], rows: Ints) -> int:
@@ -147,28 +159,25 @@ def _room_in_all(session: Session, kinds: Sequence[ShapeCount]) -> int:
 
 def _room_in_a_domain(session: Session, view: JobView, kinds: Sequence[ShapeCount]) -> tuple[int, str]:
     """An upper bound of the pods that fit into one domain that the job allows, and its tier as a phrase."""
-    topology = view.spec.topology
-    total = sum(len(kind.tasks) for kind in kinds)
+    topology, total = view.spec.topology, sum(len(kind.tasks) for kind in kinds)
     if topology is None or not topology.hard or view.spec.sub_groups:
         return total, ""
     allowed = session.places.allowed(topology)
     if isinstance(allowed, Refusal):
         return total, ""
+    asking = [kind for kind in kinds if not kind.tasks[0].shape.best_effort]
     most = 0
-    for tier in allowed:
-        rooms = [
-            np.minimum(
-                session.places.grouping(tier).sums(
-                    np.minimum(rooms_if_empty(session, kind.tasks[0].shape, kind.open_rows), len(kind.tasks))
-                ),
-                kind.counted,
-            )
-            for kind in kinds
-            if not kind.tasks[0].shape.best_effort
-        ]
-        most = max(most, int(sum(rooms).max(initial=0)) if rooms else 0)  # type: ignore[union-attr]  # a sum of arrays
-    most += sum(len(kind.tasks) for kind in kinds if kind.tasks[0].shape.best_effort)
+    for tier in allowed if asking else ():
+        sums = session.places.grouping(tier).sums
+        rooms = [np.minimum(sums(_rooms(session, kind)), kind.counted) for kind in asking]
+        most = max(most, int(np.sum(rooms, axis=0).max(initial=0)))
+    most += total - sum(len(kind.tasks) for kind in asking)
     return most, f" in one domain of {tier_words(allowed[-1])}"
+
+
+def _rooms(session: Session, kind: ShapeCount) -> Ints:
+    """int64[nodes]: how many of the pods of one kind fit on each node if it is empty; at most all of them."""
+    return np.minimum(rooms_if_empty(session, kind.tasks[0].shape, kind.open_rows), len(kind.tasks))
 
 
 def _role_never_placed(view: JobView, kinds: Sequence[ShapeCount]) -> tuple[str, int, int] | None:

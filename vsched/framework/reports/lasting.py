@@ -86,11 +86,11 @@ def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> st
     return f"{counted(count, 'node has', 'nodes have')} not registered {nodes.axis.names[column]} yet"
 
 
-def rows_open(session: Session, task: Task) -> tuple[Mask, list[Check]]:
+def rows_open(session: Session, task: Task, *, by_claims: bool = True) -> tuple[Mask, list[Check]]:
     """bool[nodes]: the nodes that no lasting check closes to the task; and the lasting checks."""
-    claims = session.claims.of(task)
-    by_claims = () if claims is None else (check for check in claims.checks if check.lasting)
-    closing = [*(check for check in session.node_selection.static_checks(task) if _lasts(check)), *by_claims]
+    closing = [check for check in session.node_selection.static_checks(task) if _lasts(check)]
+    if by_claims and (claims := session.claims.of(task)) is not None:
+        closing += [check for check in claims.checks if check.lasting]
     open_rows: Mask = np.ones(len(session.nodes), dtype=np.bool_)
     for check in closing:
         open_rows &= check.passes

@@ -181,8 +181,7 @@ class UnschedulableReasons:
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
         """How many tasks like this one the nodes could hold if they were empty."""
-        claims = self.session.claims.of(task)
-        key = task.shape, view.queue, None if claims is None else claims.kind
+        key = task.shape, view.queue, self._claims_of(task)
         known = self._if_emptys.get(key)
         if known is None:
             session = self.session
@@ -194,16 +193,21 @@ class UnschedulableReasons:
             known = self._if_emptys[key] = IfEmpty(message, min(int(rooms.sum(dtype=float)), UNLIMITED), lacking)
         return known
 
+    def _claims_of(self, task: Task) -> Hashable:
+        """What tells its claims from those of other tasks; None where it has none."""
+        claims = self.session.claims.of(task)
+        return None if claims is None else claims.kind
+
     def _most(self, view: JobView, task: Task, missing: int) -> int | None:
         """How many of the missing tasks of a gang would fit if all nodes were empty.
 
-        None where all would fit, for best-effort tasks, and where the pods of the gang differ in shape.
+        None where all would fit, for best-effort tasks, and where the pods of the gang differ in shape or claims.
         """
         room = self._if_empty(view, task).room
         if room >= view.min_member or task.best_effort:
             return None
         own = [one for one in view.job.tasks.values() if one.status is not Status.SUCCEEDED]
-        if any(one.shape is not task.shape for one in own):
+        if any(one.shape is not task.shape or self._claims_of(one) != self._claims_of(task) for one in own):
             return None
         most = room - (len(own) - len(view.job.pending))
         return max(0, most) if most < missing else None
