@@ -249,7 +249,11 @@ CASES: dict[str, Case] = {
         "job ns/b pods=1 cpu=1",
         Code.RESOURCES,
         "cpu|affinity",
-        [(AddNodes("n1", 1),), (DropRule("ns/b", "podAffinity"),)],
+        [
+            (SetNodeAmount("n1", "cpu", 3000),),
+            (AddNodes("n1", 1),),
+            (DropRule("ns/b", "podAffinity"),),
+        ],
         spec={
             "affinity": {
                 "podAffinity": {

@@ -251,22 +251,14 @@ def _machines(
     plain = usable & ~precious
     rows = np.flatnonzero(plain if plain.any() else usable) if usable.any() else np.arange(len(nodes))
     of_devices, able = device_resources(wants), _able(wants, shape)
+    # Where a pod may go follows from other pods or from its volumes: then not only the best node is tried.
+    bound = any(one.affinity is not None and one.affinity.required for one in wants.shapes)
+    most_rows = KINDS_MAX if bound or any(task.claims is not None for task in wants.waiting) else 1
     for column, (amount, one) in _largest(wants.shapes[:KINDS_MAX]).items():
         if nodes.axis.names[column] in of_devices:
             continue  # sums of devices: a larger sum is no device
-        row = _best_but_for(one, nodes, rows, column)
-        name, grain = nodes.axis.names[column], grain_of(column, nodes.axis.names[column])
-        has, idle = int(nodes.allocatable[column, row]), int(nodes.idle[column, row])
-        short = max(grain, amount - idle)
-
-        def enlarged(
-            step: int, node: str = nodes.statics.names[row], name: str = name, has: int = has, grain: int = grain
-        ) -> SetNodeAmount:
-            return SetNodeAmount(node, name, has + step * grain)
-
-        most = -(-(short + amount * wants.missing) // grain)
-        first, whole = min(most, -(-short // grain)), max(1, has // grain)
-        yield Lever(Rank.MACHINES, enlarged, most, first, whole, "machines")
+        for row in _best_but_for(one, nodes, rows, column)[:most_rows]:
+            yield _larger(wants, row, column, amount)
     if able is not None:
         standing = standing._replace(selected=standing.selected & able)
     for row in _kinds(shape, nodes, standing, precious, wishes):
@@ -275,6 +267,19 @@ def _machines(
         yield Lever(
             Rank.MACHINES, partial(_adding, like), min(NODES_MAX, max(1, wants.missing)), whole=max(1, size // 4)
         )
+
+
+def _larger(wants: MissingMinimum, row: int, column: int, amount: int) -> Lever:
+    """A lever that enlarges a node by what pods lack there that ask for so much of a resource."""
+    nodes = wants.situation.snapshot.nodes
+    node, name = nodes.statics.names[row], nodes.axis.names[column]
+    has, grain = int(nodes.allocatable[column, row]), grain_of(column, name)
+    short = max(grain, amount - int(nodes.idle[column, row]))
+    most = -(-(short + amount * wants.missing) // grain)
+    first, whole = min(most, -(-short // grain)), max(1, has // grain)
+    return Lever(
+        Rank.MACHINES, lambda step: SetNodeAmount(node, name, has + step * grain), most, first, whole, "machines"
+    )
 
 
 def _largest(shapes: Sequence[Shape]) -> dict[int, tuple[int, Shape]]:
@@ -291,14 +296,15 @@ def _adding(like: str, step: int) -> AddNodes:
     return AddNodes(like, step)
 
 
-def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> int:
-    """The row that lacks the least of one resource, among rows with enough of all others, if there are any."""
+def _best_but_for(shape: Shape, nodes: NodeTable, rows: Rows, column: int) -> list[int]:
+    """The rows by how little they lack of one resource, those with enough of all others first."""
     enough = np.ones(len(nodes), dtype=np.bool_)
     for other, amount in shape.request:
         if other != column:
             enough &= nodes.idle[other] >= amount
-    chosen = rows[enough[rows]] if enough[rows].any() else rows
-    return int(chosen[nodes.idle[column][chosen].argmax()])
+    ordered = np.lexsort((-nodes.idle[column][rows], ~enough[rows]))
+    found: list[int] = rows[ordered].tolist()
+    return found
 
 
 def _kinds(
