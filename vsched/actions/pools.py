@@ -218,11 +218,14 @@ class CandidatePool:
 class Pools:
     """The pools of one action."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, action: str) -> None:
         self._session = session
         self._pools: dict[Hashable, CandidatePool] = {}
+        actions = session.policy.actions
+        self.allocate_follows = "allocate" in actions[actions.index(action) :]
+        """Whether ``allocate`` runs after the action, and makes the placements that need no victims."""
         self.booked: list[LedgerEntry] = []
-        """Placements that need no victims and that ``allocate`` will make. They stay reserved until the action ends."""
+        """Placements that need no victims. They stay reserved until the action ends."""
         self._in_vain: dict[Hashable, Refusal | None] = {}
         """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
         self._since: LedgerEntry | None = None
@@ -261,10 +264,19 @@ class Pools:
         return None if kind is None else (search, kind, agreement.class_among_alike(alike.tasks(job)[0]))
 
     def release(self) -> None:
-        """Undo the reservations in ``booked``; called when the action ends."""
+        """Undo the reservations in ``booked``; called when the action ends.
+
+        Jobs that pods leave for keep those of their minimum, and all of them where ``allocate`` does not follow. If
+        others took that room, the pods would leave in vain.
+        """
+        job_pipelined = self._session.plugins.job_pipelined
+        victims_for = {entry.cause.beneficiary for entry in self._session.committed if entry.cause is not None}
         with self._session.statement() as statement:
-            for job, task, row, *_ in self.booked:
-                statement.withdraw(job, task, row)
+            for entry in self.booked:
+                statement.withdraw(entry.job, entry.task, entry.row)
+            for entry in self.booked:
+                if entry.job.key in victims_for and not (self.allocate_follows and job_pipelined(entry.job)):
+                    statement.pipeline(entry.job, entry.task, entry.row)
             statement.keep()
 
     def of(self, search: VictimSearch, task: Task) -> CandidatePool:
