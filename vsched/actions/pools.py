@@ -109,7 +109,7 @@ class CandidatePool:
         if by_queue is None:
             by_queue = self._by_queue[row] = self._order.by_queue(self._rows.get(row, []))
         left = {
-            queue: [victim for victim in own if not is_moved(self._session, victim)] for queue, own in by_queue.items()
+            queue: [victim for victim in own if not is_out(self._session, victim)] for queue, own in by_queue.items()
         }
         return self._order.in_turn({queue: own for queue, own in left.items() if own}, row)
 
@@ -290,10 +290,10 @@ class Pools:
         return pool
 
 
-def is_moved(session: Session, victim: Task) -> bool:
-    """Whether this session has evicted the task already."""
+def is_out(session: Session, victim: Task) -> bool:
+    """Whether a task is no victim any more: this session evicted it already, or others for its job."""
     job = session.standing(victim.job)
-    return isinstance(job, JobView) and victim.uid in job.moved
+    return isinstance(job, JobView) and (job.gained or victim.uid in job.moved)
 
 
 def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:
