@@ -20,7 +20,7 @@ from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.places import places_of
 from vsched.explain.queues import explain_queue, past_use
-from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
+from vsched.explain.records import CUT_SHORT, SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
 from vsched.explain.why.planned import goes_before, why_no_start
@@ -46,7 +46,8 @@ from vsched.model.snapshot import Snapshot
 __all__ = ["explain", "explain_queue"]
 
 NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
-CUT_SHORT = "not all changes were tried: the search has a limit, so there may be others, and smaller ones"
+CHANGES_SHARE = 0.6
+"""The part of the time for both searches in which changes are searched for; the rest is for the start."""
 PODS_TOLD = 20
 """An explanation of a job lists at most this many different messages of its pods."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)

@@ -32,6 +32,8 @@ SAYS = {
     Whereabouts.FINISHED: "has finished",
 }
 """The default message of each state, for an explanation without another one."""
+CUT_SHORT = "not all changes were tried: the search has a limit, so there may be others, and smaller ones"
+"""The note of an explanation whose search for changes ended before its time."""
 
 
 class Constraint(msgspec.Struct, frozen=True):

@@ -53,7 +53,7 @@ def started(cluster: Cluster, name: str) -> float:
 
 
 async def estimated(daemon: Daemon, name: str) -> Estimate | None:
-    url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/default/{name}?kind=PodGroup"
+    url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/default/{name}?kind=PodGroup&seconds=20"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
         return msgspec.json.decode(await answer.read(), type=Explanation).start
 
