@@ -673,6 +673,26 @@ def test_weights_of_queues_beyond_all_measure_are_told() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("guarantee", "told"),
+    [
+        pytest.param({"cpu": "4"}, ["cpu"], id="more than the queue may use"),
+        pytest.param({"cpu": "2000m", "memory": "1Gi"}, [], id="as much, and what has no limit"),
+        pytest.param({"cpu": "2001m", "nvidia.com/gpu": 1}, ["cpu", "nvidia.com/gpu"], id="of each resource"),
+    ],
+)
+def test_a_guarantee_that_a_queue_may_not_use_up_is_told(guarantee: dict[str, Any], told: list[str]) -> None:
+    spec = {"capability": {"cpu": 2, "nvidia.com/gpu": "0"}, "guarantee": {"resource": guarantee}}
+    remarks: list[str] = []
+    queue_of(make.decode(make.queue(spec=spec)), ResourceAxis(), True, remarks)
+    most = {"cpu": "2", "nvidia.com/gpu": "0"}
+    assert remarks == [
+        f"spec.guarantee.resource[{name}]: {guarantee[name]} (expected {most[name]} at most, as in spec.capability): "
+        "what is beyond stays idle"
+        for name in told
+    ]
+
+
 BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
     "a weight out of range": (make.queue(spec={"weight": 0}), "Queue q: spec.weight: 0 (expected 1 to 65535)"),
     "a negative queue priority": (
