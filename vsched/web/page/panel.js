@@ -1,12 +1,12 @@
 /** The panel at the side: everything about one job, queue or node, with the daemon's own explanation. */
 
 import * as address from "./address.js";
-import { amount, counted, day } from "./amounts.js";
+import { amount, counted, day, times } from "./amounts.js";
 import { find, make, mark, say, table } from "./elements.js";
 import { deviceParts, devicesPath } from "./devices.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
-import { isOver, limit, ofDeserved, shareOf } from "./bars.js";
+import { isOver, limit, shareOf } from "./bars.js";
 import { opening, podParts, podsPath } from "./pods.js";
 import { STATES } from "./nodes.js";
 import { aheadOf, links, startsAt } from "./starts.js";
@@ -116,7 +116,7 @@ export class Panel {
       return [resource.name, ...values.map((value) => amount(value, resource.unit))];
     });
     const part = shareOf(queue);
-    const told = part === null ? "Nothing says what it deserves" : `Holds ${ofDeserved(part)} ${part >= 2 ? "" : "of "}what it deserves`;
+    const told = part === null ? "Nothing says what it deserves" : `Holds ${times(part)} ${part >= 2 ? "" : "of "}what it deserves`;
     const share = make("p", { text: `${told}${isOver(queue) ? ": over-used" : ""}.` });
     const jobs = make("button", { type: "button", text: `Show its ${counted(queue.waiting, "waiting job")}` });
     jobs.addEventListener("click", () => this.onJobsOf(queue.name));
@@ -131,7 +131,8 @@ export class Panel {
     });
     return [
       facts([
-        ["group", node.group],
+        ["pool", node.group],
+        ["rack", node.rack],
         ["state", STATES[node.state] ?? node.state ?? ""],
         ["pods", String(node.pods)],
         ...shares,
