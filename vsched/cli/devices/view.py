@@ -121,8 +121,8 @@ def _resources(found: DevicesShown, look: Look) -> Iterator[Text]:
 
 
 def _counted_holders(some: CountedDevices, most: int) -> str:
-    """``team/a in queue research: 3 and 2 more``; a dash for nobody."""
-    told = [f"{_job_holder(one)}: {one.held}" for one in some.holders[:most]]
+    """``3 team/a in queue research and 2 more``; a dash for nobody."""
+    told = [f"{one.held} {_job_holder(one)}" for one in some.holders[:most]]
     more = some.holder_count - len(told)
     return (", ".join(told) + (f" and {more} more" if more else "")) or "-"
 

@@ -164,9 +164,9 @@ def _waits(job: JobOutcome) -> bool:
 
 def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) -> Table:
     table = Table(title="\nWaiting", title_justify="left", show_edge=False)
-    table.add_column("job or pod", no_wrap=True)
-    table.add_column("phase")
-    table.add_column("ready", justify="right")
+    table.add_column("job or pod", overflow="fold")
+    table.add_column("phase", no_wrap=True)
+    table.add_column("ready", justify="right", no_wrap=True)
     table.add_column("why")
     for key, job in jobs.items():
         table.add_row(key, job.phase, f"{job.ready}/{job.min_member}", job.message)
@@ -181,9 +181,9 @@ def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) 
 def _places(jobs: Mapping[str, JobOutcome]) -> Table:
     """The closest domain of each job that asks for closeness, and of its sub-groups that do."""
     table = Table(title="\nPlaces", title_justify="left", show_edge=False)
-    table.add_column("job", no_wrap=True)
+    table.add_column("job", overflow="fold")
     table.add_column("domain", overflow="fold")
-    table.add_column("tier", justify="right")
+    table.add_column("tier", justify="right", no_wrap=True)
     for key, job in jobs.items():
         table.add_row(key, domain_name(job.domain), str(job.tier))
         for group in job.sub_groups:
@@ -202,22 +202,23 @@ def _queues(queues: Sequence[QueueOutcome], records: Mapping[str, Queue], *, pad
     by_priority = any(records[queue.name].priority for queue in queues)
     table.add_column("queue", overflow="fold")
     for heading in (*(["priority"] if by_priority else []), "weight", "share"):
-        table.add_column(heading, justify="right")
-    table.add_column("resource", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("resource", overflow="fold")
     for kind in kinds:
         table.add_column(kind, justify="right", no_wrap=True)
     for queue, amounts in zip(queues, told, strict=True):
         record = records[queue.name]
-        resources = sorted({resource for kind in kinds for resource in amounts[kind]})
-        table.add_row(
+        first = [
             queue.name if record.open else f"{queue.name} ({record.state})",
             *([str(record.priority)] if by_priority else []),
             str(queue.weight),
             f"{queue.share:.0%}" if queue.deserved or queue.share else NONE,
-            "\n".join(resources),
-            *("\n".join(amounts[kind].get(resource, NONE) for resource in resources) for kind in kinds),
-            style="bold red" if queue.overused and queue.share > 1 else None,
-        )
+        ]
+        style = "bold red" if queue.overused and queue.share > 1 else None
+        resources = sorted({resource for kind in kinds for resource in amounts[kind]})
+        for at, resource in enumerate(resources or [""]):
+            cells = [amounts[kind].get(resource, NONE) if resource else "" for kind in kinds]
+            table.add_row(*(first if at == 0 else [""] * len(first)), resource, *cells, style=style)
     return table
 
 
@@ -238,7 +239,7 @@ def _namespaces(namespaces: Mapping[str, NamespaceOutcome]) -> Table:
     table = Table(title="\nNamespaces", title_justify="left", show_edge=False)
     table.add_column("queue/namespace", overflow="fold")
     for heading in ("weight", "share"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("allocated")
     for key, namespace in sorted(namespaces.items()):
         held = ", ".join(f"{name} {value}" for name, value in quantities(namespace.allocated).items())
