@@ -482,10 +482,14 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
         {"spec": {"containers": [asks(cpu="-1")]}},
         "Pod ns/p: spec.containers[0].resources.requests.cpu: '-1' is negative (expected zero or more)",
     ),
-    "a type": ({"spec": {"priority": "high"}}, "Pod ns/p: spec.priority: must be an integer, is a string"),
+    "a type": ({"spec": {"priority": "high"}}, 'Pod ns/p: spec.priority: must be an integer, is "high"'),
+    "a type, of a value that is long": (
+        {"spec": {"priority": "high" * 20}},
+        "Pod ns/p: spec.priority: must be an integer, is a string",
+    ),
     "a type in a raw part": (
         {"spec": {"tolerations": [{"key": 3}]}},
-        "Pod ns/p: spec.tolerations[0].key: must be a string, is an integer",
+        "Pod ns/p: spec.tolerations[0].key: must be a string, is 3",
     ),
     "an operator": (
         {"spec": affinity(nodeAffinity={REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [in_("a")]}]}})},
