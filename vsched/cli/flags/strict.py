@@ -1,4 +1,4 @@
-"""Checks of the flags of all commands: no NaN and infinity, no empty text, no control characters; what numbers must be."""
+"""Checks of the flags of all commands: numbers are numbers and finite, texts are neither empty nor unprintable."""
 
 from __future__ import annotations
 
