@@ -152,7 +152,7 @@ class Explaining:
 
     def _starts(self, key: str, waits: bool) -> Iterator[str]:
         """Notes on planned starts."""
-        yield from goes_before(self._report, key)
+        yield from goes_before(self._snapshot, self._report, key)
         if waits:
             yield why_no_start(self._report.jobs.get(key))
 
@@ -177,6 +177,7 @@ class Explaining:
             state,
             message or SAYS[state],
             queue=job.spec.queue,
+            called=job.called,
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
@@ -240,6 +241,7 @@ class Explaining:
             message or SAYS[state],
             queue=job.spec.queue,
             job=job.key,
+            called=job.called,
             node=node,
             phase=job.spec.phase,
             at=self._snapshot.now,

@@ -81,6 +81,11 @@ class JobView:
         A pipelined task has a node. None where nothing asks how close pods are; sub-groups have trails of their own.
         """
 
+    @property
+    def called(self) -> str:
+        """How sentences name it."""
+        return self.job.called
+
     def _begin_trail(self) -> list[Step]:
         found = self.job.tasks.values()
         return [(task.node, 1) for task in found if HOLDS[task.status].allocated or HOLDS[task.status].reserves]

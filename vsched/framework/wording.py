@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from vsched.framework.codes import Code
@@ -184,10 +184,16 @@ def of_all(one: Shortage, bound: Bound) -> str:
 def listed(noun: str, names: Sequence[str]) -> str:
     """``queue a``, ``queues a and b``, ``queues a, b and 3 more``."""
     if len(names) == 1:
-        return f"{noun} {names[0]}"
+        return f"{noun} {names[0]}".lstrip()
     shown, more = names[:LISTED_MAX], len(names) - LISTED_MAX
     last = f"{more} more" if more > 0 else shown[-1]
-    return f"{noun}s {', '.join(shown if more > 0 else shown[:-1])} and {last}"
+    text = f"{', '.join(shown if more > 0 else shown[:-1])} and {last}"
+    return f"{noun}s {text}" if noun else text
+
+
+def listed_jobs(called: Sequence[str]) -> str:
+    """``job default/a``, ``jobs default/a and default/b``; names with a kind go without the noun."""
+    return listed("job", called) if not any(" " in one for one in called) else listed("", called)
 
 
 def larger_than_nodes(needed: int, room: int, who: str = "") -> str:
@@ -241,13 +247,13 @@ def leaving_by_themselves(asked: Sequence[Task]) -> str:
     )
 
 
-def told_of_request(request: EvictionRequest | None) -> str:
-    """What a pod that was asked to end by itself is waited for; empty for others."""
+def told_of_request(request: EvictionRequest | None, called: Callable[[str], str]) -> str:
+    """What a pod that was asked to end by itself is waited for; empty for others. ``called`` names a job by its key."""
     if request is None:
         return ""
     expected = f"expects to be done at {clock_time(request.expects)}" if request.expects else "has not answered"
     expected += said_by_responder(request)
-    who = f" for {request.beneficiary}" if request.beneficiary else ""
+    who = f" for {called(request.beneficiary)}" if request.beneficiary else ""
     return f"asked to end{who}: {expected}, is evicted at {clock_time(request.deadline)} at the latest"
 
 

@@ -114,7 +114,9 @@ async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
 
         podgroup = cluster.client.list("scheduling.volcano.sh/podgroups", "default")[0]["metadata"]["name"]
         await until(lambda: phase(cluster, "large") == "Pending")
-        assert f"PodGroup default/{podgroup} " in (await said("default/large")).splitlines()[0]
+        large = await said("default/large")
+        assert large.startswith("vcjob default/large ")
+        assert f"default/{podgroup}" in large
         assert await said("default/wrong") == (
             "vcjob default/wrong cannot be run: spec.minAvailable: 9 is more than the 1 replicas of all tasks"
         )

@@ -83,7 +83,7 @@ def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
     objects = manifests(f"{FULL}\npods ns/new 1 cpu=1 scheduling.volcano.sh/queue-name=poor")
     del objects[-1]["metadata"]["annotations"][GROUP]
 
-    assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new.0" in told_of(objects, TAKING)
+    assert "evict │ ns/old.1 │ n1 │ reclaim for Pod ns/new.0" in told_of(objects, TAKING)
 
 
 def test_a_node_is_given_up_where_it_does_not_help_any_more() -> None:

@@ -83,7 +83,7 @@ async def pictured(
 ) -> AsyncIterator[str]:
     """The page over these pictures and shares over time, where it is."""
     files = read_files()
-    nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list), Evictions(), dict)
+    nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list, str), Evictions(), dict)
     past, asked = queue_history_route(shares or ShareHistory()), autoscaling_route(lambda: autoscaling)
     pictures = (*overview_routes(going.feed), *nobody, past, asked, device_route(lambda: holding))
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]

@@ -130,7 +130,8 @@ def _counted_holders(some: CountedDevices, most: int) -> str:
 def _job_holder(one: JobHolderShown) -> str:
     if not one.job:
         return "pods without a job"
-    return f"{one.job} in queue {one.queue}" if one.queue else one.job
+    job = one.called or one.job
+    return f"{job} in queue {one.queue}" if one.queue else job
 
 
 def _holders(device: DeviceShown, most: int) -> str:

@@ -80,7 +80,8 @@ def estimate(
         return not_to_be_said(f"work takes its places for more than {FARTHEST_YEARS} years, as declared")
     latest = latest if latest - snapshot.now <= FARTHEST_SECONDS else inf
     shown = soon if isinf(latest) else late
-    ends = _before_now(shown, snapshot)
+    ends = [(snapshot.called(key), one) for key, one in _before_now(shown, snapshot)]
+    sooner = [*map(snapshot.called, sooner)]
     return told(Foreseen(snapshot.now, earliest, latest, ends, shown.started, late.stop is Stop.SPENT, sooner))
 
 
@@ -92,7 +93,8 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
         return "too much goes before it to foresee when it starts"
     if not alone:
         return "no running work with a known end would free enough room"
-    return unknown_durations(smallest_part(unknown, foreseeing.starts_without), len(unknown))
+    some = smallest_part(unknown, foreseeing.starts_without)
+    return unknown_durations([*map(foreseeing.called, some)], len(unknown))
 
 
 class Both(NamedTuple):
@@ -136,6 +138,10 @@ class Foreseeing:
         places = order.overall()
         most = places.get(goal.job, len(places)) + BEHIND_MAX
         self._among = frozenset((goal.job, *(key for key, place in places.items() if place <= most)))
+
+    def called(self, key: str) -> str:
+        """How sentences name a job."""
+        return self._snapshot.called(key)
 
     @property
     def open_ended(self) -> tuple[str, ...]:

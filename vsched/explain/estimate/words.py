@@ -19,13 +19,13 @@ class Foreseen(NamedTuple):
     latest: float
     """Infinite if there is no upper bound."""
     ends: Sequence[tuple[str, Left]]
-    """The running jobs that have to end first, the last to end first, each with its estimate."""
+    """The running jobs that have to end first, as people know them, the last to end first, each with its estimate."""
     first: Sequence[str]
     """Keys of jobs that get places before this one."""
     cut_short: bool = False
     """Whether the time was over before the latest start was found."""
     sooner: Sequence[str] = ()
-    """Keys of jobs of unknown duration, some of which let it start earlier if they end."""
+    """Jobs of unknown duration, as sentences name them, some of which let it start earlier if they end."""
 
 
 def not_to_be_said(why: str) -> Estimate:

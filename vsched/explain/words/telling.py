@@ -101,16 +101,14 @@ def told(situation: Situation, edit: Edit) -> str:
             return _of_job(situation, edit)
         case SetVictimMinimum():
             spec = snapshot.jobs[edit.job].spec
-            minimum = spec.min_member
-            return (
-                f"{_minimum_of(spec)} {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
-            )
+            whose = f"{edit.minimum} of {_jobs(snapshot, (edit.job,))} (now {spec.min_member})"
+            return f"{_minimum_of(spec)} {whose}{_with_less(edit.min_resources)}"
         case SetHighestTier():
             return f"highestTierAllowed {edit.tier} (now {_limit_of(snapshot.jobs[edit.job].spec.topology)})"
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
             return _of_sub_groups(snapshot.jobs[edit.job].spec, edit)
         case EndJobs():
-            return f"the end of {_jobs(edit.jobs)}"
+            return f"the end of {_jobs(snapshot, edit.jobs)}"
         case CreatePriorityClass():
             return f"priority class {edit.name} created with value {edit.value}"
         case SetJobQueue():
@@ -322,10 +320,12 @@ def _claims(names: Sequence[str]) -> str:
     return f"PersistentVolumeClaims {shown} and {others} more" if others > 0 else f"PersistentVolumeClaims {shown}"
 
 
-def _jobs(keys: Sequence[str]) -> str:
-    shown = ", ".join(keys[:NAMED_MAX])
+def _jobs(snapshot: Snapshot, keys: Sequence[str]) -> str:
+    called = [*map(snapshot.called, keys[:NAMED_MAX])]
+    shown = ", ".join(called)
     others = len(keys) - NAMED_MAX
-    return f"{'job' if len(keys) == 1 else 'jobs'} {shown}{f' and {others} more' if others > 0 else ''}"
+    noun = "" if any(" " in one for one in called) else "job " if len(keys) == 1 else "jobs "
+    return f"{noun}{shown}{f' and {others} more' if others > 0 else ''}"
 
 
 def _nodes(names: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from vsched.mirror.ingest.metadata import (
     QUEUE_NAME,
     flag_of,
     integer_of,
+    maker_of,
     scheduling_annotations,
 )
 from vsched.mirror.ingest.task_topology import task_topology_of
@@ -112,6 +113,7 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         preemptibility=preemptibility_of(annotations, remarks),
         topology=annotated_topology(annotations, []),
         implicit=True,
+        made_for=maker_of(name, metadata),
         class_only_named=pod.spec.priority is not None,
     )
 

@@ -122,6 +122,8 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """Keys of jobs that it evicts nothing of for now, because they took from each other in turn."""
     gang: str = ""
     """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
+    made_for: str = ""
+    """What its PodGroup was made for, as ``ReplicaSet web-5d9``; empty where somebody named the PodGroup."""
 
     @property
     def scheduling_condition(self) -> Condition | None:
@@ -299,6 +301,12 @@ class Job:
                     return value[:USER_CHARACTERS]
             break
         return ""
+
+    @property
+    def called(self) -> str:
+        """How sentences name it: ``ReplicaSet default/web-5d9`` where its PodGroup was made for that, else its key."""
+        kind, _, name = self.spec.made_for.partition(" ")
+        return f"{kind} {self.spec.namespace}/{name}" if name else self.key
 
     @property
     def kept_out(self) -> bool:

@@ -92,6 +92,8 @@ class JobHolderShown(msgspec.Struct, frozen=True):
     """Empty for pods without a job, such as those of other schedulers."""
     queue: str
     held: int
+    called: str = ""
+    """How people know the job."""
 
 
 class CountedDevices(msgspec.Struct, frozen=True):
@@ -279,22 +281,22 @@ class _Count(NamedTuple):
     held: int
 
 
-_Holders = Mapping[tuple[str, str], int]
-"""How much each holds, by queue and job."""
+_Holders = Mapping[tuple[str, str, str], int]
+"""How much each holds, by queue, job, and how people know the job."""
 
 
 class _Held:
     """Which jobs hold how much, of some nodes."""
 
     def __init__(self, snapshot: Snapshot, counting: Container[str], asked: Container[str] | None) -> None:
-        self.by_node: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
+        self.by_node: dict[tuple[str, str], Counter[tuple[str, str, str]]] = {}
         """Devices that are only counted, by node of ``counting`` and resource."""
-        self.by_column: dict[int, Counter[tuple[str, str]]] = {}
+        self.by_column: dict[int, Counter[tuple[str, str, str]]] = {}
         """Base units of all nodes that are ``asked`` for, by column; None asks for all."""
         counted = dict(_columns(snapshot))
         for job in (*snapshot.jobs.values(), *snapshot.strays.values()):
             # The spec of a stray is empty: nobody says its queue.
-            holder = (job.spec.queue if job.key in snapshot.jobs else "", job.key)
+            holder = (job.spec.queue if job.key in snapshot.jobs else "", job.key, job.called)
             for task in job.tasks.values():
                 if not HOLDS[task.status].uses or (asked is not None and task.node not in asked):
                     continue
@@ -335,8 +337,8 @@ def _counted(count: _Count, holders: _Holders) -> CountedDevices:
 def _ordered(holders: _Holders, held: int, most: int) -> tuple[tuple[JobHolderShown, ...], int]:
     """The first of those who hold so much, and how many there are; what no job holds, pods without one hold."""
     shown = [
-        JobHolderShown(job, queue, amount)
-        for (queue, job), amount in sorted(holders.items(), key=lambda one: (-one[1], one[0]))
+        JobHolderShown(job, queue, amount, called)
+        for (queue, job, called), amount in sorted(holders.items(), key=lambda one: (-one[1], one[0]))
         if amount
     ]
     rest = held - sum(holders.values())

@@ -121,6 +121,8 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """On how many nodes room is kept for it."""
     ahead_of: str = ""
     """The job with a planned start that it goes before: it began on a node that is kept for that job."""
+    called: str = ""
+    """How people know it, as ``ReplicaSet default/web-5d9``; empty where by its key."""
 
     @property
     def waits(self) -> bool:

@@ -68,8 +68,8 @@ export class Holders {
     fill(find("holders-list"), one ? rowsOf(one) : [], (row) => this.#row(row));
   }
 
-  #row({ job, text, queue, says, cells, part, free }) {
-    const name = make("span", { class: "whose" }, job ? opening(this.open, "job", job) : text);
+  #row({ job, called, text, queue, says, cells, part, free }) {
+    const name = make("span", { class: "whose" }, job ? opening(this.open, "job", job, called) : text);
     const bar = make("span", { class: "cells", "aria-hidden": "true" });
     style(bar, "--part", `${(100 * part).toFixed(2)}%`);
     if (cells) style(bar, "--cells", String(cells));
@@ -96,7 +96,7 @@ function rowsOf(one) {
     return { says, cells: devices <= CELLS ? devices : 0, part: Math.min(1, value / widest), queue: "", ...about };
   };
   const rows = first.map((holder) =>
-    row(holder.held, holder.job ? { job: holder.job, queue: holder.queue ? `queue ${holder.queue}` : "no PodGroup" } : { text: "pods without a job" }),
+    row(holder.held, holder.job ? { job: holder.job, called: holder.called || holder.job, queue: holder.queue ? `queue ${holder.queue}` : "no PodGroup" } : { text: "pods without a job" }),
   );
   if (one.holder_count > first.length) rows.push(row(rest, { text: `${count(one.holder_count - first.length)} others` }));
   rows.push(row(free, { text: "free", free: true }));

@@ -25,7 +25,7 @@ from vsched.model.maps import news
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bodies import native_condition_write, podgroup_reference
+from vsched.writes.bodies import cause_of_eviction, native_condition_write, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.writer import Failures
@@ -203,7 +203,7 @@ class NativeStatuses:
             job = snapshot.jobs.get(eviction.job)
             native = None if job is None else job.spec.native
             if job is not None and native is not None and native.whole:
-                message = f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
+                message = cause_of_eviction(eviction)
                 self._submit(
                     GroupCondition(
                         job.key,
