@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply
 from vsched.explain.words.commands import command, consumer_of, taint_of
+from vsched.explain.words.owners import noted_by, told_of
 from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import Policy
 from vsched.framework.wording import counted
@@ -95,6 +96,10 @@ def told(situation: Situation, edit: Edit) -> str:
     """The edit as a noun phrase, with the amounts that it adds or removes."""
     snapshot = situation.snapshot
     match edit:
+        case SetMinMember() | SetJobQueue() | SetHighestTier() if noted := noted_by(snapshot.jobs[edit.job].spec, edit):
+            spec = snapshot.jobs[edit.job].spec
+            fewer = f" ({spec.min_member - edit.minimum} fewer)" if isinstance(edit, SetMinMember) else ""
+            return f"{told_of(noted, spec.namespace)}{fewer}"
         case SetDeviceAmount():
             return _of_devices(situation, edit)
         case SetMinMember() | SetMinResources() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
@@ -102,7 +107,7 @@ def told(situation: Situation, edit: Edit) -> str:
         case SetVictimMinimum():
             spec = snapshot.jobs[edit.job].spec
             whose = f"{edit.minimum} of {_jobs(snapshot, (edit.job,))} (now {spec.min_member})"
-            return f"{_minimum_of(spec)} {whose}{_with_less(edit.min_resources)}"
+            return f"{_minimum_of(spec)} {whose}{_with_less(spec, edit.min_resources)}"
         case SetHighestTier():
             return f"highestTierAllowed {edit.tier} (now {_limit_of(snapshot.jobs[edit.job].spec.topology)})"
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
@@ -195,8 +200,8 @@ def _written(policy: Policy, edit: SetArgument) -> str:
 
 
 def _minimum_of(spec: JobSpec) -> str:
-    """What the object of a job calls its minimum."""
-    return "minMember" if spec.native is None else "minCount"
+    """What the object that states it calls the minimum of a job."""
+    return "minAvailable" if spec.written_for else "minMember" if spec.native is None else "minCount"
 
 
 def _of_job(
@@ -209,10 +214,12 @@ def _of_job(
             return f"minResources {_amounts(edit.amounts)}"
         case SetMinMember():
             fewer = job.spec.min_member - edit.minimum
-            return f"{_minimum_of(job.spec)} {edit.minimum} ({fewer} fewer){_with_less(edit.min_resources)}"
+            return f"{_minimum_of(job.spec)} {edit.minimum} ({fewer} fewer){_with_less(job.spec, edit.min_resources)}"
         case SetRoleMinimum():
             fewer = dict(job.spec.min_task_member).get(edit.role, 0) - edit.minimum
-            return f"a minimum of {edit.minimum} {edit.role} ({fewer} fewer)"
+            if job.spec.written_for:
+                return f"minAvailable {edit.minimum} of task {edit.role} ({fewer} fewer)"
+            return f"minTaskMember {edit.minimum} of {edit.role} ({fewer} fewer), and minMember {edit.members}"
         case SetRequest():
             column = snapshot.axis.find(edit.resource)
             asked, overhead = max(
@@ -223,7 +230,7 @@ def _of_job(
             stated = apply(situation, edit).snapshot.jobs[edit.job].spec.min_resources or ()
             less = dict(stated).get(column or 0)
             with_it = {} if less is None else {edit.resource: less}
-            return f"{then} {edit.resource} a pod instead of {now}{_with_less(with_it)}"
+            return f"{then} {edit.resource} a pod instead of {now}{_with_less(job.spec, with_it)}"
         case AddPods():
             of_role = f" of role {edit.role}" if edit.role else ""
             return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
@@ -257,7 +264,7 @@ def _of_sub_groups(spec: JobSpec, edit: SubGroupEdit) -> str:
     else:
         phrase = f"subGroupSize {edit.size} {whose} ({policy.size - edit.size} fewer)"
     members = f", and minMember {edit.members}" if edit.members != spec.min_member else ""
-    return f"{phrase}{members}{_with_less(edit.min_resources)}"
+    return f"{phrase}{members}{_with_less(spec, edit.min_resources)}"
 
 
 def _of_queue(snapshot: Snapshot, edit: SetQueueAmount | SetQueueWeight | SetGroupLimit) -> str:
@@ -295,9 +302,12 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             return f"{counted(count, 'more eviction', 'more evictions')} allowed by disruption budget {budget}"
 
 
-def _with_less(stated: Mapping[str, int]) -> str:
-    """The change of ``minResources`` that goes with an edit, without which admission would use the old amounts."""
-    return f", and minResources {_amounts(stated)}" if stated else ""
+def _with_less(spec: JobSpec, stated: Mapping[str, int]) -> str:
+    """The change of ``minResources`` that goes with an edit, without which admission would use the old amounts.
+
+    Those of a vcjob follow by themselves.
+    """
+    return f", and minResources {_amounts(stated)}" if stated and not spec.written_for else ""
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:

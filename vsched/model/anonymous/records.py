@@ -105,6 +105,7 @@ RULES: dict[type, dict[str, Rule]] = {
         "native": parts,
         "gang": sentence,
         "made_for": sentence,
+        "said_by_pods": each(word),
     },
     NodeMask: {"nodes": each(node), "name": name},
     Provisioning: {"request": name, "class_name": word, "state": word, "message": sentence},

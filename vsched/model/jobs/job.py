@@ -124,6 +124,14 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
     made_for: str = ""
     """What its PodGroup was made for, as ``ReplicaSet web-5d9``; empty where somebody named the PodGroup."""
+    said_by_pods: tuple[str, ...] = ()
+    """Annotations that its pods have themselves, of those that say how the job is scheduled: they go before those of
+    the owner. Of jobs whose PodGroup follows from pods and their owner."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether its PodGroup follows from pods and their owner, so that changes belong there."""
+        return self.implicit or self.made
 
     @property
     def scheduling_condition(self) -> Condition | None:
