@@ -99,7 +99,7 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     wall_time: float = 0.0
     """For how long it may run by its own statement (annotation ``WALL_TIME``), seconds; 0 where not stated."""
     unsupported: str = ""
-    """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
+    """The unsupported feature that it requires; empty where there is none."""
     topology: NetworkTopology | None = None
     """How close its pods have to be; None where it does not say."""
     sub_groups: tuple[SubGroupPolicy, ...] = ()
