@@ -13,7 +13,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.claims.constraints import claim_constraints, device_constraints
+from vsched.explain.claims.constraints import claim_constraints, device_constraints, short_classes
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_for, kinds_of
@@ -23,6 +23,7 @@ from vsched.explain.queues import explain_queue, past_use
 from vsched.explain.records import CUT_SHORT, SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
+from vsched.explain.why.holding import of_devices
 from vsched.explain.why.planned import goes_before, why_no_start
 from vsched.explain.why.scaling import nodes_may_come, note_of_nodes
 from vsched.explain.why.undisturbed import undisturbed
@@ -264,6 +265,7 @@ class Explaining:
         else:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
         constraints = (*constraints, *device_constraints(asked, session.claims))
+        constraints = (*constraints, *of_devices(self._snapshot, short_classes(asked, session.claims)))
         constraints = (*constraints, *claim_constraints(asked, self._snapshot.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)
