@@ -244,7 +244,7 @@ def test_volumes_bound_the_room_that_is_counted_for_gangs() -> None:
     assert plan.nodes == {}
     for job in ("a", "b"):
         assert plan.message(f"ns/{job}").startswith("the gang needs 3, 2 fit"), plan.message(f"ns/{job}")
-        assert "exceed max volume count" in plan.message(f"ns/{job}")
+        assert "cannot attach more volumes" in plan.message(f"ns/{job}")
 
 
 def test_a_job_without_the_claims_for_its_minimum_is_not_admitted() -> None:

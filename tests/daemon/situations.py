@@ -312,7 +312,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=8 zone=a\nnode n2 cpu=2 zone=b\njob default/a min=2 pods=2 cpu=2 apart=a",
         "job default/b min=2 pods=2 cpu=2",
         Code.GANG_SIZE,
-        "1 doesn't match pod topology spread constraints",
+        "1 does not match its topology spread constraints",
         ("minMember 1 (1 fewer)", "its topology spread constraints dropped"),
         spec={"topologySpreadConstraints": [SPREAD]},
     ),

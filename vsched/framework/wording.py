@@ -40,6 +40,32 @@ SAID: dict[str, tuple[str, str]] = {
         "does not match its node selector or affinity",
         "do not match its node selector or affinity",
     ),
+    f"{BEGINNING}didn't have free ports for the requested pod ports": (
+        "has no free host port for it",
+        "have no free host port for it",
+    ),
+    f"{BEGINNING}didn't match pod affinity rules": ("does not match its pod affinity", "do not match its pod affinity"),
+    f"{BEGINNING}didn't match pod anti-affinity rules": (
+        "is ruled out by its pod anti-affinity",
+        "are ruled out by its pod anti-affinity",
+    ),
+    f"{BEGINNING}didn't satisfy existing pods anti-affinity rules": (
+        "is ruled out by the anti-affinity of other pods",
+        "are ruled out by the anti-affinity of other pods",
+    ),
+    f"{BEGINNING}didn't match pod topology spread constraints": (
+        "does not match its topology spread constraints",
+        "do not match its topology spread constraints",
+    ),
+    f"{BEGINNING}exceed max volume count": ("cannot attach more volumes", "cannot attach more volumes"),
+    "cannot allocate all claims": (
+        "has too few free devices for its claims",
+        "have too few free devices for its claims",
+    ),
+    "resourceclaim not available on the node": (
+        "is not where the devices of its claims are",
+        "are not where the devices of its claims are",
+    ),
 }
 """By reason: its words for one node and for several. A reason that is not listed here is used as it is."""
 NOW = {

@@ -78,7 +78,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=4\njob ns/o min=1 pods=1 cpu=1 port=80 on=n1\njob ns/a min=1 pods=1 cpu=1 port=80",
             Code.PORTS,
-            "no node fits: 1 node doesn't have free ports for the requested pod ports",
+            "no node fits: 1 node has no free host port for it",
             id="a host port is taken",
         ),
         pytest.param(

@@ -79,7 +79,7 @@ def command(
 ) -> None:
     """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
 
-    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a RayCluster.
+    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a ReplicaSet.
 
     What "waits" may get it by time, or from others. What "cannot start as things are" ("never" in JSON) asks for what
     cannot come as the cluster and the policy are: somebody has to change something.
