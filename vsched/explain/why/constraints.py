@@ -253,7 +253,7 @@ class Examiner:
     # -- nodes and victims ----------------------------------------------------------------------------------------
 
     def _of_nodes(self, view: JobView, tasks: Sequence[Task], counts: Mapping[str, int]) -> Iterator[Constraint]:
-        """The nodes by reason, and the victims on them; ``counts`` are the nodes by reason in the headline."""
+        """What protects victims, then the nodes by reason; ``counts`` are the nodes by reason in the headline."""
         total = len(self._session.nodes)
         if not total:
             yield Constraint(Code.NO_NODES, NO_NODES_KNOWN)
@@ -263,15 +263,15 @@ class Examiner:
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
                 continue
+            if not protectors_told:  # this walks over all running pods, so do it once
+                protectors_told = True
+                yield from protected(self._session, view, task)
             held = next((one.rows for one in failing if one.reason == HELD), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
             yield from self._held(task, failing)
             yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
-            if not protectors_told:  # this walks over all running pods, so do it once
-                protectors_told = True
-                yield from protected(self._session, view, task)
 
     def _held(self, task: Task, failing: Sequence[Failing]) -> Iterator[Constraint]:
         """Which pods hold what the task lacks, on the node that comes closest to having it, as far as plugins know."""
