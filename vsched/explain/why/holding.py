@@ -77,15 +77,16 @@ def of_limit(session: Session, view: JobView, refusal: Refusal) -> Iterator[Cons
         column = snapshot.axis.find(short.resource)
         if column is None or short.is_lasting:
             continue
-        found = {job.key: _held(job, column, entering=entering) for job in jobs}
+        found = {job.key: _held(session, job, column, entering=entering) for job in jobs}
         held = held_by(snapshot, found, short.resource, "holds or reserves" if entering else "holds")
         if held and not _is_alone(found, view.key):
             message = f"queue {name}: {held}" if name else held
             yield Constraint(refusal.code, message, resource=short.resource, subject=_ranked(found)[0][0])
 
 
-def _held(job: Job, column: int, *, entering: bool) -> int:
-    return job.allocated.get(column, 0) + (dict(pledge_of(job)).get(column, 0) if entering else 0)
+def _held(session: Session, job: Job, column: int, *, entering: bool) -> int:
+    standing = session.standing(job.key) or job
+    return standing.allocated.get(column, 0) + (dict(pledge_of(job)).get(column, 0) if entering else 0)
 
 
 def of_namespace(snapshot: Snapshot, namespace: str, counted_name: str) -> str:
@@ -158,11 +159,13 @@ def _amounts(session: Session, task: Task, wanted: int, short: Failing) -> Itera
     names = nodes.statics.names
     there = {names[row] for row in short.rows.nonzero()[0].tolist()}
     found = Counter[str]()
-    for job in snapshot.jobs.values():
-        if job.allocated:
-            for each in job.tasks.values():
-                if each.node in there and HOLDS[each.status].uses:
-                    found[job.key] += dict(each.shape.request).get(column, 0)
+    for key, job in snapshot.jobs.items():
+        standing = session.standing(key)
+        moved = standing.moved if isinstance(standing, JobView) else {}
+        for uid, each in job.tasks.items():
+            status, node, _ = moved.get(uid) or (each.status, each.node, each)
+            if node in there and HOLDS[status].uses:
+                found[key] += dict(each.shape.request).get(column, 0)
     idle = nodes.idle[column]
     free = int(idle[short.rows].sum())
     found[NOBODYS] = int(nodes.allocatable[column][short.rows].sum()) - free - found.total()

@@ -93,7 +93,7 @@ class JobHolderShown(msgspec.Struct, frozen=True):
     queue: str
     held: int
     called: str = ""
-    """How people know the job."""
+    """How people know the job; empty where by its key."""
 
 
 class CountedDevices(msgspec.Struct, frozen=True):
@@ -296,7 +296,8 @@ class _Held:
         counted = dict(_columns(snapshot))
         for job in (*snapshot.jobs.values(), *snapshot.strays.values()):
             # The spec of a stray is empty: nobody says its queue.
-            holder = (job.spec.queue if job.key in snapshot.jobs else "", job.key, job.called)
+            queue, called = (job.spec.queue if job.key in snapshot.jobs else ""), job.called if job.spec.made_for else ""
+            holder = queue, job.key, called
             for task in job.tasks.values():
                 if not HOLDS[task.status].uses or (asked is not None and task.node not in asked):
                     continue
