@@ -246,5 +246,5 @@ async def test_where_several_jobs_were_made_for_an_object_of_this_name_they_are_
 
     assert (code, answer["error"]) == (
         404,
-        "no pod or PodGroup ns/mnist is known here; did you mean ns/g-0 or ns/g-1?",
+        "no pod or PodGroup ns/mnist is known here; did you mean ns/g-0 (vcjob ns/mnist) or ns/g-1 (vcjob ns/mnist)?",
     )

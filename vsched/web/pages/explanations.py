@@ -259,12 +259,14 @@ async def _answered(making: Awaitable[Explanation | str] | str) -> web.StreamRes
 
 
 def close_names(frozen: FrozenSnapshot, namespace: str, name: str) -> list[str]:
-    """Jobs that were made for an object of this name; else jobs and pods with a similar name, or with the same name in
-    another namespace."""
+    """Jobs that were made for an object of this name, with what they are called.
+
+    Where there are none: jobs and pods with a similar name, or with the same name in another namespace.
+    """
     snapshot = frozen.snapshot
     made = jobs_made_for(snapshot, f"{namespace}/{name}")
     if made:
-        return list(made[:CLOSE_MAX])
+        return [f"{key} ({snapshot.called(key)})" for key in made[:CLOSE_MAX]]
     elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]
     own = (key for key in snapshot.jobs if key.startswith(f"{namespace}/"))
     here = (job for key, job in snapshot.jobs.items() if key.startswith(f"{namespace}/"))
