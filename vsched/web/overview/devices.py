@@ -296,8 +296,8 @@ class _Held:
         counted = dict(_columns(snapshot))
         for job in (*snapshot.jobs.values(), *snapshot.strays.values()):
             # The spec of a stray is empty: nobody says its queue.
-            queue, called = (job.spec.queue if job.key in snapshot.jobs else ""), job.called if job.spec.made_for else ""
-            holder = queue, job.key, called
+            queue = job.spec.queue if job.key in snapshot.jobs else ""
+            holder = queue, job.key, job.called if job.spec.made_for else ""
             for task in job.tasks.values():
                 if not HOLDS[task.status].uses or (asked is not None and task.node not in asked):
                     continue
