@@ -17,7 +17,7 @@ from vsched.clock import Clock
 from vsched.framework.codes import Code
 from vsched.kube.times import time_stamp
 from vsched.model.claims.plan import NOT_HAD
-from vsched.model.jobs.advice import WOULD_START, about, headline_of
+from vsched.model.jobs.advice import WOULD_START, is_overtaken
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
 from vsched.model.jobs.runs import WALL_TIME_OVER, over_of
@@ -243,9 +243,8 @@ class NativeStatuses:
         if before is None or before[:2] != due.content[:2]:
             return self._settings.grace_seconds
         old, new = before[2], due.message
-        if about(headline_of(new)) == about(headline_of(old)) and (WOULD_START in old or WOULD_START not in new):
-            return self._settings.reword_seconds
-        return self._settings.grace_seconds
+        is_soon = is_overtaken(old, new) or WOULD_START in new
+        return self._settings.grace_seconds if is_soon else self._settings.reword_seconds
 
     async def _write(self, key: tuple[str, str], due: GroupCondition) -> None:
         condition = {
