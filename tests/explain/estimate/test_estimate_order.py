@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.support.declared import kept
 from tests.support.examples import LEAST, seeds
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.estimate.passing import Decided, Passing
@@ -86,7 +87,7 @@ def comes(snapshot: Snapshot, report: CycleReport, key: str, seed: int) -> float
 def told_and_come(seed: int, *, coincide: bool) -> Iterator[tuple[Estimate, float | None]]:
     """What is told of each job that waits in a world, and when it comes."""
     text, keys = world(seed, coincide=coincide)
-    snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
+    snapshot = kept(freeze(mirror(manifests(text)).snapshot(NOW)))
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     order = waiting_order(snapshot, DEFAULT_POLICY, REGISTRY)
     for key in keys:
