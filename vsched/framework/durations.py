@@ -126,7 +126,7 @@ def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Seq
     for name in names_of(spec, task):
         known = learnt.get(name)
         if known is not None and known.worth:
-            found.extend(known.worth)
+            found = [*known.worth, *(one for one in found if one not in known.worth)]  # most samples have both names
             if len(known.worth) >= WORTH_MIN:
                 return sorted(found), True
     return sorted((*found, *UNPROVEN)), False

@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from tests.explain.estimate.judging import SLACK_SECONDS, is_in_range
 from tests.support.declared import kept
 from tests.support.examples import LEAST, seeds
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
@@ -30,8 +31,6 @@ from vsched.settings.built_in import REGISTRY
 TAKES = "vsched.io/expected-duration="
 LATE_SECONDS = 1.0
 """So much later than declared a pod ends at most."""
-SLACK_SECONDS = 20.0
-"""How much later that makes a start, one after the other; far less than what work takes here."""
 
 
 def world(seed: int, *, coincide: bool) -> tuple[str, list[str]]:
@@ -94,12 +93,6 @@ def told_and_come(seed: int, *, coincide: bool) -> Iterator[tuple[Estimate, floa
         found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal(key), order)
         if found.earliest is not None and not any(bind.job == key for bind in report.binds):
             yield found, comes(snapshot, report, key, seed)
-
-
-def is_in_range(found: Estimate, came: float | None) -> bool:
-    if came is None or found.earliest is None:
-        return False
-    return found.earliest - 1.0 <= came and (found.latest is None or came <= found.latest + SLACK_SECONDS)
 
 
 @pytest.mark.parametrize("seed", seeds(LEAST, "ends"))

@@ -11,7 +11,7 @@ from random import Random
 import msgspec
 import pytest
 
-from tests.explain.estimate.test_estimate_order import is_in_range
+from tests.explain.estimate.judging import is_in_range
 from tests.support.examples import seeds
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.estimate.passing import Decided, Passing
