@@ -109,27 +109,29 @@ def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: 
     if not whole:
         return None
     worth, proven = _worth(learnt, spec, task)
+    gone = elapsed / whole
     if proven:
-        found = span([factor * whole for factor in worth], elapsed)
+        found = span(worth, gone)
     else:
-        found = (worth[0] * whole, worth[-1] * whole) if worth[-1] * whole > elapsed else None
+        found = (max(gone, worth[0]), worth[-1]) if worth[-1] > gone else None
     if found is None:
         return None
-    least, most = max(found[0], elapsed), found[1]
-    return Left(least - elapsed, most - elapsed, Basis.DECLARED, whole, (least / whole, most / whole), proven)
+    least, most = found[0] * whole, found[1] * whole
+    return Left(max(0.0, least - elapsed), most - elapsed, Basis.DECLARED, whole, found, proven)
 
 
 def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Sequence[float], bool]:
     """What declarations were worth, sorted, and whether that is enough to go by: of the nearest name that says enough,
     and of the nearer ones that say too little alone."""
-    found: list[float] = []
-    for name in names_of(spec, task):
+    found: Sequence[float] = ()
+    for name in names_of(spec, task) if learnt else ():
         known = learnt.get(name)
         if known is not None and known.worth:
-            found = [*known.worth, *(one for one in found if one not in known.worth)]  # most samples have both names
+            nearer = [one for one in found if one not in known.worth]  # most samples have both names
+            found = sorted((*known.worth, *nearer)) if nearer else known.worth
             if len(known.worth) >= WORTH_MIN:
-                return sorted(found), True
-    return sorted((*found, *UNPROVEN)), False
+                return found, True
+    return sorted((*found, *UNPROVEN)) if found else UNPROVEN, False
 
 
 def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:

@@ -78,13 +78,13 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
     def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
         """The latest expected end; as declared, whatever declarations were worth: room is kept from the earliest start
         on that may be."""
-        found: Left = left(self._learnt, spec, task, self._now, longest)
-        started = task.started or self._now
+        declared, started = task.expected or spec.expected, task.started or self._now
+        found: Left = left({} if declared else self._learnt, spec, task, self._now, longest)
         is_declared = found.basis is Basis.DECLARED
-        if found.basis is Basis.OVERDUE or (is_declared and started + found.whole <= self._now):
+        if found.basis is Basis.OVERDUE or (is_declared and started + declared <= self._now):
             return later_end(started, self._now)
         if found.basis in self._bases:
-            return min(self._now + found.most, started + found.whole) if is_declared else self._now + found.most
+            return min(self._now + found.most, started + declared) if is_declared else self._now + found.most
         if self.args.unknown is None:
             return inf
         return max(self._now, started + self.args.unknown)
