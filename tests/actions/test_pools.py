@@ -43,7 +43,7 @@ class Scene:
     def __init__(self, taker: str = "x/want", kind: type[VictimSearch] = PreemptSearch, text: str = CLUSTER) -> None:
         policy = taking("allocate, preempt, reclaim", *TIERS)
         self.session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
-        self.pools = Pools(self.session)
+        self.pools = Pools(self.session, "reclaim")
         self.taking = self.of(taker, kind)
         self.task = self.first(taker)
         self.pool = self.pools.of(self.taking, self.task)
@@ -106,7 +106,7 @@ def test_a_nearer_queue_goes_first_whatever_the_order_of_queues() -> None:
     policy = taking("reclaim", "gang-R", "capacity-H")
     session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
     job = session.jobs["x/want"]
-    pool = Pools(session).of(ReclaimSearch(session, job), next(iter(job.job.pending.values())))
+    pool = Pools(session, "reclaim").of(ReclaimSearch(session, job), next(iter(job.job.pending.values())))
 
     assert names(pool.candidates(0)) == ["a.0", "c.0"]
 
@@ -210,7 +210,7 @@ def test_which_jobs_may_still_give() -> None:
     session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
     job = session.jobs["x/want"]
     preempting, task = PreemptSearch(session, job), next(iter(job.job.pending.values()))
-    pool = Pools(session).of(preempting, task)
+    pool = Pools(session, "preempt").of(preempting, task)
     assert pool.open_to(preempting, task).tolist() == [True, True]
     view = session.view("x/a")
     assert view is not None

@@ -525,3 +525,27 @@ def test_switches_of_predicates_in_the_comparison_of_nodes(predicates: str, comp
     """
 
     assert evicted(Busy(text, policy).cycle()) == victims
+
+
+def test_whom_others_have_left_for_is_no_victim_in_the_same_session() -> None:
+    """The pod of ``half`` is the least, once ``full`` has as few as ``late`` would have: and then one left in vain."""
+    text = """
+        node n0 memory=9Gi
+        node n1 cpu=6
+        queue q
+        job y/early queue=q
+        pods y/early 1 cpu=2
+        job x/full queue=q
+        pods x/full 1 cpu=2 on=n0
+        pods x/full 2 cpu=2 on=n1
+        pods x/full 1 cpu=2 on=n0
+        job x/half min=2 queue=q
+        pods x/half 1 cpu=2 on=n1
+        pods x/half 1 cpu=2
+        job y/late queue=q
+        pods y/late 1 cpu=2
+    """
+    policy = taking("allocate, preempt", "priority gang-P conformance capacity", "drf predicates nodeorder binpack")
+    report = Busy(text, policy).cycle()
+    assert sorted(evicted(report)) == ["full.1", "full.2", "full.3"]
+    assert sorted(kept(report)) == ["early.0", "half.1", "late.0"]

@@ -488,6 +488,51 @@ def test_what_stays_after_all_takes_room_that_others_then_lack() -> None:
     assert evicted(world.cycle()) == ["small.1", "large.0"]
 
 
+def test_a_gang_that_others_leave_for_keeps_the_idle_room_of_its_minimum() -> None:
+    """Its master has idle room; a worker takes from others. A job that allocate asks first would take the master's."""
+    text = """
+        class high 5
+        node n0
+        node n1
+        queue q
+        job x/large
+        pods x/large 1 cpu=3 on=n1
+        job x/other
+        pods x/other 2 cpu=1 on=n0
+        job x/gang queue=q phase=Running roles=master:1,worker:0
+        pods x/gang 1 cpu=1 role=master
+        pods x/gang 1 cpu=1 role=worker
+        job x/first queue=q phase=Inqueue class=high
+        pods x/first 3 cpu=1
+    """
+    policy = taking("reclaim, allocate", "priority gang conformance proportion", "drf predicates nodeorder binpack")
+    world = Busy(text, policy)
+    report = world.cycle()
+    assert evicted(report) == ["other.1"]
+    assert dict(kept(report)).keys() >= {"gang.0", "gang.1"}
+    world.cycle()
+    assert world.task("gang.0").node
+    assert world.task("gang.1").node
+
+
+def test_what_a_growing_job_finds_idle_stays_its_own_where_allocate_does_not_follow() -> None:
+    """Two of its pods have room that others left before. Only the third one needs another pod to leave."""
+    text = """
+        node n0 cpu=7 memory=64Gi
+        queue a
+        queue b weight=2
+        job x/one min=0 queue=a phase=Running
+        pods x/one 1 cpu=1 on=n0
+        job x/most min=0 queue=a phase=Running
+        pods x/most 2 cpu=3 on=n0
+        job x/b queue=b min=1 phase=Inqueue
+        pods x/b 4 cpu=1
+    """
+    report = Busy(text, taking("allocate, gangreclaim, reclaim", "priority gang-PR", "predicates proportion")).cycle()
+    assert sorted(evicted(report)) == ["most.1", "one.0"]
+    assert kept(report) == {f"b.{number}": "n0" for number in range(4)}
+
+
 def test_each_job_keeps_one_of_its_victims_whatever_others_of_its_queue_take() -> None:
     """The large pod leaves room for all: but only what is left for a job keeps its nodes for it."""
     text = """

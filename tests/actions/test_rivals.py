@@ -105,7 +105,14 @@ def test_a_job_whose_room_does_not_do_for_the_other_one_gets_it() -> None:
         pytest.param("topology=hard tier=1", id="in one domain"),
     ],
 )
-def test_a_job_that_another_one_breaks_up_takes_nothing(placed: str) -> None:
+@pytest.mark.parametrize(
+    "kept",
+    [
+        pytest.param("", id="any pod"),
+        pytest.param("volcano.sh/preemptable=false", id="the pod that runs already alone"),
+    ],
+)
+def test_a_job_that_another_one_breaks_up_takes_nothing(placed: str, kept: str) -> None:
     """The job ``due`` would start in the place of ``first``, once ``low`` has left for that one."""
     text = f"""
         class high 9
@@ -117,7 +124,7 @@ def test_a_job_that_another_one_breaks_up_takes_nothing(placed: str) -> None:
         pods x/low 2 cpu=2 on=n1
         job x/first queue=b min=2 phase=Running
         pods x/first 1 cpu=2 on=n2
-        pods x/first 1 cpu=2
+        pods x/first 1 cpu=2 {kept}
         job x/due queue=b class=high phase=Inqueue {placed}
         pods x/due 1 cpu=2
     """

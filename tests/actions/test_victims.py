@@ -27,7 +27,7 @@ class Search:
 
     def __init__(self, text: str, policy: Policy = PLAIN) -> None:
         self.session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
-        self.pools = Pools(self.session)
+        self.pools = Pools(self.session, "preempt")
 
     def run(self, key: str) -> bool:
         job = self.session.jobs[key]

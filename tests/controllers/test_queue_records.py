@@ -197,4 +197,4 @@ def test_which_commands_are_kept_and_what_is_said_on_others(target: str, namespa
 def test_a_command_that_cannot_be_read_is_told_so() -> None:
     world = World(queue("q"))
     assert world.tell("Command", read("Command", "c", "ns", action=7)) == []
-    assert world.refused == ["c: Command ns/c: action: must be a string, is an integer"]
+    assert world.refused == ["c: Command ns/c: action: must be a string, is 7"]

@@ -195,7 +195,7 @@ SITUATIONS: dict[str, Stuck] = {
         "job default/b min=5 roles=ps:1,worker:4\npods default/b 1 cpu=1 role=ps\npods default/b 4 cpu=1 role=worker",
         Code.ROLE_MINIMUM,
         "role",
-        ("800m cpu a pod instead of 1", "a minimum of 3 worker (1 fewer)"),
+        ("800m cpu a pod instead of 1", "minTaskMember 3 of worker (1 fewer), and minMember 4"),
         never=True,
     ),
     "fewer pods exist than the gang needs": Stuck(
@@ -297,7 +297,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=8\njob default/a min=1 pods=1 cpu=1 port=80",
         "job default/b min=1 pods=1 cpu=1 port=80",
         Code.PORTS,
-        "free ports",
+        "free host port",
         ("its host ports dropped", "1 more node like n1"),
     ),
     "it keeps away from those who are everywhere": Stuck(
@@ -313,7 +313,7 @@ SITUATIONS: dict[str, Stuck] = {
         "node n1 cpu=8 zone=a\nnode n2 cpu=2 zone=b\njob default/a min=2 pods=2 cpu=2 apart=a",
         "job default/b min=2 pods=2 cpu=2",
         Code.GANG_SIZE,
-        "1 doesn't match pod topology spread constraints",
+        "1 does not match its topology spread constraints",
         ("minMember 1 (1 fewer)", "its topology spread constraints dropped"),
         spec={"topologySpreadConstraints": [SPREAD]},
     ),

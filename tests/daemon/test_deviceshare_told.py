@@ -77,12 +77,12 @@ async def test_parts_of_devices_are_told_everywhere() -> None:
         cluster.apply([vgpu_pod("c", 500, 10)])
 
         async def waits() -> bool:
-            found = await get("/explain/default/c")
+            found = await get("/explain/default/c?seconds=20")
             return "no device with 500 MiB of memory left" in found["message"]
 
         await until_answered(waits)
         await until(lambda: "no device with 500 MiB of memory left" in condition(cluster, "c"))
-        held = [one["message"] for one in (await get("/explain/default/c"))["constraints"]]
+        held = [one["message"] for one in (await get("/explain/default/c?seconds=20"))["constraints"]]
         assert any("comes closest: 400 MiB" in one and "default/" in one for one in held)
 
         [one] = (await get("/devices?node=n1"))["nodes"]

@@ -71,7 +71,7 @@ async def test_the_rack_of_a_gang_is_told_everywhere() -> None:
         one = (await get("/jobs"))["default/one"]
         assert (one["domain"], one["tier"]) == ("r1", 1)
         assert await metrics() == ['vsched_topology_jobs{tier="1"} 1.0', "vsched_topology_waiting_jobs 1.0"]
-        found = await get("/explain/default/two?kind=PodGroup")
+        found = await get("/explain/default/two?kind=PodGroup&seconds=20")
         rooms = {each["name"]: each["room"] for each in found["places"]["domains"]}
         assert (rooms["r1"], rooms["r2"]) == (0, 1)
         assert {each["domain"] for each in found["changes"]} <= {"r1", "r2", "r3", "spine"}

@@ -184,13 +184,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "pods of a role that nobody made",
         "node n1\njob x/b min=3 roles=ps:1,worker:2\npods x/b 3 cpu=1 role=worker",
         DEFAULT_POLICY,
-        ["1 more pod of role ps", "a minimum of 0 ps (1 fewer)"],
+        ["1 more pod of role ps", "minTaskMember 0 of ps (1 fewer)"],
     ),
     (
         "a role that has no room is worth less",
         "node n1 cpu=4\njob x/b min=5 roles=ps:1,worker:4\npods x/b 1 cpu=1 role=ps\npods x/b 4 cpu=1 role=worker",
         DEFAULT_POLICY,
-        ["800m cpu a pod instead of 1", "a minimum of 3 worker (1 fewer)"],
+        ["800m cpu a pod instead of 1", "minTaskMember 3 of worker (1 fewer)"],
     ),
     (
         "gates that others hold shut",

@@ -844,7 +844,7 @@ def test_an_object_that_does_not_even_decode_is_reported_as_well() -> None:
     assert "ns/pg" not in here.snapshot().jobs
     assert (
         here.cache.broken["PodGroup", "ns/pg"].message
-        == "PodGroup ns/pg: spec.minMember: must be an integer, is a string"
+        == 'PodGroup ns/pg: spec.minMember: must be an integer, is "three"'
     )
     here.delete(make.pod_group("pg"))
     assert not here.cache.broken

@@ -109,6 +109,26 @@ def test_the_queue_is_what_an_owner_names(name: str, gang: str, queue: str) -> N
     assert seen.jobs()[gang].queue == "research"
 
 
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        pytest.param("pytorchjob", {"PyTorchJob bert"}, id="all pods of one owner"),
+        pytest.param(
+            "leaderworkerset",
+            {"LeaderWorkerSet llm (group 0)", "LeaderWorkerSet llm (group 1)"},
+            id="a group for each replica",
+        ),
+        pytest.param("trainjob", {"JobSet tune"}, id="the object whose pods form the gang, and not one further out"),
+        pytest.param("workflow", {"Pod nightly-prepare", "Workflow nightly (group fan)"}, id="a pod by itself"),
+    ],
+)
+def test_a_gang_is_called_by_the_owner_that_it_was_found_by(name: str, called: set[str]) -> None:
+    obj = sample(name)
+    seen = Seen()
+    seen.tell(obj, *made_of(obj))
+    assert {spec.made_for for spec in seen.jobs().values()} == called
+
+
 def test_a_pod_waits_for_the_owner_that_says_what_its_gang_is() -> None:
     obj = sample("pytorchjob")
     seen = Seen()

@@ -34,7 +34,7 @@ BAD_TOPS = {
     "a list at the top": ("- a\n- b\n", ["1: expected a mapping with actions and tiers at the top, got a list"]),
     "a word at the top": ("policy\n", ["1: expected a mapping with actions and tiers at the top, got 'policy'"]),
     "an explicit null": ("~\n", ["1: expected a mapping with actions and tiers at the top, got nothing"]),
-    "two documents": (GOOD + "---\n" + GOOD, ["5: not YAML: a second document; expected one policy (column 1)"]),
+    "two documents": (GOOD + "---\n" + GOOD, ["5: a second document begins here; expected one policy"]),
     "a period that is none": (
         GOOD + "schedulePeriod: 0s\n",
         ["5: schedulePeriod: expected a duration such as 30s or 1m30s > 0s and <= 3600s, got '0s'"],

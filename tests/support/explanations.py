@@ -18,7 +18,8 @@ class Asking:
 
     async def why(self, path: str) -> dict[str, Any]:
         await until(lambda: self._daemon.ports)
-        answer = await ask(f"http://127.0.0.1:{self._daemon.ports['--listen-address']}/{path}")
+        patiently = f"{path}{'&' if '?' in path else '?'}seconds=20"
+        answer = await ask(f"http://127.0.0.1:{self._daemon.ports['--listen-address']}/{patiently}")
         assert isinstance(answer.body, dict)
         return answer.body
 

@@ -54,6 +54,7 @@ from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.nodes.usage import DEFAULT_PERIOD, Figures, NodeUsage, Reading
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.cooperation import ASKED
+from vsched.model.snapshot import Snapshot
 from vsched.proof.verify import verify
 from vsched.settings import default_settings, load_text
 from vsched.settings.built_in import REGISTRY
@@ -163,6 +164,12 @@ def plan(
     return decide(found, policy, cycles=cycles, usage=reading(text), ignored=ignored, callouts=callouts, proved=proved)
 
 
+def check(snapshot: Snapshot, policy: Policy, report: CycleReport) -> None:
+    """Fail where a report breaks a rule that the checker knows."""
+    broken = [one for one in verify(snapshot, facts_of(policy), report) if one.violations]
+    assert not broken, broken
+
+
 def decide(
     objects: Iterable[Manifest],
     policy: Policy = DEFAULT_POLICY,
@@ -180,8 +187,7 @@ def decide(
         snapshot = cache.snapshot(NOW)
         report = run_cycle(snapshot, policy, REGISTRY, callout=callouts())
         if proved:
-            broken = [one for one in verify(snapshot, facts_of(policy), report) if one.violations]
-            assert not broken, broken
+            check(snapshot, policy, report)
         reports.append(report)
         cache.settle(report)
     return Plan(reports)

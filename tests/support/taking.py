@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from tests.support.plans import NOW, Manifest, manifests, mirror, policy_from
+from tests.support.plans import NOW, Manifest, check, manifests, mirror, policy_from
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror import wire
@@ -108,8 +108,10 @@ class Busy:
             yield from job.tasks.values()
 
     def cycle(self) -> CycleReport:
-        """Decide once, and let it come true."""
-        report = run_cycle(self.snapshot(), self.policy, REGISTRY)
+        """Decide once by the rules, and let it come true."""
+        snapshot = self.snapshot()
+        report = run_cycle(snapshot, self.policy, REGISTRY)
+        check(snapshot, self.policy, report)
         self.carry_out(report)
         return report
 

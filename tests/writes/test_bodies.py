@@ -10,13 +10,16 @@ from vsched.writes.bodies import disruption_write
 
 
 @pytest.mark.parametrize(
-    ("beneficiary", "told"),
+    ("beneficiary", "whom", "told"),
     [
-        pytest.param("ns/new", "reclaim for ns/new", id="by which action, for which job"),
-        pytest.param("", "reclaim", id="by which action alone, where nobody takes its room"),
+        pytest.param("ns/new", "", "reclaim for ns/new", id="by which action, for which job"),
+        pytest.param(
+            "ns/podgroup-u", "ReplicaSet ns/web", "reclaim for ReplicaSet ns/web", id="as people know the job"
+        ),
+        pytest.param("", "", "reclaim", id="by which action alone, where nobody takes its room"),
     ],
 )
-def test_an_evicted_pod_is_told(beneficiary: str, told: str) -> None:
-    write = disruption_write(Evict("uid", "ns", "a", "n1", "ns/old", "reclaim", beneficiary), 0.0)
+def test_an_evicted_pod_is_told(beneficiary: str, whom: str, told: str) -> None:
+    write = disruption_write(Evict("uid", "ns", "a", "n1", "ns/old", "reclaim", beneficiary, whom=whom), 0.0)
 
     assert orjson.loads(write.body or b"")["status"]["conditions"][0]["message"] == told

@@ -180,6 +180,48 @@ async def test_what_would_help_is_added_soon_and_reworded_seldom() -> None:
         assert written == [said.message, helped.message]
 
 
+LACKS = "the gang needs 8, 6 fit"
+HELPED = f"{LACKS}{WOULD_START}minMember 6 (2 fewer)"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        pytest.param(HELPED, LACKS, True, id="what would help is not known any more"),
+        pytest.param(HELPED, "the gang needs 8, 5 fit", True, id="it was for other figures"),
+        pytest.param(HELPED, "queue default is closed", True, id="it was for another reason"),
+        pytest.param(HELPED, f"{LACKS}{WOULD_START}2 more nodes", True, id="something else would help"),
+        pytest.param(LACKS, "queue default is closed", True, id="the reason is another one"),
+        pytest.param(LACKS, "the gang needs 8, 5 fit", False, id="only figures are others"),
+    ],
+)
+async def test_what_no_longer_holds_is_not_left_standing(old: str, new: str, expected: bool) -> None:
+    snapshot, _ = world()
+    prompt = replace(QUICK, jobs=msgspec.structs.replace(QUICK.jobs, overtaken_seconds=0.02))
+    async with bench(prompt) as test:
+        for message in (old, new):
+            said = msgspec.structs.replace(UNSCHEDULABLE, message=message)
+            test.submit(snapshot, jobs={"ns/g": outcome("Pending", said)})
+            test.submit(snapshot, queues={"default": QueueOutcome("default", len(message))})
+            await until(lambda message=message: test.server.of("queues"))  # type: ignore[misc]
+            if message == old or expected:
+                await test.quiet()
+        written = [sent.body["status"]["conditions"][0]["message"] for sent in test.server.of("podgroups")]
+        assert written == ([old, new] if expected else [old])
+
+
+async def test_reasons_that_come_and_go_are_few_writes() -> None:
+    """As many as the time between two of them allows."""
+    snapshot, _ = world()
+    async with bench() as test:
+        for number in range(20):
+            said = msgspec.structs.replace(UNSCHEDULABLE, message=[LACKS, "queue default is closed"][number % 2])
+            test.submit(snapshot, jobs={"ns/g": outcome("Pending", said)})
+            test.submit(snapshot, queues={"default": QueueOutcome("default", number)})
+            await until(lambda number=number: len(test.server.of("queues")) > number)  # type: ignore[misc]
+        assert len(test.server.of("podgroups")) == 1
+
+
 async def test_after_a_change_of_leaders_nothing_is_told_again() -> None:
     """What another daemon found to help stays while this one looks for it, and other numbers are no other Event."""
     snapshot, job = world()

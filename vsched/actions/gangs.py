@@ -33,7 +33,7 @@ from vsched.model.pods.task import Task
 
 def gangpreempt(session: Session) -> None:
     """For each queue: its starving jobs evict tasks of jobs with a lower priority in the queue."""
-    pools = Pools(session)
+    pools = Pools(session, GANG_PREEMPT)
     ordering = QueueOrdering(session.plugins, session.args(GANG_PREEMPT, GangArgs))
     takers = starving(session, GangPreemptSearch)
 
@@ -52,7 +52,7 @@ def gangpreempt(session: Session) -> None:
 def gangreclaim(session: Session) -> None:
     """For each queue that is not overused: its starving jobs evict tasks of jobs in other queues."""
     plugins, queues = session.plugins, session.snapshot.queues
-    pools = Pools(session)
+    pools = Pools(session, GANG_RECLAIM)
     ordering = QueueOrdering(plugins, session.args(GANG_RECLAIM, GangReclaimArgs))
     takers = starving(session, GangReclaimSearch)
 

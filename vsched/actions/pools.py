@@ -109,7 +109,7 @@ class CandidatePool:
         if by_queue is None:
             by_queue = self._by_queue[row] = self._order.by_queue(self._rows.get(row, []))
         left = {
-            queue: [victim for victim in own if not is_moved(self._session, victim)] for queue, own in by_queue.items()
+            queue: [victim for victim in own if not is_out(self._session, victim)] for queue, own in by_queue.items()
         }
         return self._order.in_turn({queue: own for queue, own in left.items() if own}, row)
 
@@ -218,11 +218,14 @@ class CandidatePool:
 class Pools:
     """The pools of one action."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, action: str) -> None:
         self._session = session
         self._pools: dict[Hashable, CandidatePool] = {}
+        actions = session.policy.actions
+        self.allocate_follows = "allocate" in actions[actions.index(action) :]
+        """Whether ``allocate`` runs after the action, and makes the placements that need no victims."""
         self.booked: list[LedgerEntry] = []
-        """Placements that need no victims and that ``allocate`` will make. They stay reserved until the action ends."""
+        """Placements that need no victims. They stay reserved until the action ends."""
         self._in_vain: dict[Hashable, Refusal | None] = {}
         """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
         self._since: LedgerEntry | None = None
@@ -261,10 +264,19 @@ class Pools:
         return None if kind is None else (search, kind, agreement.class_among_alike(alike.tasks(job)[0]))
 
     def release(self) -> None:
-        """Undo the reservations in ``booked``; called when the action ends."""
+        """Undo the reservations in ``booked``; called when the action ends.
+
+        Jobs that pods leave for keep those of their minimum, and all of them where ``allocate`` does not follow. If
+        others took that room, the pods would leave in vain.
+        """
+        job_pipelined = self._session.plugins.job_pipelined
+        victims_for = {entry.cause.beneficiary for entry in self._session.committed if entry.cause is not None}
         with self._session.statement() as statement:
-            for job, task, row, *_ in self.booked:
-                statement.withdraw(job, task, row)
+            for entry in self.booked:
+                statement.withdraw(entry.job, entry.task, entry.row)
+            for entry in self.booked:
+                if entry.job.key in victims_for and not (self.allocate_follows and job_pipelined(entry.job)):
+                    statement.pipeline(entry.job, entry.task, entry.row)
             statement.keep()
 
     def of(self, search: VictimSearch, task: Task) -> CandidatePool:
@@ -278,10 +290,10 @@ class Pools:
         return pool
 
 
-def is_moved(session: Session, victim: Task) -> bool:
-    """Whether this session has evicted the task already."""
+def is_out(session: Session, victim: Task) -> bool:
+    """Whether a task is no victim any more: this session evicted it already, or others for its job."""
     job = session.standing(victim.job)
-    return isinstance(job, JobView) and victim.uid in job.moved
+    return isinstance(job, JobView) and (job.gained or victim.uid in job.moved)
 
 
 def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:

@@ -46,7 +46,7 @@ def preempt(session: Session) -> None:
     """For each queue: first preempt between its jobs, then within each job."""
     args = session.args("preempt", PreemptArgs)
     pick = _cheapest(args) if args.topology_aware else first_that_does
-    pools = Pools(session)
+    pools = Pools(session, "preempt")
     ordering = QueueOrdering(session.plugins, args)
     takers = starving(session, PreemptSearch)
 

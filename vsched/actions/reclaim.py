@@ -28,7 +28,7 @@ def reclaim(session: Session) -> None:
     """Take queues in their present order; for each, reclaim room for all of its jobs with pending tasks."""
     plugins, queues = session.plugins, session.snapshot.queues
     ordering = QueueOrdering(plugins, session.args("reclaim", ReclaimArgs))
-    pools = Pools(session)
+    pools = Pools(session, "reclaim")
     takers = claiming(session, ReclaimSearch)
     for wave in ordering.waves(takers):
         lanes = by_queue(wave)

@@ -20,6 +20,7 @@ from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.model.jobs.likeness import waiting_job
 from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 
 KINDS: tuple[type[VictimSearch], ...] = (PreemptSearch, ReclaimBeyond, GangPreemptSearch, GangReclaimBeyond)
 RIVALS_MAX = 4
@@ -49,16 +50,17 @@ def could_take_back(session: Session, pools: Pools, job: JobView, statement: Sta
     job has already.
     """
     placed = [step for step in statement.steps if step.before is Status.PENDING and step.job is job]
-    for rival in islice(_claims(session, pools, job, placed), RIVALS_MAX):
+    has = [task for task in job.job.tasks.values() if task.status is Status.RUNNING or task.status is Status.BOUND]
+    for rival in islice(_claims(session, pools, job, [*has, *(step.task for step in placed)]), RIVALS_MAX):
         found = _try(session, rival, rehearse)
         if not found.spares or (not found.has_room and _try(session, rival, rehearse, placed).has_room):
             return True
     return False
 
 
-def _claims(session: Session, pools: Pools, job: JobView, placed: Sequence[LedgerEntry]) -> Iterator[VictimSearch]:
-    """The searches of waiting jobs that have a claim on places of a job, one of jobs that are alike."""
-    tasks = {step.task.shape: step.task for step in placed}.values()
+def _claims(session: Session, pools: Pools, job: JobView, has: Sequence[Task]) -> Iterator[VictimSearch]:
+    """The searches of waiting jobs that have a claim on what a job has then, one of jobs that are alike."""
+    tasks = {(task.shape, task.priority, task.preemptable): task for task in has}.values()
     for kind in KINDS:
         if kind.action not in session.policy.actions:
             continue

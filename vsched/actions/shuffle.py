@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import overload
 
 from vsched.actions.places import choose_close
-from vsched.actions.pools import is_moved
+from vsched.actions.pools import is_out
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
@@ -121,4 +121,4 @@ def _running(session: Session) -> Iterator[Task]:
         )
         for job in sorted(views, key=plugins.job_key, reverse=True):
             running = (task for task in job.job.tasks.values() if task.status is Status.RUNNING and task.preemptable)
-            yield from reversed(plugins.ordered_tasks(task for task in running if not is_moved(session, task)))
+            yield from reversed(plugins.ordered_tasks(task for task in running if not is_out(session, task)))

@@ -102,6 +102,7 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
                 return True
             if attempt.is_sound and not _could_take_back(session, pools, search.job, statement):
                 statement.commit()
+                search.job.gained = True
                 return True
         attempt.give_up()
     return False

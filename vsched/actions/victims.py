@@ -110,8 +110,7 @@ class Attempt:
     @property
     def is_worth_it(self) -> bool:
         """Whether the try has victims, or may pipeline a job without victims because ``allocate`` does not follow."""
-        follows = _allocate_follows(self.session, self.search.action)
-        return bool(self.statement.evictions) or (self.search.waits_alone and not follows)
+        return bool(self.statement.evictions) or (self.search.waits_alone and not self.pools.allocate_follows)
 
     def give_up(self) -> None:
         """Roll the try back, with all refusals that depend on it."""
@@ -131,7 +130,7 @@ class Attempt:
         del self._tentative[mark.tentative :]
 
     def book(self) -> None:
-        """Reserve the placements, which need no victims, until the action ends; then ``allocate`` makes them."""
+        """Reserve the placements, which need no victims, until the action ends."""
         self.pools.booked += self.statement.steps
         self.statement.keep()
         self._forget()
@@ -325,9 +324,3 @@ def likeness(session: Session, task: Task) -> Hashable:
     """The properties of a task, apart from its job, that can affect whether it gets room."""
     kind = session.node_selection.kind(task)
     return kind, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable
-
-
-def _allocate_follows(session: Session, action: str) -> bool:
-    """Whether ``allocate`` runs after this action, so that it can make placements that need no victims."""
-    actions = session.policy.actions
-    return "allocate" in actions[actions.index(action) :]

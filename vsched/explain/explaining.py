@@ -13,16 +13,23 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from vsched.explain.changes import SIMULATIONS_MAX, changes
-from vsched.explain.claims.constraints import claim_constraints, device_constraints, told_by_claims, with_others
+from vsched.explain.claims.constraints import (
+    claim_constraints,
+    device_constraints,
+    short_classes,
+    told_by_claims,
+    with_others,
+)
 from vsched.explain.claims.states import Shortages, claims_of, nothing_missing
 from vsched.explain.estimate.start_times import estimate
 from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_for, kinds_of
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.places import places_of
 from vsched.explain.queues import explain_queue, past_use
-from vsched.explain.records import SAYS, ClaimState, Constraint, Explanation, Whereabouts
+from vsched.explain.records import CUT_SHORT, SAYS, ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
 from vsched.explain.why.constraints import GATED, Examiner
+from vsched.explain.why.holding import of_devices
 from vsched.explain.why.planned import goes_before, why_no_start
 from vsched.explain.why.scaling import nodes_may_come, note_of_nodes
 from vsched.explain.why.undisturbed import undisturbed
@@ -46,7 +53,8 @@ from vsched.model.snapshot import Snapshot
 __all__ = ["explain", "explain_queue"]
 
 NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
-CUT_SHORT = "not all changes were tried: the search has a limit, so there may be others, and smaller ones"
+CHANGES_SHARE = 0.6
+"""The part of the time for both searches in which changes are searched for; the rest is for the start."""
 PODS_TOLD = 20
 """An explanation of a job lists at most this many different messages of its pods."""
 ON_ITS_WAY = (Status.ALLOCATED, Status.BINDING, Status.BOUND)
@@ -151,7 +159,7 @@ class Explaining:
 
     def _starts(self, key: str, waits: bool) -> Iterator[str]:
         """Notes on planned starts."""
-        yield from goes_before(self._report, key)
+        yield from goes_before(self._snapshot, self._report, key)
         if waits:
             yield why_no_start(self._report.jobs.get(key))
 
@@ -176,6 +184,7 @@ class Explaining:
             state,
             message or SAYS[state],
             queue=job.spec.queue,
+            called=job.called,
             phase=outcome.phase if outcome is not None else job.spec.phase,
             at=self._snapshot.now,
             counts=counts_of(job),
@@ -239,6 +248,7 @@ class Explaining:
             message or SAYS[state],
             queue=job.spec.queue,
             job=job.key,
+            called=job.called,
             node=node,
             phase=job.spec.phase,
             at=self._snapshot.now,
@@ -262,6 +272,7 @@ class Explaining:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
         few = self._snapshot.claims.devices if any(one.code == Code.DEVICES for one in constraints) else None
         constraints = with_others(constraints, device_constraints(asked, session.claims, few))
+        constraints = (*constraints, *of_devices(self._snapshot, short_classes(asked, session.claims)))
         constraints = with_others(constraints, claim_constraints(asked, self._snapshot.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)

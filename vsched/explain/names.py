@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.model.jobs.job import Job
+from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.jobs.native import keys_named
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
@@ -27,13 +27,19 @@ def job_named(snapshot: Snapshot, key: str) -> Job | None:
 
 
 def jobs_made_for(snapshot: Snapshot, key: str) -> tuple[str, ...]:
-    """The jobs of the vcjob of this name, or of the owner of this name that their pods were found by."""
+    """The jobs that were made for the object of this name: a vcjob, a ReplicaSet, a LeaderWorkerSet or the like."""
     namespace, _, name = key.partition("/")
     return tuple(
         own
         for own, job in snapshot.jobs.items()
-        if name and own.startswith(f"{namespace}/") and name in (job.spec.written_for, job.spec.gang.rpartition(" ")[2])
+        if name and own.startswith(f"{namespace}/") and name in names_made_for(job.spec)
     )
+
+
+def names_made_for(spec: JobSpec) -> tuple[str, ...]:
+    """The names of the objects that a job was made for."""
+    _, _, whole = spec.made_for.partition(" ")
+    return whole, whole.partition(" ")[0], spec.gang.rpartition(" ")[2]
 
 
 def find_pod(snapshot: Snapshot, report: CycleReport, key: str) -> Task | None:

@@ -120,7 +120,7 @@ class WaitingOrder:
             of=len(lane),
             overall=self._overall[key],
             overall_of=len(self._overall),
-            ahead=tuple(one.view.key for one in reversed(lane[max(0, position - 1 - AHEAD_MAX) : position - 1])),
+            ahead=tuple(one.view.called for one in reversed(lane[max(0, position - 1 - AHEAD_MAX) : position - 1])),
             decided_by=decided_by,
             message=self._message(position, len(lane), own.view.queue, before, decided_by),
         )
@@ -150,7 +150,7 @@ class WaitingOrder:
             user = before.view.job.user
             why = f"{f'user {user}' if user else 'who is not named'} {self._user_says[name]}"
         else:
-            why = f"{before.view.key} {self._says.get(name, f'goes first by {name}')}"
+            why = f"{before.view.called} {self._says.get(name, f'goes first by {name}')}"
         return f"{where}: {why}"
 
 

@@ -170,10 +170,10 @@ def _headline(
     if outcome.problem:
         return outcome.problem
     if lane:
-        key, count = lane[0], counted(len(lane), "job waits", "jobs wait")
-        own = snapshot.jobs[key].spec.queue
-        where = key if own == queue.name else f"{key} of queue {own}"
-        return f"{count}, {where} first: {headline_of(report.jobs[key].message)}"
+        first, count = snapshot.jobs[lane[0]], counted(len(lane), "job waits", "jobs wait")
+        own = first.spec.queue
+        where = first.called if own == queue.name else f"{first.called} of queue {own}"
+        return f"{count}, {where} first: {headline_of(report.jobs[first.key].message)}"
     closed = "" if queue.open else f"is {queue.state}, not Open; "
     waits = f"{counted(podless, 'job waits', 'jobs wait')} for pods that do not exist" if podless else "no job waits"
     return f"{closed}{waits}; {_share(snapshot, outcome, held)}"
@@ -211,7 +211,9 @@ def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Se
     for name in sorted(groups, key=lambda one: (one != leading, -len(groups[one]), one))[:GROUPS_TOLD]:
         keys = groups[name]
         first = report.jobs[keys[0]]
-        message = f"{f'queue {name}: ' if inner else ''}{counted(len(keys), 'job', 'jobs')}, {keys[0]} first"
+        message = (
+            f"{f'queue {name}: ' if inner else ''}{counted(len(keys), 'job', 'jobs')}, {snapshot.called(keys[0])} first"
+        )
         if name != leading or len(groups) == 1:
             message += f": {headline_of(first.message)}"
         yield Constraint(

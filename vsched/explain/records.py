@@ -32,6 +32,8 @@ SAYS = {
     Whereabouts.FINISHED: "has finished",
 }
 """The default message of each state, for an explanation without another one."""
+CUT_SHORT = "not all changes were tried: the search has a limit, so there may be others, and smaller ones"
+"""The note of an explanation whose search for changes ended before its time."""
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -61,7 +63,7 @@ class Place(msgspec.Struct, frozen=True):
     """The position among all waiting jobs, with the shares of queues and namespaces as they are now."""
     overall_of: int
     ahead: tuple[str, ...] = ()
-    """Keys of the few jobs directly before it in its queue, the nearest first."""
+    """The few jobs directly before it in its queue, as sentences name them, the nearest first."""
     decided_by: str = ""
     """What put the previous job first: the name of a plugin, ``priority``, ``age``, ``name`` or ``lost pods``."""
     message: str = ""
@@ -190,6 +192,8 @@ class Explanation(msgspec.Struct, frozen=True):
     """The queue of the job; of a queue: its parent."""
     job: str = ""
     """Of a pod: the key of its job."""
+    called: str = ""
+    """How sentences name the job; the key of its PodGroup where that was not made for something else."""
     node: str = ""
     """Of a pod: the node that it is on or goes to."""
     phase: str = ""

@@ -3,13 +3,19 @@
 The most specific source wins: the duration that the pod declares, then that of its PodGroup, then the durations of
 finished pods: those of the same workload name, of the namespace in the queue, of the queue. A pod that runs already is
 compared only with finished pods that ran longer than it has.
+
+A declared duration counts for what such declarations were worth: how many times as long as declared finished pods took,
+of the nearest of these names, or of the whole cluster. D. Tsafrir, Y. Etsion and D. Feitelson predict run times from
+the last ones of the same user, too: "Backfilling Using System-Generated Predictions Rather than User Runtime Estimates"
+(2007).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from math import ceil, inf
+from math import inf
 from typing import NamedTuple
 
 from vsched.model.jobs.durations import Learnt, names_of
@@ -19,8 +25,10 @@ from vsched.model.pods.task import Task
 
 SAMPLES_MIN = 3
 """The least number of finished pods for an estimate from their durations."""
-EARLY, LATE = 0.1, 0.9
-"""Quantiles of the durations: the earliest and the latest expected end."""
+WORTH_MIN = 8
+"""The least number of finished pods for what declared durations are worth: with a third overrun, so few show it."""
+UNPROVEN = (1.0, 2.0)
+"""What declared durations are taken to be worth before: as declared at the earliest, twice that at the latest."""
 LEAVING_SECONDS = 30.0
 """How long a terminating pod takes to end at most: the default grace period of Kubernetes."""
 
@@ -50,6 +58,10 @@ class Left(NamedTuple):
     basis: Basis
     whole: float = 0.0
     """The declared duration, seconds; 0 if the estimate has another source."""
+    worth: tuple[float, float] = (1.0, 1.0)
+    """How many times the declared duration it takes at least and at most."""
+    proven: bool = True
+    """Whether enough work that declared its duration has finished to say so."""
 
 
 NOT_KNOWN = Left(inf, inf, Basis.UNKNOWN)
@@ -68,35 +80,72 @@ def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float, lo
     if task.status is Status.UNKNOWN:
         return NOT_KNOWN
     elapsed = max(0.0, now - task.started) if task.started else 0.0
-    found = _declared(spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
+    found = _declared(learnt, spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
         found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
     limit = min(task.limit or inf, spec.wall_time or inf, longest)
     return found if limit == inf else _limited(found, limit - elapsed)
 
 
-def quantile(values: Sequence[float], share: float) -> float:
-    """A quantile of sorted values, by the nearest-rank method; ``share`` is from 0 to 1."""
-    return values[max(0, ceil(share * len(values)) - 1)]
+def span(samples: Sequence[float], elapsed: float) -> tuple[float, float] | None:
+    """Between which durations something ends that has run for ``elapsed``; None if no sample was longer.
+
+    ``samples`` are sorted. Those that were longer say it, and a little more than they: the mean gap of their lower half
+    below, that of their upper half above. By so much lie the ends of a uniform distribution beyond the extremes of a
+    sample, on average.
+    """
+    longer = samples[bisect_right(samples, elapsed) :]
+    if not longer:
+        return None
+    half = len(longer) // 2
+    below = (longer[half] - longer[0]) / half if half else longer[0] - elapsed
+    above = (longer[-1] - longer[half]) / (len(longer) - 1 - half) if len(longer) - 1 > half else below
+    return max(elapsed, longer[0] - below), longer[-1] + above
 
 
-def _declared(spec: JobSpec, task: Task, elapsed: float) -> Left | None:
+def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
+    """As declared, or as many times as long as others took; None if nothing is declared, or none took so long."""
     whole = task.expected or spec.expected
-    rest = whole - elapsed
-    return Left(rest, rest, Basis.DECLARED, whole) if rest > 0 else None
+    if not whole:
+        return None
+    worth, proven = _worth(learnt, spec, task)
+    gone = elapsed / whole
+    if proven:
+        found = span(worth, gone)
+    else:
+        found = (max(gone, worth[0]), worth[-1]) if worth[-1] > gone else None
+    if found is None:
+        return None
+    least, most = found[0] * whole, found[1] * whole
+    return Left(max(0.0, least - elapsed), most - elapsed, Basis.DECLARED, whole, found, proven)
+
+
+def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Sequence[float], bool]:
+    """What declarations were worth, sorted, and whether that is enough to go by: of the nearest name that says enough,
+    and of the nearer ones that say too little alone."""
+    found: Sequence[float] = ()
+    for name in names_of(spec, task) if learnt else ():
+        known = learnt.get(name)
+        if known is not None and known.worth:
+            nearer = [one for one in found if one not in known.worth]  # most samples have both names
+            found = sorted((*known.worth, *nearer)) if nearer else known.worth
+            if len(known.worth) >= WORTH_MIN:
+                return found, True
+    return sorted((*found, *UNPROVEN)) if found else UNPROVEN, False
 
 
 def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
     """From the most specific name with enough finished pods; None if there is none."""
     if not learnt or task.endless or task.returns:
         return None
-    for name in names_of(spec, task):
+    *names, _ = names_of(spec, task)
+    for name in names:
         known = learnt.get(name)
         if known is not None and len(known.seconds) >= SAMPLES_MIN:
-            longer = [seconds for seconds in known.seconds if seconds > elapsed]
-            if not longer:
+            found = span(known.seconds, elapsed)
+            if found is None:
                 return Left(0.0, inf, Basis.OVERDUE)
-            return Left(quantile(longer, EARLY) - elapsed, quantile(longer, LATE) - elapsed, Basis.LEARNT)
+            return Left(found[0] - elapsed, found[1] - elapsed, Basis.LEARNT)
     return None
 
 

@@ -23,6 +23,7 @@ class JobView:
         "allocated",
         "best_effort_pending",
         "created",
+        "gained",
         "job",
         "key",
         "leaving",
@@ -69,6 +70,8 @@ class JobView:
         """Tasks whose status or node this session changed: uid to (status, node, task)."""
         self.touched = False
         """Whether any step was ever recorded, undone ones included."""
+        self.gained = False
+        """Whether pods of others leave for it in this session: it is no victim then, or they would leave in vain."""
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
@@ -77,6 +80,11 @@ class JobView:
 
         A pipelined task has a node. None where nothing asks how close pods are; sub-groups have trails of their own.
         """
+
+    @property
+    def called(self) -> str:
+        """How sentences name it."""
+        return self.job.called
 
     def _begin_trail(self) -> list[Step]:
         found = self.job.tasks.values()

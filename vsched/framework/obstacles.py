@@ -25,7 +25,9 @@ def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
         # Where vsched made the PodGroup, the pods or their workload ask for the feature, so it is not named. A missing
         # class is named itself.
         own = job.spec.implicit or job.spec.made or job.awaits_class
-        return unsupported(job.unsupported if own else f"{title_of(job.key)}: {job.unsupported}")
+        return unsupported(
+            job.unsupported if own else f"{job.called if job.spec.made_for else title_of(job.key)}: {job.unsupported}"
+        )
     if job.kept_out:
         return unsupported(told_of_pods(job))
     return None

@@ -6,7 +6,7 @@ the policy.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Annotated, NamedTuple, Protocol, Self, runtime_checkable
 
@@ -17,6 +17,7 @@ from vsched.model.history.records import Decay
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.usage import DEFAULT_PERIOD
 from vsched.model.queues.queue import Queue
+from vsched.model.topology.tiers import LabelTier
 
 Seconds = Annotated[float, msgspec.Meta(ge=0, extra={"duration": True})]
 """A length of time; the file writes it with units (``1m30s``)."""
@@ -78,6 +79,14 @@ class CallsOut(Protocol):
     @property
     def endpoint(self) -> CalloutEndpoint:
         """Where the service is."""
+
+
+@runtime_checkable
+class NamesTiers(Protocol):
+    """Arguments of a plugin that finds domains of nodes by their labels."""
+
+    def label_tiers(self) -> Sequence[LabelTier]:
+        """The tiers that follow from labels, closest first."""
 
 
 class DeviceConfigAt(NamedTuple):
@@ -222,6 +231,11 @@ class Policy(msgspec.Struct, frozen=True):
         """The ConfigMap that says how shared devices may be divided; None where no plugin needs it."""
         found = (conf.args.device_config() for conf in self.plugins() if isinstance(conf.args, ReadsDeviceConfig))
         return next((one for one in found if one is not None), None)
+
+    def label_tiers(self) -> tuple[LabelTier, ...]:
+        """The tiers that follow from labels of nodes, beside those of HyperNodes; closest first."""
+        naming = (conf.args for conf in self.plugins() if isinstance(conf.args, NamesTiers))
+        return tuple(tier for one in naming for tier in one.label_tiers())
 
     def usage_periods(self) -> tuple[str, ...]:
         """The periods for which plugins read node usage, sorted; the default period where no plugin names any."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from vsched.framework.claims.devices.words import ELSEWHERE, TOO_FEW
@@ -44,13 +44,30 @@ SAID: dict[str, tuple[str, str]] = {
         "does not match its node selector or affinity",
         "do not match its node selector or affinity",
     ),
+    f"{BEGINNING}didn't have free ports for the requested pod ports": (
+        "has no free host port for it",
+        "have no free host port for it",
+    ),
+    f"{BEGINNING}didn't match pod affinity rules": ("does not match its pod affinity", "do not match its pod affinity"),
+    f"{BEGINNING}didn't match pod anti-affinity rules": (
+        "is ruled out by its pod anti-affinity",
+        "are ruled out by its pod anti-affinity",
+    ),
+    f"{BEGINNING}didn't satisfy existing pods anti-affinity rules": (
+        "is ruled out by the anti-affinity of other pods",
+        "are ruled out by the anti-affinity of other pods",
+    ),
+    f"{BEGINNING}didn't match pod topology spread constraints": (
+        "does not match its topology spread constraints",
+        "do not match its topology spread constraints",
+    ),
     f"{BEGINNING}didn't match pod topology spread constraints (missing required label)": (
         "lacks a label that its topology spread constraints name",
         "lack a label that its topology spread constraints name",
     ),
     TOO_FEW: (
-        "has too few devices for its ResourceClaims",
-        "have too few devices for its ResourceClaims",
+        "has too few free devices for its ResourceClaims",
+        "have too few free devices for its ResourceClaims",
     ),
     ELSEWHERE: (
         "does not have the devices of its ResourceClaim",
@@ -217,10 +234,16 @@ def of_all(one: Shortage, bound: Bound) -> str:
 def listed(noun: str, names: Sequence[str]) -> str:
     """``queue a``, ``queues a and b``, ``queues a, b and 3 more``."""
     if len(names) == 1:
-        return f"{noun} {names[0]}"
+        return f"{noun} {names[0]}".lstrip()
     shown, more = names[:LISTED_MAX], len(names) - LISTED_MAX
     last = f"{more} more" if more > 0 else shown[-1]
-    return f"{noun}s {', '.join(shown if more > 0 else shown[:-1])} and {last}"
+    text = f"{', '.join(shown if more > 0 else shown[:-1])} and {last}"
+    return f"{noun}s {text}" if noun else text
+
+
+def listed_jobs(called: Sequence[str]) -> str:
+    """``job default/a``, ``jobs default/a and default/b``; names with a kind go without the noun."""
+    return listed("job", called) if not any(" " in one for one in called) else listed("", called)
 
 
 def larger_than_nodes(needed: int, room: int, who: str = "", where: str = "") -> str:
@@ -277,13 +300,13 @@ def leaving_by_themselves(asked: Sequence[Task]) -> str:
     )
 
 
-def told_of_request(request: EvictionRequest | None) -> str:
-    """What a pod that was asked to end by itself is waited for; empty for others."""
+def told_of_request(request: EvictionRequest | None, called: Callable[[str], str]) -> str:
+    """What a pod that was asked to end by itself is waited for; empty for others. ``called`` names a job by its key."""
     if request is None:
         return ""
     expected = f"expects to be done at {clock_time(request.expects)}" if request.expects else "has not answered"
     expected += said_by_responder(request)
-    who = f" for {request.beneficiary}" if request.beneficiary else ""
+    who = f" for {called(request.beneficiary)}" if request.beneficiary else ""
     return f"asked to end{who}: {expected}, is evicted at {clock_time(request.deadline)} at the latest"
 
 

@@ -402,6 +402,10 @@ class Cache(ObjectIntake):
         """The pods of a job, None where there is no such job."""
         return self._jobs.tasks(key)
 
+    def called(self, key: str) -> str:
+        """How sentences name the job of a key; the key itself where there is no such job."""
+        return self._jobs.called(key)
+
     def watched_queue(self, name: str) -> Queue | None:
         """The queue of this name as its object states it, None where there is none."""
         found = self._defaults.queue_facts(name)

@@ -49,6 +49,8 @@ class Evict(msgspec.Struct, frozen=True, gc=False):
     has responders."""
     responds: bool = False
     """Whether its responders are asked, by an EvictionRequest."""
+    whom: str = ""
+    """How sentences name the beneficiary; empty where by its key."""
 
     @property
     def asks(self) -> bool:
@@ -92,6 +94,8 @@ class AskAgain(msgspec.Struct, frozen=True):
     """Whether its responders are asked, by an EvictionRequest."""
     told: bool
     """Whether its annotations say it already."""
+    whom: str = ""
+    """How sentences name the beneficiary; empty where by its key."""
 
 
 class Nominate(msgspec.Struct, frozen=True):

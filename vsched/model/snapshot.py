@@ -162,6 +162,16 @@ class Snapshot:
     """``state`` of the snapshot since which no other jobs have changed, or begun or ceased to be active, than those in
     ``changed``. None where nobody says so."""
 
+    def called(self, key: str) -> str:
+        """How sentences name the job of a key; the key itself where no job is known by it."""
+        job = self.jobs.get(key) or self.strays.get(key)
+        return key if job is None else job.called
+
+    def named_otherwise(self, key: str) -> str:
+        """How sentences name the job of a key; empty where by its key."""
+        called = self.called(key)
+        return "" if called == key else called
+
 
 def asked_jobs(snapshot: Snapshot) -> Iterator[tuple[Job, list[Task]]]:
     """The jobs with pods that were asked to end by themselves, and these pods by name."""

@@ -76,15 +76,18 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
         )
 
     def ends_by(self, spec: JobSpec, task: Task, longest: float) -> float:
-        """The latest expected end."""
-        found: Left = left(self._learnt, spec, task, self._now, longest)
-        if found.basis is Basis.OVERDUE:
-            return later_end(task.started or self._now, self._now)
+        """The latest expected end; as declared, whatever declarations were worth: room is kept from the earliest start
+        on that may be."""
+        declared, started = task.expected or spec.expected, task.started or self._now
+        found: Left = left({} if declared else self._learnt, spec, task, self._now, longest)
+        is_declared = found.basis is Basis.DECLARED
+        if found.basis is Basis.OVERDUE or (is_declared and started + declared <= self._now):
+            return later_end(started, self._now)
         if found.basis in self._bases:
-            return self._now + found.most
+            return min(self._now + found.most, started + declared) if is_declared else self._now + found.most
         if self.args.unknown is None:
             return inf
-        return max(self._now, (task.started or self._now) + self.args.unknown)
+        return max(self._now, started + self.args.unknown)
 
 
 def later_end(started: float, now: float) -> float:

@@ -44,7 +44,7 @@ def apart_where_asked(cycle: Cycle) -> Iterator[str]:
     for uid, node in cycle.bound.items():
         task, clash = cycle.tasks[uid], ""
         for other, at in there:
-            if _repels(cycle, task, node, other, at) or _repels(cycle, other, at, task, node):
+            if repels(cycle, task, node, other, at) or repels(cycle, other, at, task, node):
                 clash = f"{task.key} is bound to {node}, apart from which {other.key} on {at} has to be"
         there.append((task, node))
         yield clash
@@ -73,15 +73,7 @@ def is_bound_by_more(task: Task) -> bool:
     return bool(shape.ports or shape.affinity or shape.spread or shape.zones or shape.devices or task.claims)
 
 
-def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    return all(requirement_holds(one, node.labels) for one in term.expressions) and all(
-        requirement_holds(one, {"metadata.name": node.name}) for one in term.fields
-    )
-
-
-def _repels(cycle: Cycle, owner: Task, at: str, other: Task, there: str) -> bool:
+def repels(cycle: Cycle, owner: Task, at: str, other: Task, there: str) -> bool:
     """Whether a pod has a required anti-affinity to another pod, and both are in one domain of it."""
     affinity = owner.shape.affinity
     if affinity is None or at not in cycle.nodes or there not in cycle.nodes:
@@ -92,6 +84,14 @@ def _repels(cycle: Cycle, owner: Task, at: str, other: Task, there: str) -> bool
         and mine[term.topology_key] == others.get(term.topology_key)
         and _selects(cycle, term, other.labels)
         for term in affinity.anti_required
+    )
+
+
+def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
+    if not term.expressions and not term.fields:
+        return False
+    return all(requirement_holds(one, node.labels) for one in term.expressions) and all(
+        requirement_holds(one, {"metadata.name": node.name}) for one in term.fields
     )
 
 

@@ -12,7 +12,7 @@ from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking
-from vsched.proof.placement import ELSE_KEPT_OUT_BY, forbids, is_bound_by_more
+from vsched.proof.placement import ELSE_KEPT_OUT_BY, forbids, is_bound_by_more, repels
 from vsched.proof.queues import Queues
 
 
@@ -28,6 +28,8 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         return
     queues = Queues(cycle)
     holds = queues.holds(gone=())  # room that evictions made came too late for what waits
+    at = {uid: cycle.bound.get(uid, task.node) for uid, task in cycle.tasks.items()}
+    repelling = [(task, at[uid]) for uid, task in cycle.tasks.items() if at[uid] and task.shape.affinity is not None]
     for key, job in cycle.jobs.items():
         pods, spec = _waiting(cycle, job), job.spec
         if not pods or not queues.sound(spec.queue):
@@ -37,7 +39,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         held = Counter(cycle.kept[task.uid] for task in pods if task.uid in cycle.kept)
         fit = 0
         for node in cycle.nodes.values():
-            if not forbids(rules, node):
+            if not forbids(rules, node) and not any(repels(cycle, *one, pods[0], node.name) for one in repelling):
                 room = cycle.idle_after(node.name)
                 subtract(room, cycle.kept_on(node.name, but=key).items())
                 times = _times(request, room)

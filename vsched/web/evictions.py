@@ -40,6 +40,10 @@ class EvictionRow(msgspec.Struct, frozen=True):
     """``evicted``, ``gone``, or in one word why the pod stays."""
     message: str = ""
     """The API server's message, if the pod stays."""
+    called: str = ""
+    """How people know ``job``."""
+    whom: str = ""
+    """How people know ``beneficiary``."""
 
 
 class Evictions:
@@ -51,13 +55,14 @@ class Evictions:
     def decided(self, at: float, evictions: Sequence[Evict], jobs: Mapping[str, Job]) -> None:
         """Add evictions that a session has decided."""
         for eviction in evictions[-MOST_EVICTIONS:]:
-            self._put(_row(at, eviction, why(eviction, jobs.get(eviction.job), jobs.get(eviction.beneficiary))))
+            job = jobs.get(eviction.job)
+            self._put(_row(at, eviction, why(eviction, job, jobs.get(eviction.beneficiary)), job))
 
     def answered(self, at: float, eviction: Evict, result: str, message: str) -> None:
         """Set the result of an eviction, by whichever part it was decided."""
         row = self._rows.get(eviction.uid)
         if row is None or row.result != ASKED:
-            row = _row(at, eviction, why(eviction, None, None))
+            row = _row(at, eviction, why(eviction, None, None), None)
             self._put(row)
         self._rows[eviction.uid] = replace(row, result=result, message=message[:MOST_CHARACTERS])
 
@@ -72,7 +77,7 @@ class Evictions:
             self._rows.popitem(last=False)
 
 
-def _row(at: float, eviction: Evict, why: str) -> EvictionRow:
+def _row(at: float, eviction: Evict, why: str, job: Job | None) -> EvictionRow:
     return EvictionRow(
         at=round(at, 3),
         uid=eviction.uid,
@@ -82,6 +87,8 @@ def _row(at: float, eviction: Evict, why: str) -> EvictionRow:
         action=eviction.action,
         beneficiary=eviction.beneficiary,
         why=why,
+        called=eviction.job if job is None else job.called,
+        whom=eviction.whom or eviction.beneficiary,
     )
 
 

@@ -224,7 +224,8 @@ def cause_of_eviction(eviction: Evict) -> str:
     """Why a pod is evicted: the action and the beneficiary where there is one, or that the wall time is over."""
     if not eviction.asks_budgets:
         return "the wall time of its job is over"
-    return f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
+    whom = eviction.whom or eviction.beneficiary
+    return f"{eviction.action} for {whom}" if whom else eviction.action
 
 
 def disruption_write(eviction: Evict, now: float) -> Write:

@@ -44,12 +44,14 @@ def request_of(eviction: Evict, now: float, most_seconds: float) -> AskAgain:
         eviction.beneficiary,
         responds=eviction.responds,
         told=False,
+        whom=eviction.whom,
     )
 
 
 def condition_write(asked: AskAgain) -> Write:
     """The condition that is the request."""
-    message = f"{_cause_of(asked)}{UNTIL}{time_stamp(asked.deadline)}"
+    # A daemon that comes after this one reads the beneficiary from it: by its key.
+    message = f"{_cause_of(asked.action, asked.beneficiary)}{UNTIL}{time_stamp(asked.deadline)}"
     return _state(asked, status="True", reason="AskedToEnd", message=message, since=asked.at)
 
 
@@ -58,7 +60,7 @@ def telling_write(asked: AskAgain) -> Write:
     annotations = {
         REQUESTED: time_stamp(asked.at),
         DEADLINE: time_stamp(asked.deadline),
-        REASON: _cause_of(asked),
+        REASON: _cause_of(asked.action, asked.whom or asked.beneficiary),
         EXPECTED: None,
         READY: None,
     }
@@ -110,9 +112,9 @@ def name_of_request(uid: str) -> str:
     return f"vsched-{uid}"
 
 
-def _cause_of(asked: AskAgain) -> str:
+def _cause_of(action: str, beneficiary: str) -> str:
     """The action, and the job that gets the room where there is one."""
-    return f"{asked.action}{FOR}{asked.beneficiary}" if asked.beneficiary else asked.action
+    return f"{action}{FOR}{beneficiary}" if beneficiary else action
 
 
 def _state(about: AskAgain | Withdraw, *, status: str, reason: str, message: str, since: float) -> Write:

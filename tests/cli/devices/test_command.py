@@ -11,12 +11,13 @@ from click.testing import CliRunner, Result
 from rich.console import Console
 
 from tests.support.deviceshare import IDS, asking, devices, part, pods, vgpu_node
+from tests.support.plans import NOW, manifests, mirror
 from tests.support.questions import recording_of
 from vsched.cli import cli
 from vsched.cli.devices.view import device_page
 from vsched.cli.show.drawing import look_for
 from vsched.model.dump.cycle import pack
-from vsched.web.overview.devices import DeviceHolderShown, DeviceShown, DevicesShown, NodeDevicesShown
+from vsched.web.overview.devices import DeviceHolderShown, DeviceShown, DevicesShown, NodeDevicesShown, devices_shown
 
 Obj = dict[str, Any]
 
@@ -84,6 +85,28 @@ def test_a_node_that_is_not_there_is_refused(dump: Path) -> None:
     found = asked(dump, "n9")
     assert found.exit_code == 1
     assert "there is no node 'n9' in it" in str(found.exception)
+
+
+HELD = """
+node node-of-a-long-name-1 cpu=8 nvidia=4
+queue research
+job team-a/training min=2 queue=research phase=Running
+pods team-a/training 2 cpu=1 nvidia=1 on=node-of-a-long-name-1
+"""
+
+
+def test_on_80_columns_devices_that_are_only_counted_fit_with_who_holds_each_resource() -> None:
+    found = devices_shown(mirror(manifests(HELD)).snapshot(NOW))
+    console = Console(width=80)
+    with console.capture() as shown:
+        console.print(device_page(found, look_for(80, wide=False, unicode=True)))
+    lines = shown.get().splitlines()
+    assert lines[0].split() == ["node", "device", "taken", "state", "held", "by"]
+    assert "".join(line.split("  ")[0].strip() for line in lines[1 : lines.index("")]) == "node-of-a-long-name-1"
+    assert "2 of 4 held" in lines[1]
+    told = [" ".join(line.split()) for line in lines[lines.index("") :]]
+    assert told[1:3] == ["nvidia.com/gpu: 2 of 4 held", "2 team-a/training in queue research"]
+    assert told[4:6] == ["cpu: 2 of 8 held", "2 team-a/training in queue research"]
 
 
 def test_on_80_columns_names_wrap_and_figures_stay_whole() -> None:

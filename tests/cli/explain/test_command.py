@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from aiohttp import web
 from click.testing import CliRunner, Result
+from msgspec import to_builtins
+from msgspec.structs import replace
 from rich.console import Console
 
 from tests.support.explained import explained, queue_explained
@@ -21,9 +26,10 @@ from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput
-from vsched.explain.explaining import CUT_SHORT
-from vsched.explain.records import Explanation
+from vsched.explain.records import CUT_SHORT, Change, Explanation
 from vsched.sim.cluster import Cluster
+from vsched.web.serve.routing import Route, as_json
+from vsched.web.serve.server import serving
 
 SECONDS = 60.0
 NOBODY = "127.0.0.1:1"
@@ -56,7 +62,7 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
         where = f"127.0.0.1:{daemon.ports['--listen-address']}"
 
         async def run(*arguments: str) -> Result:
-            return await asyncio.to_thread(invoked, *arguments, daemon=where)
+            return await asyncio.to_thread(invoked, *arguments, "--search-time", "20s", daemon=where)
 
         async def read(*arguments: str) -> dict[str, Any]:
             found: dict[str, Any] = json.loads((await run(*arguments, "-o", "json")).stdout)
@@ -95,6 +101,43 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
     other = invoked("default/train", "--pod", "--from", file).exception
     assert str(other) == f"{file}: default/train is a PodGroup, and no Pod"
     assert json.loads(invoked("queue/default", "--from", file, "-o", "json").stdout)["counts"]["waiting"] == 1
+
+
+async def test_at_a_terminal_it_is_searched_on_where_not_all_was_tried() -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.query["seconds"])
+        found, first = explained(TEXT, "team/train"), len(asked) == 1
+        more = replace(found, changes=(Change("1 more node like n1", ()),))
+        return as_json(to_builtins(replace(found, notes=(CUT_SHORT,)) if first else more))
+
+    async with serving(
+        [Route("/explain/{namespace}/{name}", answer, "why")], "127.0.0.1:0", "--listen-address"
+    ) as port:
+        command = [
+            sys.executable,
+            "-m",
+            "vsched",
+            "explain",
+            "team/train",
+            "--no-color",
+            "--daemon",
+            f"127.0.0.1:{port}",
+        ]
+        screen, terminal = os.openpty()
+        process = await asyncio.create_subprocess_exec(*command, stdout=terminal, stderr=asyncio.subprocess.PIPE)
+        os.close(terminal)
+        _, errors = await process.communicate()
+        shown = os.read(screen, 1 << 16).decode()
+        os.close(screen)
+        piped = await asyncio.to_thread(invoked, "team/train", daemon=f"127.0.0.1:{port}")
+
+    assert process.returncode == piped.exit_code == 0
+    assert asked == ["2", "20", "2"], "whoever reads from a pipe gets one answer"
+    assert errors.decode() == "Not all was tried. Searching for 20 s more; Ctrl+C ends it.\n"
+    assert shown.count("the gang needs 3") == 2
+    assert shown.count("would start with") == 1
 
 
 def _seen(daemon: Daemon, key: str) -> int:
@@ -143,7 +186,8 @@ def test_the_page_of_a_podgroup() -> None:
         "behind  team/before",
         "",
         "in the way",
-        "  GangSize  3 are needed at once, and 1 would fit if all nodes were empty (waiting does not help)",
+        "  GangSize   3 are needed at once, and 1 would fit if all nodes were empty (waiting does not help)",
+        "  Resources  3 pods ask for 3 cpu each, 1 free on node n1: team/before holds 3 cpu",
         "",
         "nodes",
         "  why                                       large  small  all",

@@ -114,7 +114,9 @@ async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
 
         podgroup = cluster.client.list("scheduling.volcano.sh/podgroups", "default")[0]["metadata"]["name"]
         await until(lambda: phase(cluster, "large") == "Pending")
-        assert f"PodGroup default/{podgroup} " in (await said("default/large")).splitlines()[0]
+        large = await said("default/large")
+        assert large.startswith("vcjob default/large ")
+        assert f"default/{podgroup}" in large
         assert await said("default/wrong") == (
             "vcjob default/wrong cannot be run: spec.minAvailable: 9 is more than the 1 replicas of all tasks"
         )
@@ -122,6 +124,60 @@ async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
             "vcjob default/foreign is for scheduler other, which this daemon does not serve"
         )
         assert (await said("default/nothing")).startswith("no pod or PodGroup default/nothing is known here")
+
+
+WEB = {
+    "apiVersion": "apps/v1",
+    "kind": "ReplicaSet",
+    "metadata": {"name": "web", "annotations": {"scheduling.volcano.sh/group-min-member": "2"}},
+    "spec": {
+        "replicas": 2,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {
+                "schedulerName": "vsched",
+                "containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1000"}}}],
+            },
+        },
+    },
+}
+
+
+async def test_pods_of_a_workload_go_by_its_name_in_every_channel(tmp_path: Path) -> None:
+    async with (
+        Cluster([node("n1")]) as cluster,
+        scheduling(cluster.url, listen_address="127.0.0.1:0", advise=False) as daemon,
+    ):
+        await until(lambda: "--listen-address" in daemon.ports)
+        shell, where = Shell(cluster, tmp_path), f"http://127.0.0.1:{daemon.ports['--listen-address']}"
+        cluster.apply([WEB])
+
+        def told() -> str:
+            groups = cluster.client.list("scheduling.volcano.sh/podgroups", "default")
+            conditions = [one for group in groups for one in (group.get("status") or {}).get("conditions") or ()]
+            return next((str(one["message"]) for one in conditions if one["type"] == "Unschedulable"), "")
+
+        await until(lambda: bool(told()))
+        name = cluster.client.list("scheduling.volcano.sh/podgroups", "default")[0]["metadata"]["name"]
+        assert name.startswith("podgroup-")
+        listed = await shell.printed("list", "--daemon", where)
+        assert "ReplicaSet default/web" in listed
+        assert name not in listed
+        for daemon_or_not in (("--daemon", where), ()):
+            shown = await shell.printed("get", "default/web", *daemon_or_not)
+            assert "ReplicaSet default/web" in shown
+            assert told() in " ".join(shown.split())
+        environment = {"KUBECONFIG": shell.kubeconfig}
+        for asked in ("default/web", f"default/{name}"):
+            arguments = ["explain", asked, "--daemon", where]
+            found = await asyncio.to_thread(CliRunner().invoke, cli, arguments, env=environment)
+            lines = found.stdout.splitlines()
+            assert lines[0] == "ReplicaSet default/web cannot start as things are"
+            assert told() in " ".join(found.stdout.split())
+        queue = ["explain", "queue/default", "--daemon", where]
+        of_queue = await asyncio.to_thread(CliRunner().invoke, cli, queue, env=environment)
+        assert "1 job waits, ReplicaSet default/web first" in of_queue.stdout
 
 
 async def test_where_nobody_looks_after_vcjobs_that_is_said(tmp_path: Path) -> None:

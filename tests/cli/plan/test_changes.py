@@ -100,14 +100,14 @@ def test_of_thousands_of_jobs_those_that_matter_are_told() -> None:
     assert len(shown.splitlines()) < 80
 
 
-def test_pods_that_name_no_podgroup_go_by_the_name_of_the_first() -> None:
+def test_pods_that_name_no_podgroup_go_by_the_name_of_their_controller() -> None:
     def pod(name: str) -> dict[str, object]:
         owners = [{"uid": "u", "kind": "ReplicaSet", "name": "w", "controller": True}]
         metadata = {"name": name, "namespace": "x", "uid": name, "ownerReferences": owners}
         return {"kind": "Pod", "metadata": metadata, "spec": {"schedulerName": "vsched"}}
 
     seen = mirror([*manifests("job x/a min=1 pods=1"), pod("w-2"), pod("w-1")]).snapshot(NOW)
-    assert [called(job, key) for key, job in seen.jobs.items()] == ["x/a", "x/w-1 and 1 more"]
+    assert [called(job, key) for key, job in seen.jobs.items()] == ["x/a", "ReplicaSet x/w"]
 
 
 def test_a_gang_that_asks_for_closeness_is_told_with_its_domain(tmp_path: Path) -> None:

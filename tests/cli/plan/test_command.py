@@ -207,7 +207,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
         pytest.param(
             "{kind: Queue, metadata: {name: q}, spec: {weight: heavy}}",
             (),
-            "Queue q: spec.weight: must be an integer, is a string",
+            'Queue q: spec.weight: must be an integer, is "heavy"',
             id="no number",
         ),
         pytest.param("kind: Node\nmetadata: {name: n}", ("--now", "soon"), "--now: 'soon' is not a time", id="no time"),

@@ -63,6 +63,15 @@ FULL = """
 """
 
 
+def test_on_80_columns_names_wrap_and_figures_stay_whole() -> None:
+    job = "a-job-of-a-name-that-is-longer-than-most-are-4711-c762fd3b-1830"
+    text = f"node n1 cpu=2 memory=1Gi\nqueue q deserved=cpu:1000\njob ns/{job} min=1 pods=1 cpu=9 queue=q"
+    lines = told(text, TAKING, width=80)
+    first = next(line for line in lines if line.startswith("ns/a-job"))
+    assert "│ Pending │ 0/1 │" in first or "│ Inqueue │ 0/1 │" in first
+    assert "…" not in "\n".join(lines)
+
+
 def test_an_eviction_says_by_which_action_and_for_whom() -> None:
     lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
 
@@ -74,7 +83,7 @@ def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
     objects = manifests(f"{FULL}\npods ns/new 1 cpu=1 scheduling.volcano.sh/queue-name=poor")
     del objects[-1]["metadata"]["annotations"][GROUP]
 
-    assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new.0" in told_of(objects, TAKING)
+    assert "evict │ ns/old.1 │ n1 │ reclaim for Pod ns/new.0" in told_of(objects, TAKING)
 
 
 def test_a_node_is_given_up_where_it_does_not_help_any_more() -> None:

@@ -31,7 +31,7 @@ FOUND = ShareSeries(
     span="hour",
     begins=6_000_000.0,
     step_seconds=120.0,
-    queues=(QueueSeries("", (0.5, 0.75, 1.0), (None, None, None), (0.0, 0.0, 1.25)), RESEARCH),
+    queues=(QueueSeries("", (0.5, 0.75, 1.0), (None, None, None), (0.0, 0.0, 13.76)), RESEARCH),
     left_out=2,
 )
 
@@ -47,7 +47,7 @@ def test_a_table_has_a_line_a_queue_with_a_curve() -> None:
     shown = lines(history_table(FOUND, LOOK))
     headings = "queue held mean most deserved waiting held over the last hour"
     assert shown[0].split() == headings.split()
-    assert shown[1].split() == ["the", "cluster", "100%", "75%", "100%", "-", "125%", "▅▇█"]
+    assert shown[1].split() == ["the", "cluster", "100%", "75%", "100%", "-", "14x", "▅▇█"]
     assert shown[2].split() == ["research", "50%", "38%", "50%", "30%", "125%", "▃▅"]
     assert shown[-2].endswith("each point is the mean of 2m; a full cell is 100%")
     assert shown[-1] == "2 more queues have no history: there are too many"
@@ -87,7 +87,7 @@ def test_a_curve_is_as_high_as_its_part_of_the_top(points: tuple[float | None, .
 def test_csv_has_a_line_a_step_of_each_queue() -> None:
     first, *rows = csv.reader(io.StringIO(history_csv(FOUND)))
     assert first == ["queue", "from", "seconds", "held", "deserved", "waiting"]
-    assert rows[2] == ["", "6000240", "120", "1.0", "", "1.25"]
+    assert rows[2] == ["", "6000240", "120", "1.0", "", "13.76"]
     assert rows[3] == ["research", "6000000", "120", "", "", ""]
     assert len(rows) == 6
 

@@ -181,5 +181,11 @@ def test_what_a_daemon_says_counts_for_more_than_the_spec() -> None:
     assert (found.share, found.overused, found.deserved) == (0.25, True, {"cpu": 8000})
 
 
+def test_nothing_says_what_the_root_deserves() -> None:
+    obj = {"metadata": {"name": "root", "uid": "u"}, "spec": {"deserved": {"cpu": "1"}}, "status": {}}
+    found = view_of(obj, "", {"share": 6.72, "deserved": {"cpu": "8"}})
+    assert (found.share, found.deserved) == (None, {})
+
+
 def test_a_quantity_that_is_none_is_left_out() -> None:
     assert amounts({"cpu": "two", "memory": "1Gi", "pods": "9", "requests.cpu": "1"}) == {"memory": 1 << 30}

@@ -108,7 +108,7 @@ def test_job_flows(flows: list[Obj], expected: list[str]) -> None:
         pytest.param({"tasks": []}, ["spec.tasks: none (expected at least one)"], id="no tasks"),
         pytest.param(
             {"tasks": "two"},
-            ["spec: Job.batch.volcano.sh ml/nightly: spec.tasks: must be a list, is a string"],
+            ['spec: Job.batch.volcano.sh ml/nightly: spec.tasks: must be a list, is "two"'],
             id="another type",
         ),
     ],

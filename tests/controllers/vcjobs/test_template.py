@@ -31,9 +31,9 @@ def job_with(template: dict[str, Any]) -> VcJob:
         pytest.param({}, "spec.containers: none (expected at least one)", id="no spec"),
         pytest.param({"spec": None}, "spec.containers: none (expected at least one)", id="an empty spec"),
         pytest.param({"spec": {"containers": []}}, "spec.containers: none (expected at least one)", id="no containers"),
-        pytest.param({"spec": "x"}, "spec: must be an object, is a string", id="a spec that is no object"),
+        pytest.param({"spec": "x"}, 'spec: must be an object, is "x"', id="a spec that is no object"),
         pytest.param(
-            {"spec": {"containers": ["x"]}}, "spec.containers[0]: must be an object, is a string", id="a container"
+            {"spec": {"containers": ["x"]}}, 'spec.containers[0]: must be an object, is "x"', id="a container"
         ),
         pytest.param(
             {"spec": {"containers": [{"env": {"A": "1"}}]}},
@@ -47,7 +47,7 @@ def job_with(template: dict[str, Any]) -> VcJob:
         ),
         pytest.param(
             {"spec": {"containers": [{}], "hostname": 5}},
-            "spec.hostname: must be a string, is an integer",
+            "spec.hostname: must be a string, is 5",
             id="a host name",
         ),
     ],

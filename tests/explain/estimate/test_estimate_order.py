@@ -8,6 +8,8 @@ from random import Random
 
 import pytest
 
+from tests.explain.estimate.judging import SLACK_SECONDS, is_in_range
+from tests.support.declared import kept
 from tests.support.examples import LEAST, seeds
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.estimate.passing import Decided, Passing
@@ -29,8 +31,6 @@ from vsched.settings.built_in import REGISTRY
 TAKES = "vsched.io/expected-duration="
 LATE_SECONDS = 1.0
 """So much later than declared a pod ends at most."""
-SLACK_SECONDS = 20.0
-"""How much later that makes a start, one after the other; far less than what work takes here."""
 
 
 def world(seed: int, *, coincide: bool) -> tuple[str, list[str]]:
@@ -86,19 +86,13 @@ def comes(snapshot: Snapshot, report: CycleReport, key: str, seed: int) -> float
 def told_and_come(seed: int, *, coincide: bool) -> Iterator[tuple[Estimate, float | None]]:
     """What is told of each job that waits in a world, and when it comes."""
     text, keys = world(seed, coincide=coincide)
-    snapshot = freeze(mirror(manifests(text)).snapshot(NOW))
+    snapshot = kept(freeze(mirror(manifests(text)).snapshot(NOW)))
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     order = waiting_order(snapshot, DEFAULT_POLICY, REGISTRY)
     for key in keys:
         found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal(key), order)
         if found.earliest is not None and not any(bind.job == key for bind in report.binds):
             yield found, comes(snapshot, report, key, seed)
-
-
-def is_in_range(found: Estimate, came: float | None) -> bool:
-    if came is None or found.earliest is None:
-        return False
-    return found.earliest - 1.0 <= came and (found.latest is None or came <= found.latest + SLACK_SECONDS)
 
 
 @pytest.mark.parametrize("seed", seeds(LEAST, "ends"))

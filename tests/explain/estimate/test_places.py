@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.declared import kept
 from tests.support.plans import DEFAULT_POLICY, NOW
 from tests.support.topologies import RACKS, snapshot_of
 from vsched.explain.explaining import explain
@@ -36,7 +37,7 @@ WANT = "job ns/a phase=Inqueue min=2 pods=2 cpu=4\n"
     ],
 )
 def test_the_start_is_when_one_allowed_domain_has_room(wish: NetworkTopology | None, minutes: int) -> None:
-    snapshot = freeze(snapshot_of(FULL + WANT, RACKS, {} if wish is None else {"ns/a": wish}))
+    snapshot = kept(freeze(snapshot_of(FULL + WANT, RACKS, {} if wish is None else {"ns/a": wish})))
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a", simulations=0, foreseen=lambda: False)
     assert found is not None

@@ -14,6 +14,9 @@ from vsched.framework.times import length
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 DECLARED = Left(9.0, 9.0, Basis.DECLARED, 2 * HOUR)
 LONGER = Left(9.0, 9.0, Basis.DECLARED, 3 * HOUR)
+LATE = DECLARED._replace(worth=(1.0, 1.8))
+HALF = DECLARED._replace(worth=(0.5, 0.52))
+UNPROVEN = DECLARED._replace(worth=(1.0, 2.0), proven=False)
 LEARNT = Left(5.0, 9.0, Basis.LEARNT)
 OVERDUE = Left(0.0, inf, Basis.OVERDUE)
 
@@ -71,6 +74,28 @@ def test_lengths_have_two_units_at_most(seconds: float, expected: str) -> None:
             ["ns/c", "ns/e"],
             "about 08:05 UTC (in 5m), if ns/a and 2 others end as declared, or as their like did before, after 2 jobs "
             "that go first",
+        ),
+        (
+            [("ns/a", LATE)],
+            [],
+            "about 08:05 UTC (in 5m), if ns/a ends after 1 to 1.8 times the declared 2h, as its like did before",
+        ),
+        (
+            [("ns/a", LATE), ("ns/b", LONGER), ("ns/c", LEARNT)],
+            [],
+            "about 08:05 UTC (in 5m), if ns/a and 2 others end after 1 to 1.8 times the declared time, as their like "
+            "did before, or as their like did before",
+        ),
+        (
+            [("ns/a", HALF)],
+            [],
+            "about 08:05 UTC (in 5m), if ns/a ends after 0.5 times the declared 2h, as its like did before",
+        ),
+        (
+            [("ns/a", UNPROVEN)],
+            [],
+            "about 08:05 UTC (in 5m), if ns/a ends after 1 to 2 times the declared 2h; how well declared run times are "
+            "kept is not known yet",
         ),
     ],
 )

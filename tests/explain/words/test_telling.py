@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from typing import Any
 
 import msgspec
 import pytest
@@ -106,7 +107,7 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetRoleMinimum("x/b", "worker", 5, 6),
-        "a minimum of 5 worker (2 fewer)",
+        "minTaskMember 5 of worker (2 fewer), and minMember 6",
         '{"spec":{"minMember":6,"minTaskMember":{"worker":5}}}',
     ),
     (
@@ -405,13 +406,62 @@ def test_pods_that_a_controller_makes_are_not_made_by_hand() -> None:
         assert command(world, edit) == ""
 
 
-def test_pods_without_a_podgroup_of_their_own_have_none_to_patch(snapshot: Snapshot) -> None:
-    spec = msgspec.structs.replace(snapshot.jobs["x/b"].spec, made=True)
-    job = snapshot.jobs["x/b"].clone()
-    job.spec = spec
+MINIMUM, QUEUE = "scheduling.volcano.sh/group-min-member", "scheduling.volcano.sh/queue-name"
+TIER = "volcano.sh/network-topology-highest-tier"
+
+
+@pytest.mark.parametrize(
+    ("fields", "edit", "message", "line"),
+    [
+        pytest.param(
+            {"made_for": "LeaderWorkerSet llm (group 0)", "gang": "LeaderWorkerSet llm"},
+            SetMinMember("x/b", 6),
+            f"annotation {MINIMUM}: 6 on LeaderWorkerSet x/llm (2 fewer)",
+            f"kubectl annotate leaderworkerset llm -n x {MINIMUM}=6 --overwrite",
+            id="the minimum of a gang, on the owner that it was found by",
+        ),
+        pytest.param(
+            {"made_for": "ReplicaSet web"},
+            SetJobQueue("x/b", "poor"),
+            f"annotation {QUEUE}: poor on ReplicaSet x/web",
+            f"kubectl annotate replicaset web -n x {QUEUE}=poor --overwrite",
+            id="the queue of a workload's pods",
+        ),
+        pytest.param(
+            {"made_for": "ReplicaSet web"},
+            SetHighestTier("x/b", 2),
+            f"annotation {TIER}: 2 on ReplicaSet x/web",
+            f"kubectl annotate replicaset web -n x {TIER}=2 --overwrite",
+            id="how close they are to be",
+        ),
+        pytest.param(
+            {"made_for": "ReplicaSet web", "said_by_pods": (MINIMUM,)},
+            SetMinMember("x/b", 6),
+            f"annotation {MINIMUM}: 6 on its pods (2 fewer)",
+            f"kubectl annotate pod b.0 b.1 b.2 b.3 b.4 b.5 b.6 b.7 -n x {MINIMUM}=6 --overwrite",
+            id="pods that say it themselves go before their owner",
+        ),
+        pytest.param(
+            {"made_for": "Rollout web"},
+            SetMinMember("x/b", 6),
+            f"annotation {MINIMUM}: 6 on its pods (2 fewer)",
+            f"kubectl annotate pod b.0 b.1 b.2 b.3 b.4 b.5 b.6 b.7 -n x {MINIMUM}=6 --overwrite",
+            id="nobody reads the annotations of a controller of an unknown kind",
+        ),
+        pytest.param(
+            {"made_for": "ReplicaSet web"}, SetPriority("x/b", 9, "high"), "priority class high", "", id="not a class"
+        ),
+    ],
+)
+def test_what_a_podgroup_takes_from_its_owner_is_changed_there(
+    fields: dict[str, Any], edit: Edit, message: str, line: str
+) -> None:
     made = mirror(manifests(WORLD)).snapshot(NOW)
+    job = made.jobs["x/b"].clone()
+    job.spec = msgspec.structs.replace(job.spec, made=True, **fields)
     made.jobs["x/b"] = job  # type: ignore[index]
-    assert command(made, SetMinMember("x/b", 6)) == ""
+    assert told(Situation(made, DEFAULT_POLICY), edit) == message
+    assert command(made, edit) == line
 
 
 def test_a_pod_that_is_made_again_does_not_name_the_podgroup_that_goes_with_the_old_one() -> None:

@@ -201,7 +201,7 @@ def test_one_resource_spelt_twice_with_one_amount_is_stated_once() -> None:
         pytest.param({"weight": 0}, "spec.weight: 0 (expected 1 to 2147483647)", id="no weight at all"),
         pytest.param({"weight": -1}, "spec.weight: -1 (expected 1 to 2147483647)", id="a negative weight"),
         pytest.param({"weight": 1 << 31}, "spec.weight: 2147483648 (expected 1 to 2147483647)", id="too heavy"),
-        pytest.param({"weight": "1"}, "spec.weight: must be an integer, is a string", id="a weight in words"),
+        pytest.param({"weight": "1"}, 'spec.weight: must be an integer, is "1"', id="a weight in words"),
         pytest.param(
             {"hard": {"cpu": True}},
             "spec.hard[...]: must be an integer, a number or a string, is true or false",

@@ -59,7 +59,7 @@ ONE_OF = "of exactMatch, regexMatch and labelMatch are set (expected exactly one
     [
         pytest.param(with_tier(-1), "spec.tier: -1 (expected zero or more)", id="a tier below zero"),
         pytest.param(with_tier(None), "spec.tier: absent (expected zero or more)", id="no tier"),
-        pytest.param(with_tier("1"), "spec.tier: must be an integer, is a string", id="a tier that is no number"),
+        pytest.param(with_tier("1"), 'spec.tier: must be an integer, is "1"', id="a tier that is no number"),
         pytest.param(
             with_member(EXACT, "Rack"),
             "spec.members[0].type: 'Rack' is unknown (expected Node or HyperNode)",

@@ -48,6 +48,49 @@ def spec_of(here: World) -> JobSpec:
     return here.job(KEY).spec
 
 
+UID = "6dadf8d2-5d4b"
+
+
+def owner(kind: str = "ReplicaSet", name: str = "web-5d9", **more: Any) -> Fields:
+    reference = {"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": UID, "controller": True, **more}
+    return {"ownerReferences": [reference]}
+
+
+@pytest.mark.parametrize(
+    ("obj", "called"),
+    [
+        pytest.param(make.pod("p", metadata=owner()), "ReplicaSet ns/web-5d9", id="pods by their controller"),
+        pytest.param(make.pod("p"), "Pod ns/p", id="a pod without one by itself"),
+        pytest.param(make.pod_group("train"), "ns/train", id="a PodGroup that somebody named by its name"),
+        pytest.param(make.pod_group("train", metadata=owner()), "ns/train", id="whoever owns it"),
+        pytest.param(
+            make.pod_group(f"podgroup-{UID}", metadata=owner()),
+            "ReplicaSet ns/web-5d9",
+            id="one that Volcano made by its owner",
+        ),
+        pytest.param(
+            make.pod_group(f"podgroup-{UID}-0", metadata=owner("LeaderWorkerSet", "llm")),
+            "LeaderWorkerSet ns/llm (group 0)",
+            id="one of several of an owner with what tells them apart",
+        ),
+        pytest.param(
+            make.pod_group(f"mpi-{UID}", metadata=owner("Job", "mpi", apiVersion="batch.volcano.sh/v1alpha1")),
+            "vcjob ns/mpi",
+            id="one of a vcjob by the vcjob",
+        ),
+        pytest.param(
+            make.pod("p", metadata=owner(name="x\n; rm -rf")),
+            f"ns/podgroup-{UID}",
+            id="a name that no object can have is not repeated",
+        ),
+    ],
+)
+def test_a_job_is_called_by_whoever_made_it(obj: Fields, called: str) -> None:
+    (job,) = World(obj).snapshot().jobs.values()
+    assert job.called == called
+    assert World(obj).snapshot().called(job.key) == called
+
+
 @pytest.mark.parametrize("kind", ["ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet", "Job"])
 def test_a_workload_says_how_its_pods_belong_together(kind: str) -> None:
     here = World(owned(), workload(kind, group_min_member="3", queue_name="team"))

@@ -482,10 +482,14 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
         {"spec": {"containers": [asks(cpu="-1")]}},
         "Pod ns/p: spec.containers[0].resources.requests.cpu: '-1' is negative (expected zero or more)",
     ),
-    "a type": ({"spec": {"priority": "high"}}, "Pod ns/p: spec.priority: must be an integer, is a string"),
+    "a type": ({"spec": {"priority": "high"}}, 'Pod ns/p: spec.priority: must be an integer, is "high"'),
+    "a type, of a value that is long": (
+        {"spec": {"priority": "high" * 20}},
+        "Pod ns/p: spec.priority: must be an integer, is a string",
+    ),
     "a type in a raw part": (
         {"spec": {"tolerations": [{"key": 3}]}},
-        "Pod ns/p: spec.tolerations[0].key: must be a string, is an integer",
+        "Pod ns/p: spec.tolerations[0].key: must be a string, is 3",
     ),
     "an operator": (
         {"spec": affinity(nodeAffinity={REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [in_("a")]}]}})},
@@ -670,6 +674,26 @@ def test_weights_of_queues_beyond_all_measure_are_told() -> None:
         f"spec.weight: '{10**19}' (expected 65535 at most): counts as 65535",
         "metadata.annotations[volcano.sh/hierarchy-weights]: '1e400' (expected 1000000000000000000 at most): "
         "counts as 1000000000000000000",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "told"),
+    [
+        pytest.param({"cpu": "4"}, ["cpu"], id="more than the queue may use"),
+        pytest.param({"cpu": "2000m", "memory": "1Gi"}, [], id="as much, and what has no limit"),
+        pytest.param({"cpu": "2001m", "nvidia.com/gpu": 1}, ["cpu", "nvidia.com/gpu"], id="of each resource"),
+    ],
+)
+def test_a_guarantee_that_a_queue_may_not_use_up_is_told(guarantee: dict[str, Any], told: list[str]) -> None:
+    spec = {"capability": {"cpu": 2, "nvidia.com/gpu": "0"}, "guarantee": {"resource": guarantee}}
+    remarks: list[str] = []
+    queue_of(make.decode(make.queue(spec=spec)), ResourceAxis(), True, remarks)
+    most = {"cpu": "2", "nvidia.com/gpu": "0"}
+    assert remarks == [
+        f"spec.guarantee.resource[{name}]: {guarantee[name]} (expected {most[name]} at most, as in spec.capability): "
+        "what is beyond stays idle"
+        for name in told
     ]
 
 

@@ -40,7 +40,32 @@ def test_finished_pods_are_learnt_from_by_name_by_namespace_and_by_queue() -> No
         "q/y/other": (10.0,),
         "q/y/": (10.0,),
         "q//": (10.0, 40.0, 60.0),
+        "//": (10.0, 40.0, 60.0),
     }
+
+
+def test_pods_of_a_job_that_took_the_same_time_are_one_sample() -> None:
+    text = (
+        "job x/a min=3\npods x/a 2 cpu=1 on=n1 succeeded started=90 ended=30\n"
+        "pods x/a 1 cpu=1 on=n1 succeeded started=90 ended=31\npods x/a 1 cpu=1 on=n1 succeeded started=90 ended=50"
+    )
+    assert learnt(text)["default//"] == (40.0, 60.0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        pytest.param("", (), id="nothing was declared"),
+        pytest.param("60s", (1.0,), id="as declared"),
+        pytest.param("59s", (1.0,), id="nearly, as time stamps have whole seconds"),
+        pytest.param("40s", (1.5,), id="longer"),
+        pytest.param("120s", (0.5,), id="half of it"),
+    ],
+)
+def test_what_was_declared_is_compared(declared: str, expected: tuple[float, ...]) -> None:
+    says = f"vsched.io/expected-duration={declared}" if declared else ""
+    text = f"job x/a min=1 {says}\npods x/a 1 cpu=1 on=n1 succeeded started=90 ended=30"
+    assert mirror(manifests(text)).snapshot(NOW).learnt["default/x/a"].worth == expected
 
 
 @pytest.mark.parametrize(
@@ -70,17 +95,17 @@ def test_a_pod_is_learnt_from_once_however_often_it_is_seen_again() -> None:
 def test_only_the_last_durations_of_a_name_are_kept(finished: Task) -> None:
     books, spec = DurationStore(), JobSpec("x", "a")
     for length in range(2 * SAMPLES_MAX):
-        books.learn(spec, _lasting(finished, float(length)))
-    assert _seconds(books.publish(), "default/x/a") == tuple(float(one) for one in range(SAMPLES_MAX, 2 * SAMPLES_MAX))
+        books.learn(spec, _lasting(finished, 10.0 * length))
+    assert _seconds(books.publish(), "default/x/a") == tuple(10.0 * one for one in range(SAMPLES_MAX, 2 * SAMPLES_MAX))
 
 
 def test_names_that_nothing_finished_under_for_longest_are_forgotten(finished: Task) -> None:
-    books = DurationStore(names_max=4)
+    books = DurationStore(names_max=5)
     for name in ("a", "b", "a", "c"):
         books.learn(JobSpec("x", name), _lasting(finished, 1.0))
         books.publish()
-    assert sorted(books.publish()) == ["default//", "default/x/", "default/x/a", "default/x/c"]
-    assert len(books) == 4
+    assert sorted(books.publish()) == ["//", "default//", "default/x/", "default/x/a", "default/x/c"]
+    assert len(books) == 5
 
 
 def _lasting(task: Task, seconds: float) -> Task:

@@ -126,7 +126,7 @@ def test_what_is_divided_is_read_like_everything_else() -> None:
 
 def test_a_consumer_that_makes_no_sense_is_refused_with_its_place() -> None:
     with pytest.raises(
-        BadInput, match=r"^stdin:document 1: Consumer default/c: spec\.weight: must be an integer, is a string$"
+        BadInput, match=r'^stdin:document 1: Consumer default/c: spec\.weight: must be an integer, is "heavy"$'
     ):
         load("kind: Consumer\nmetadata: {name: c}\nspec: {weight: heavy}\n")
 
@@ -157,7 +157,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "a field of the wrong type": (
         "kind: PodGroup\nmetadata: {name: a}\nspec: {minMember: three}\n",
-        "stdin:document 1: PodGroup default/a: spec.minMember: must be an integer, is a string",
+        'stdin:document 1: PodGroup default/a: spec.minMember: must be an integer, is "three"',
     ),
     "an object that contains itself": (
         "kind: Queue\nmetadata: {name: a}\nspec: &self {deserved: *self}\n",

@@ -10,15 +10,16 @@ from tests.support.builders import node, pod
 from tests.support.devices import allocated, device_class, resource_claim, resource_slice
 from tests.support.devices import device as published
 from tests.support.deviceshare import IDS, V100, asking, device, devices, part, pods, vgpu_node
-from tests.support.plans import NOW, mirror
+from tests.support.plans import NOW, manifests, mirror
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview import devices as shown_devices
 from vsched.web.overview.devices import (
     CountedDevices,
-    CountedHolderShown,
     DeviceHolderShown,
     DeviceShown,
+    JobHolderShown,
     devices_shown,
+    resources_held,
 )
 
 Obj = dict[str, Any]
@@ -88,8 +89,52 @@ def test_whole_devices_are_counted_beside_shared_ones() -> None:
     found = snapshot(both, *pods("job ns/w min=0 phase=Running\npods ns/w 1 on=n1", held))
     [one] = devices_shown(found).nodes
 
-    assert one.counted == (CountedDevices("nvidia.com/gpu", 4, 3, (CountedHolderShown("ns/w", "default", 3),), 1),)
+    assert one.counted == (CountedDevices("nvidia.com/gpu", 4, 3, (JobHolderShown("ns/w", "default", 3),), 1),)
     assert [each.kind for each in one.devices] == ["vgpu"]
+
+
+HELD = """
+node n1 cpu=8 memory=16Gi nvidia=4
+node n2 cpu=8 memory=16Gi nvidia=4
+queue research
+job ns/a min=2 queue=research phase=Running
+pods ns/a 2 cpu=1 nvidia=2 on=n1
+job ns/b min=1 phase=Running
+pods ns/b 1 cpu=3 nvidia=3 on=n2
+"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "gpus", "cpus"),
+    [
+        pytest.param(
+            [],
+            ("nvidia.com/gpu", "milli", 8000, 7000, [("ns/a", "research", 4000), ("ns/b", "default", 3000)]),
+            [("ns/b", "default", 3000), ("ns/a", "research", 2000)],
+            id="of all nodes, those who hold most first",
+        ),
+        pytest.param(
+            ["n2"],
+            ("nvidia.com/gpu", "milli", 4000, 3000, [("ns/b", "default", 3000)]),
+            [("ns/b", "default", 3000)],
+            id="of the nodes that are named",
+        ),
+    ],
+)
+def test_who_holds_each_resource_is_told_gpus_first(nodes: list[str], gpus: Any, cpus: Any) -> None:
+    found = snapshot(*manifests(HELD))
+    held = resources_held(found, nodes)
+    assert [one.resource for one in held] == ["nvidia.com/gpu", "cpu", "memory"]
+    told = [(one.job, one.queue, one.held) for one in held[0].holders]
+    assert (held[0].resource, held[0].unit, held[0].total, held[0].held, told) == gpus
+    assert [(one.job, one.queue, one.held) for one in held[1].holders] == cpus
+    assert held == devices_shown(found, nodes).resources
+
+
+def test_what_no_job_holds_pods_without_one_hold() -> None:
+    found = snapshot(*manifests("node n1 cpu=8"), pod("alone", node="n1", spec={"schedulerName": "other"}))
+    [cpu, *_] = resources_held(found)
+    assert cpu.holders == (JobHolderShown("", "", 1000),)
 
 
 def test_nodes_without_devices_are_shown_only_where_they_are_asked_for() -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.plans import NOW, manifests, mirror
+from tests.support.hypernodes import hypernode_object
+from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_from
 from tests.support.sights import AROUND, frozen, look, of
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading
@@ -50,6 +51,25 @@ POOLS = {
 @pytest.mark.parametrize(("labels", "pool"), POOLS.values(), ids=POOLS)
 def test_a_node_belongs_to(labels: str, pool: str) -> None:
     assert of(f"node n1 {labels}").nodes["n1"].group == pool
+
+
+TIERS = policy_from(
+    """{"actions": "allocate", "tiers": [{"plugins": [
+        {"name": "network-topology-aware", "arguments": {"hypernode.labels": ["r", "b"]}}]}]}"""
+)
+RACKS = {
+    "a HyperNode": (["rack=a"], [hypernode_object("h1", 1, "n1"), hypernode_object("h2", 2, "^h1")], ["h1"]),
+    "what its label says where nothing else does": (["rack=a", "zone=b"], [], ["a", ""]),
+    "the closest tier of the policy": (["r=1 b=2"], [], ["2/1"]),
+    "none, where a HyperNode has others": (["rack=a", ""], [hypernode_object("h1", 1, "n2")], ["", "h1"]),
+}
+
+
+@pytest.mark.parametrize(("labels", "objects", "racks"), RACKS.values(), ids=RACKS)
+def test_a_node_is_in_the_rack_of(labels: list[str], objects: list[Manifest], racks: list[str]) -> None:
+    nodes = manifests("\n".join(f"node n{at} {each}" for at, each in enumerate(labels, 1)))
+    found = look(mirror([*nodes, *objects]), policy=TIERS if "r=1" in labels[0] else DEFAULT_POLICY)
+    assert [row.rack for row in assemble(found, AROUND).nodes.values()] == racks
 
 
 USED: dict[str, tuple[NodeUsage | None, tuple[int | None, int | None]]] = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from tests.support.plans import policy_of
+from tests.support.plans import policy_from, policy_of
 from tests.support.sights import AROUND, frozen, of
 from vsched.model.arbitration.records import Award
 from vsched.web.overview.assembly import Most, assemble
 
 CAPACITY = policy_of("priority gang", "drf predicates capacity")
+IN_TREE = policy_from(
+    '{"actions": "allocate", "tiers": [{"plugins": [{"name": "gang"}, {"name": "capacity", "enableHierarchy": true}]}]}'
+)
 TREE = """
 node n1 cpu=10
 queue root
@@ -28,6 +31,12 @@ def test_queues_stand_in_a_tree_with_all_that_is_below_them() -> None:
     assert [found[name].allocated[0] for name in ("root", "up", "low", "other")] == [3000, 2000, 2000, 1000]
     assert [found[name].jobs for name in ("root", "up", "low", "other")] == [3, 2, 2, 1]
     assert [found[name].waiting for name in ("root", "up", "low", "other")] == [1, 1, 1, 0]
+
+
+def test_the_root_has_all_of_the_cluster_and_deserves_no_part_of_it() -> None:
+    for policy in (CAPACITY, IN_TREE):
+        root = of(TREE, policy).queues["root"]
+        assert (set(root.deserved), root.overused, root.allocated[0]) == ({None}, False, 3000)
 
 
 def test_where_the_policy_knows_no_tree_what_is_deserved_is_told_with_all_that_is_below_as_what_is_held() -> None:

@@ -50,7 +50,7 @@ def test_a_queue_counts_with_those_below_it_by_the_resource_of_which_it_is_most(
         "other": 0,
     }
     assert (found["low"].deserved, found["up"].deserved) == (0.4, 1.0)
-    assert found[WHOLE].deserved is None
+    assert found[WHOLE].deserved is found["root"].deserved is None, "all of it is their own"
 
 
 def test_what_the_session_places_is_held_and_no_longer_waits() -> None:

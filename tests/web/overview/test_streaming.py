@@ -56,7 +56,7 @@ class Shown:
 async def showing(
     access: Access | None = None, port: Port | None = None, heartbeat_seconds: float = 15.0
 ) -> AsyncIterator[tuple[Shown, str]]:
-    feed = OverviewFeed(SystemClock())
+    feed = OverviewFeed(FakeClock())  # a picture does not grow old while a busy machine starts readers
     async with hello(access, port=port, routes=overview_routes(feed, heartbeat_seconds)) as url:
         try:
             yield Shown(feed), url

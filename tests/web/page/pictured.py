@@ -11,9 +11,11 @@ from time import monotonic
 
 from aiohttp import web
 
+from tests.support.plans import NOW, mirror
 from tests.web.page.fleets import fleet, later
 from vsched.clock import SystemClock
 from vsched.controllers.provisioning.shown import AutoscalingShown
+from vsched.model.snapshot import Snapshot
 from vsched.web.evictions import Evictions
 from vsched.web.overview.deltas import delta
 from vsched.web.overview.document import Overview
@@ -22,6 +24,7 @@ from vsched.web.overview.feed import OverviewFeed
 from vsched.web.overview.share_history import ShareHistory
 from vsched.web.overview.streaming import overview_routes
 from vsched.web.pages.autoscaling import autoscaling_route
+from vsched.web.pages.devices import device_route
 from vsched.web.pages.pods import MirrorView, pod_routes
 from vsched.web.pages.queue_history import queue_history_route
 from vsched.web.pages.static import front, page_routes, read_files
@@ -30,6 +33,7 @@ from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 
 NOTHING_ASKED = AutoscalingShown(asks=False)
+NOTHING_HELD = mirror([]).snapshot(NOW)
 
 
 class Going:
@@ -75,12 +79,13 @@ async def pictured(
     access: Access | None = None,
     shares: ShareHistory | None = None,
     autoscaling: AutoscalingShown = NOTHING_ASKED,
+    holding: Snapshot = NOTHING_HELD,
 ) -> AsyncIterator[str]:
     """The page over these pictures and shares over time, where it is."""
     files = read_files()
-    nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list), Evictions(), dict)
+    nobody = pod_routes(MirrorView(lambda key: None, lambda node: None, list, str), Evictions(), dict)
     past, asked = queue_history_route(shares or ShareHistory()), autoscaling_route(lambda: autoscaling)
-    pictures = (*overview_routes(going.feed), *nobody, past, asked)
+    pictures = (*overview_routes(going.feed), *nobody, past, asked, device_route(lambda: holding))
     routes: Sequence[Route] = [front(files, Route("/", _nothing, "")), *page_routes(files), *pictures]
     async with serving(routes, address, "--listen-address", access=access) as port:
         turning = asyncio.create_task(going.run())

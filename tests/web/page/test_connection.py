@@ -64,5 +64,5 @@ async def test_a_daemon_that_goes_and_comes_is_followed_without_a_reload(browser
             await expect(page.locator("#count-nodes")).to_have_text("7")
             await expect(page.locator("#idle")).to_be_hidden()
             # While it began it had no resources to choose among: what is shown of the nodes is what it was.
-            await expect(page.get_by_label("Show")).to_have_value("cpu")
+            await expect(page.get_by_label("Show")).to_have_value("nvidia.com/gpu")
             assert await page.evaluate("window.kept")

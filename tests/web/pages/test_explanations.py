@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.errors import Unavailable
+from vsched.explain.records import CUT_SHORT
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.problems import Problem
 from vsched.settings.built_in import REGISTRY
@@ -42,6 +43,9 @@ def frozen() -> FrozenSnapshot:
 
 async def look() -> FrozenSnapshot:
     return frozen()
+
+
+BAD_TIMES = ("changes=maybe", "seconds=maybe", "seconds=0", "seconds=-1", "seconds=nan", "seconds=21")
 
 
 @asynccontextmanager
@@ -145,13 +149,27 @@ async def test_what_is_not_known_is_told_apart(path: str, error: str) -> None:
     assert found["error"].startswith(error)
 
 
-@pytest.mark.parametrize("path", ["/explain/ns/train?kind=Node", "/explain/ns/train?changes=maybe"])
+@pytest.mark.parametrize(
+    "path",
+    ["/explain/ns/train?kind=Node"]
+    + [f"/explain{what}?{asked}" for what in ("/ns/train", "-queue/research") for asked in BAD_TIMES],
+)
 async def test_questions_that_are_none_are_refused(path: str) -> None:
     async with pages() as get:
         code, found, _ = await get(path)
 
     assert code == 400
     assert "expected" in found["error"]
+
+
+async def test_an_answer_comes_in_time_with_what_was_found_by_then() -> None:
+    async with pages() as get:
+        _, short, _ = await get("/explain/ns/train?seconds=0.000001")
+        _, whole, _ = await get("/explain/ns/train?seconds=20")
+
+    assert (short["changes"], short["notes"]) == ([], [CUT_SHORT])
+    assert whole["changes"]
+    assert short["message"] == whole["message"]
 
 
 async def test_a_daemon_that_decides_nothing_says_so() -> None:
@@ -228,5 +246,5 @@ async def test_where_several_jobs_were_made_for_an_object_of_this_name_they_are_
 
     assert (code, answer["error"]) == (
         404,
-        "no pod or PodGroup ns/mnist is known here; did you mean ns/g-0 or ns/g-1?",
+        "no pod or PodGroup ns/mnist is known here; did you mean ns/g-0 (vcjob ns/mnist) or ns/g-1 (vcjob ns/mnist)?",
     )

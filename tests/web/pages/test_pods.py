@@ -28,7 +28,7 @@ async def ask(path: str, evictions: Evictions | None = None) -> tuple[int, dict[
     cache = mirror(manifests(TEXT))
     (waits,) = [task for task in cache.tasks_of("ns/train") or () if not task.node]
     told = {waits.key: Unschedulable(waits.uid, "ns", waits.name, "ns/train", "Unschedulable", "no room")}
-    seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
+    seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names, cache.called)
     routes = pod_routes(seen, evictions or Evictions(), lambda: told)
     async with (
         serving(routes, "127.0.0.1:0", "--listen-address") as port,

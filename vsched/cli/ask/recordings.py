@@ -23,4 +23,4 @@ def decoded_recording(data: bytes, where: str) -> Recording:
     try:
         return decode(data)
     except BadInput as error:
-        raise BadInput(f"{where}: {error}") from None
+        raise BadInput(f"{where} {error}") from None

@@ -45,7 +45,7 @@ def _requests(found: AutoscalingShown, look: Look) -> RenderableType:
     table = columned(heads, unicode=look.unicode)
     for one in found.requests:
         state = Text(one.state, style=STATE_STYLES.get(one.state, ""))
-        names = (named(one.gang, unicode=look.unicode), named(one.request, unicode=look.unicode))
+        names = (named(one.called or one.gang, unicode=look.unicode), named(one.request, unicode=look.unicode))
         times = (_moment(one.kept_until), _moment(one.retry_at))
         table.add_row(*names, str(one.attempt), state, *times, Text(one.message))
     return table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import shlex
 import signal
@@ -140,7 +141,11 @@ Examples:
 
 def _nodes(context: click.Context, option: click.Parameter, value: str) -> int | Path:
     """A number of nodes, or a file that describes them."""
-    return int(value) if value.isdecimal() else Path(value)
+    if value.isdecimal():
+        return int(value)
+    if not Path(value).suffix and not Path(value).exists():
+        raise click.BadParameter(f"must be a number or a file of nodes, is {json.dumps(value)}")
+    return Path(value)
 
 
 def _usage(context: click.Context, option: click.Parameter, value: str | None) -> tuple[float, float] | None:

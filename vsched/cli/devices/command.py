@@ -35,7 +35,8 @@ def command(nodes: tuple[str, ...], file: Path | None, target: DaemonTarget, out
     """The devices of nodes: what part of each is taken, and by which pods, as a running daemon knows it.
 
     Devices that pods share come first, then those that drivers publish for ResourceClaims, and then resources that only
-    count devices. "taken" is the part of a device's memory or of its computing power, whichever is more.
+    count devices. "taken" is the part of a device's memory or of its computing power, whichever is more. Below them are
+    the jobs that hold most of each resource, with their queues: nvidia.com/gpu first, cpu and memory last.
     """
     from msgspec import to_builtins
 

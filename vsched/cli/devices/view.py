@@ -13,16 +13,16 @@ from vsched.cli.ask.recordings import load
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import columned
-from vsched.cli.show.drawing import Look, bar
+from vsched.cli.show.drawing import Look, bar, short
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
 from vsched.kube.client import ApiClient
 from vsched.web.overview.devices import (
     CountedDevices,
-    CountedHolderShown,
     DeviceHolderShown,
     DeviceShown,
     DevicesShown,
+    JobHolderShown,
     devices_shown,
 )
 
@@ -33,6 +33,9 @@ JOBS = 10
 GIVING = frozenset({"node", "device", "model", "held by"})
 """Columns of names, which wrap where there is no room; those of figures never do."""
 NOTHING = "no node has devices"
+HEADS = ("node", "device", "model", "taken", "memory", "cores", "state", "held by")
+OF_DEVICES = frozenset({"model", "memory", "cores"})
+"""Columns that say nothing of devices that are only counted."""
 
 
 def devices_of_daemon(target: DaemonTarget, nodes: Sequence[str]) -> DevicesShown:
@@ -57,10 +60,11 @@ def devices_of_file(file: Path, nodes: Sequence[str]) -> DevicesShown:
 
 
 def device_page(found: DevicesShown, look: Look) -> RenderableType:
-    """A line for each device, and for each resource that only counts devices."""
+    """A line for each device, and for each resource that only counts devices; then who holds each resource."""
+    resources = list(_resources(found, look))
     if not any(one.devices or one.counted for one in found.nodes):
-        return Text(NOTHING if not found.nodes else "these nodes have no devices", style="dim")
-    heads = ["node", "device", "model", "taken", "memory", "cores", "state", "held by"]
+        return Group(Text(NOTHING if not found.nodes else "these nodes have no devices", style="dim"), *resources)
+    heads = HEADS if any(one.devices for one in found.nodes) else [head for head in HEADS if head not in OF_DEVICES]
     table = columned([*heads, *(["mode", "numbers"] if look.wide else [])], unicode=look.unicode, giving=GIVING)
     for column in table.columns:
         column.overflow = "fold" if column.header in GIVING else column.overflow
@@ -69,8 +73,9 @@ def device_page(found: DevicesShown, look: Look) -> RenderableType:
         for device in one.devices:
             table.add_row(name, *_cells(device, look))
         for some in one.counted:
-            table.add_row(name, *_counted(some, look))
-    lines = [*_resources(found, look), Text(), Text(_sum(found))]
+            told = dict(zip(HEADS, (name, *_counted(some, look)), strict=True))
+            table.add_row(*(told[head] for head in heads), *([Text("-"), Text(str(some.held))] if look.wide else []))
+    lines = [*resources, Text(), Text(_sum(found))]
     if found.total > len(found.nodes):
         lines.append(Text(f"the first {len(found.nodes)} of {found.total} nodes; name others to see them"))
     return Group(table, *lines)
@@ -98,33 +103,35 @@ def _counted(some: CountedDevices, look: Look) -> Iterator[RenderableType]:
     yield Text("-")
     yield Text(f"{some.held} of {some.total} held")
     yield Text(_counted_holders(some, len(some.holders) if look.wide else HOLDERS))
-    if look.wide:
-        yield from (Text("-"), Text(str(some.held)))
 
 
 def _resources(found: DevicesShown, look: Look) -> Iterator[Text]:
-    """Who holds each resource that only counts devices, on all these nodes: a line for each job."""
+    """Who holds each resource, on all these nodes, a line for each job; of cpu and the like where any is held."""
     for one in found.resources:
+        if not one.held and "/" not in one.resource:
+            continue
         yield Text()
-        yield Text(f"{one.resource}: {one.held} of {one.total} held")
+        yield Text(f"{one.resource}: {short(one.resource, one.held)} of {short(one.resource, one.total)} held")
         shown = one.holders if look.wide else one.holders[:JOBS]
         for holder in shown:
-            yield Text(f"{holder.held:6d}  {_counted_holder(holder)}")
+            cells = bar(look, one.total, holder.held)
+            yield with_bar(look, cells, f"{short(one.resource, holder.held):>6}  {_job_holder(holder)}")
         if (more := one.holder_count - len(shown)) > 0:
             yield Text(f"        and {counted(more, 'other holder', 'other holders')}")
 
 
 def _counted_holders(some: CountedDevices, most: int) -> str:
-    """``team/a in queue research: 3 and 2 more``; a dash for nobody."""
-    told = [f"{_counted_holder(one)}: {one.held}" for one in some.holders[:most]]
+    """``3 team/a in queue research and 2 more``; a dash for nobody."""
+    told = [f"{one.held} {_job_holder(one)}" for one in some.holders[:most]]
     more = some.holder_count - len(told)
     return (", ".join(told) + (f" and {more} more" if more else "")) or "-"
 
 
-def _counted_holder(one: CountedHolderShown) -> str:
+def _job_holder(one: JobHolderShown) -> str:
     if not one.job:
         return "pods without a job"
-    return f"{one.job} in queue {one.queue}" if one.queue else one.job
+    job = one.called or one.job
+    return f"{job} in queue {one.queue}" if one.queue else job
 
 
 def _holders(device: DeviceShown, most: int) -> str:

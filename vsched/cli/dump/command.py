@@ -69,11 +69,11 @@ def _fetch(target: DaemonTarget, number: int | None, *, anonymous: bool) -> byte
 
 def _write(data: bytes, out: str) -> None:
     """Write the recording to its file or standard output, and say on standard error what is in it."""
+    from vsched.cli.ask.recordings import decoded_recording
     from vsched.cli.replay.view import decided, described
-    from vsched.model.dump.cycle import decode
     from vsched.model.plan import CycleReport
 
-    recording = decode(data)
+    recording = decoded_recording(data, "what the daemon sent")
     if out == STDOUT:
         sys.stdout.buffer.write(data)
     else:

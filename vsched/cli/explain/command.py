@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, full_name
 from vsched.cli.ask.completing import QUEUE, explained, namespaces
@@ -35,6 +37,8 @@ Examples:
 
 OF_OBJECT = "/explain/"
 """The page of pods and jobs; the name follows."""
+SEARCH_ON_SECONDS = 20
+"""How long it is searched on for somebody who waits at a terminal."""
 WATCH_SECONDS = 1.0
 """Between two questions of --watch."""
 
@@ -57,7 +61,7 @@ WATCH_SECONDS = 1.0
     type=Period(),
     default="2s",
     show_default=True,
-    help="with --from: how long to search for changes, and as long again for the start",
+    help="how long to search for changes that would help, and for the start; a daemon takes 20s at most",
 )
 @cluster_flags
 @daemon_flags
@@ -75,7 +79,7 @@ def command(
 ) -> None:
     """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
 
-    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a RayCluster.
+    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a ReplicaSet.
 
     What "waits" may get it by time, or from others. What "cannot start as things are" ("never" in JSON) asks for what
     cannot come as the cluster and the policy are: somebody has to change something.
@@ -86,7 +90,7 @@ def command(
         path = f"/explain-queue/{name.removeprefix(QUEUE)}"
     else:
         path = f"{OF_OBJECT}{full_name(name, namespace, cluster)}"
-    parameters = {} if kind is None else {"kind": kind}
+    parameters = ({} if kind is None else {"kind": kind}) | {"seconds": f"{search_time:g}"}
     if file is not None:
         _show(_from_file(file, path, kind or "", search_time), output)
     elif watch:
@@ -103,6 +107,21 @@ def command(
             ):
                 raise Unknown(why) from error
             raise
+        _show(found, output)
+        from vsched.explain.records import CUT_SHORT
+
+        default = click.get_current_context().get_parameter_source("search_time") is ParameterSource.DEFAULT
+        if CUT_SHORT in found.notes and default and output.output in ("text", "wide") and sys.stdout.isatty():
+            _look_on(target, path, parameters, found, output)
+
+
+def _look_on(target: DaemonTarget, path: str, parameters: dict[str, str], first: Explanation, output: Output) -> None:
+    """Search on for somebody who waits, and show the whole again where more is found."""
+    say(f"Not all was tried. Searching for {SEARCH_ON_SECONDS} s more; Ctrl+C ends it.", err=True)
+    found = asyncio.run(_ask(target, path, {**parameters, "seconds": str(SEARCH_ON_SECONDS)}))
+    if (found.changes, found.message) == (first.changes, first.message):
+        say("Nothing else was found.", err=True)
+    else:
         _show(found, output)
 
 
@@ -134,9 +153,9 @@ async def _ask(target: DaemonTarget, path: str, parameters: dict[str, str]) -> E
 
 
 def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
-    """The explanation from the session that a file holds; its two searches take so many seconds at most."""
+    """The explanation from the session that a file holds; its searches take so many seconds together at most."""
     from vsched.cli.ask.recordings import load
-    from vsched.explain.explaining import explain, explain_queue
+    from vsched.explain.explaining import CHANGES_SHARE, explain, explain_queue
     from vsched.explain.names import kinds_of
     from vsched.framework.answers import Repeating
     from vsched.settings import load_text
@@ -147,6 +166,11 @@ def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
         raise BadInput(f"{file}: the cycle in it ended in an error, so nothing was decided")
     policy = load_text(recording.policy, str(file), registry()).policy
     session = (recording.snapshot, policy, registry(), recording.report)
+    began = time.monotonic()
+
+    def after(share: float) -> Callable[[], bool]:
+        return lambda: time.monotonic() > began + share * seconds
+
     _, what, *names = path.split("/")
     if what == "explain":
         found = explain(
@@ -154,28 +178,16 @@ def _from_file(file: Path, path: str, kind: str, seconds: float) -> Explanation:
             *names,
             kind=kind,
             callout=Repeating(recording.calls),
-            spent=_until(seconds),
-            foreseen=_until(seconds),
+            spent=after(CHANGES_SHARE),
+            foreseen=after(1.0),
         )
     else:
-        found = explain_queue(*session, names[0], callout=Repeating(recording.calls), spent=_until(seconds))
+        found = explain_queue(*session, names[0], callout=Repeating(recording.calls), spent=after(1.0))
     if found is None:
         key = "/".join(names)
         known = kinds_of(recording.snapshot, recording.report, key) if what == "explain" else ()
         raise BadInput(f"{file}: {key} is {f'a {known[0]}, and no {kind}' if known else 'not in it'}")
     return found
-
-
-def _until(seconds: float) -> Callable[[], bool]:
-    """Says whether so much time has gone by since it was asked first."""
-    until: list[float] = []
-
-    def over() -> bool:
-        if not until:
-            until.append(time.monotonic() + seconds)
-        return time.monotonic() > until[0]
-
-    return over
 
 
 async def _watch(target: DaemonTarget, path: str, parameters: dict[str, str], output: Output) -> None:

@@ -55,7 +55,7 @@ def as_page(found: Explanation, look: Look, *, wide: bool = False) -> Renderable
     if len(found.groups) > 1 or (wide and found.groups):  # else the lines above count them all
         parts += _part("nodes", _nodes(found, look, wide))
     # The first lines say already that the gang waits, and why.
-    of_gang = f"its gang {found.key} waits: "
+    of_gang = f"its gang {found.called or found.key} waits: "
     pods = {message: count for message, count in found.pods.items() if not message.startswith(of_gang)}
     if len(pods) > 1:
         parts += _part("pods", _pods(pods, wide))
@@ -69,9 +69,10 @@ def _title(found: Explanation) -> Text:
         state = QUEUE_WORDS.get(found.state, f"is {found.phase.lower()}")
     else:
         state = STATE_WORDS.get(found.state, found.state.value)
-    return Text.assemble(
-        (f"{found.kind} ", "dim"), (found.key, "bold"), " ", (state, f"bold {STATE_STYLES[found.state]}")
-    )
+    kind, name = found.kind, found.key
+    if kind == "PodGroup" and found.called and found.called != name:
+        kind, _, name = found.called.partition(" ")
+    return Text.assemble((f"{kind} ", "dim"), (name, "bold"), " ", (state, f"bold {STATE_STYLES[found.state]}"))
 
 
 def _part(heading: str, body: RenderableType) -> list[RenderableType]:
@@ -81,7 +82,10 @@ def _part(heading: str, body: RenderableType) -> list[RenderableType]:
 def _facts(found: Explanation) -> Table:
     above, state = ("parent", "state") if found.kind == "Queue" else ("queue", "phase")
     reason = next((one.code for one in found.constraints if one.repeats), "")
-    rows = [("reason", reason), (above, found.queue), ("job", found.job), ("node", found.node), (state, found.phase)]
+    job = found.job and (found.called or found.job)
+    rows = [("reason", reason), (above, found.queue), ("job", job), ("node", found.node), (state, found.phase)]
+    if found.kind == "PodGroup" and found.called not in ("", found.key):
+        rows.insert(1, ("PodGroup", found.key))
     rows += [("note", note) for note in found.notes]
     rows.append(("jobs" if found.kind == "Queue" else "pods", _counts(found)))
     if found.place is not None:

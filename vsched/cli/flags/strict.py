@@ -1,7 +1,8 @@
-"""Checks of the flags of all commands: no NaN and infinity, no empty text, no control characters."""
+"""Checks of the flags of all commands: numbers are numbers and finite, texts are neither empty nor unprintable."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -27,15 +28,33 @@ def _held(parameter: click.Parameter) -> click.ParamType[Any]:
     kind = parameter.type
     if isinstance(kind, click.FloatRange) and not isinstance(kind, Finite):
         return Finite(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
+    if isinstance(kind, click.IntRange) and not isinstance(kind, Whole):
+        return Whole(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
     if kind is click.STRING:
         return PrintableText(may_be_empty=parameter.default == "" or not NONE_IF_EMPTY.isdisjoint(parameter.opts))
     return kind
+
+
+class Whole(click.IntRange):
+    """An integer within a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            int(value)
+        except ValueError:
+            self.fail(f"must be an integer, is {json.dumps(value)}", param, ctx)
+        found: int = super().convert(value, param, ctx)
+        return found
 
 
 class Finite(click.FloatRange):
     """A number within a range; NaN and infinity are refused."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            float(value)
+        except ValueError:
+            self.fail(f"must be a number, is {json.dumps(value)}", param, ctx)
         found: float = super().convert(value, param, ctx)
         if not math.isfinite(found):
             self.fail(f"{value!r} is not a number of the range {self._describe_range()}.", param, ctx)

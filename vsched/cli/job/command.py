@@ -109,7 +109,7 @@ def _list_vcjobs(namespace: str | None, queue: str | None, cluster: ClusterFlags
 @daemon_flags
 @output_flags
 def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Everything about one job: a PodGroup, or a vcjob by its own name."""
+    """Everything about one job: a PodGroup, or a vcjob or other owner of its pods by its own name."""
     from vsched.cli.ask.errors import Unknown
     from vsched.cli.job.source import read_job
     from vsched.cli.job.vcjobs import known_vcjob

@@ -15,7 +15,9 @@ from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
+from vsched.mirror.ingest.podgroups import made_for
 from vsched.mirror.resources import PODGROUPS, PODS
+from vsched.mirror.wire.base import Metadata
 from vsched.model.jobs.native import keys_named
 from vsched.model.pods.status import Phase
 from vsched.sim.store.times import parse_time
@@ -25,6 +27,8 @@ T = TypeVar("T")
 
 GROUP_NAMES = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 """Annotations by which a pod names its PodGroup."""
+MEANT_MAX = 5
+"""How many PodGroups are named where a name stands for several."""
 WITHOUT_DAEMON = "what the PodGroups themselves say is shown, without positions and without counts of what is ready"
 
 
@@ -52,6 +56,13 @@ class JobLine(msgspec.Struct, frozen=True, rename={"min_member": "minMember", "r
     """The same in a sentence."""
     reasons: Mapping[str, int] = {}
     """Nodes, counted by why the job does not fit them."""
+    called: str = ""
+    """How people know it, as ``ReplicaSet default/web-5d9``; empty where by its key."""
+
+    @property
+    def title(self) -> str:
+        """How people know it."""
+        return self.called or self.key
 
     @property
     def waits(self) -> bool:
@@ -130,13 +141,24 @@ async def jobs_of_daemon(daemon: ApiClient) -> JobList:
 
 async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
     where = daemon.connection.server
-    explanation = decoded(where, await daemon.get(f"/explain/{key}", {"kind": "PodGroup"}), Explanation)
-    rows = await daemon.get("/jobs")
-    found = next((each for each in keys_named(key) if each in rows), None)
-    if found is None:
+    lines = {name: _line_of_row(where, name, row) for name, row in (await daemon.get("/jobs")).items()}
+    line = next((lines[each] for each in keys_named(key) if each in lines), None) or _made_for(key, lines.values())
+    asked = key if line is None else line.key.partition(":")[0]
+    explanation = decoded(where, await daemon.get(f"/explain/{asked}", {"kind": "PodGroup"}), Explanation)
+    if line is None:
         raise Unknown(f"no job {key} is known to the daemon at {where}")
-    key, row = found, rows[found]
-    return JobDetails(_line_of_row(where, key, row), where, explanation)
+    return JobDetails(line, where, explanation)
+
+
+def _made_for(key: str, lines: Iterable[JobLine]) -> JobLine | None:
+    """The only job that was made for the owner of this name; None where there is none, or it is a vcjob, which is shown
+    itself. Raises Unknown."""
+    owned = [line for line in lines if not line.called.startswith("vcjob ")]
+    found = [line for line in owned if line.called.partition(" ")[2].partition(" (")[0] == key]
+    if len(found) > 1:
+        names = ", ".join(line.key for line in found[:MEANT_MAX])
+        raise Unknown(f"{len(found)} PodGroups were made for {found[0].called.partition(' (')[0]}: {names}")
+    return found[0] if found else None
 
 
 def _line_of_row(where: str, key: str, row: object) -> JobLine:
@@ -163,7 +185,12 @@ async def _job_of_object(client: ApiClient, key: str) -> JobDetails:
     try:
         group = await client.get(PODGROUPS.path(namespace, name))
     except NotFound:
-        raise Unknown(f"there is no PodGroup {key} in {client.connection.server}") from None
+        listed = (await client.list(PODGROUPS.path(namespace)))["items"]
+        made = _made_for(key, map(line_of_object, listed))
+        if made is None:
+            raise Unknown(f"there is no PodGroup {key} in {client.connection.server}") from None
+        name = made.key.partition("/")[2]
+        group = next(one for one in listed if one["metadata"]["name"] == name)
     listed = await client.list(PODS.path(namespace))
     line = _counted(line_of_object(group), [pod for pod in listed["items"] if _group_of(pod) == name])
     conditions = (group.get("status") or {}).get("conditions") or ()
@@ -187,7 +214,17 @@ def line_of_object(group: Obj) -> JobLine:
         created=_seconds_of(metadata.get("creationTimestamp")),
         reason=_plain(condition.get("reason", "")),
         message=_plain(condition.get("message", "")),
+        called=_called(metadata),
     )
+
+
+def _called(metadata: Obj) -> str:
+    """How people know the job of a PodGroup; empty where by its key."""
+    try:
+        kind, _, name = made_for(msgspec.convert(metadata, Metadata)).partition(" ")
+    except msgspec.ValidationError:
+        return ""
+    return f"{kind} {metadata.get('namespace', 'default')}/{name}" if name else ""
 
 
 def _plain(words: str) -> str:

@@ -94,6 +94,7 @@ def as_document(line: JobLine) -> Document:
         "reason": line.reason,
         "message": line.message,
         "reasons": dict(line.reasons),
+        **({"called": line.called} if line.called else {}),
     }
 
 
@@ -138,7 +139,7 @@ def _headings(look: Look) -> list[str]:
 
 def _cells(line: JobLine, look: Look, now: float) -> dict[str, str | Text]:
     return {
-        "job": named(line.key, unicode=look.unicode),
+        "job": named(line.title, unicode=look.unicode),
         "queue": named(line.queue, unicode=look.unicode),
         "phase": Text(line.phase, style=PHASE_STYLES.get(line.phase, "")),
         "priority": _known(line.priority),
@@ -167,7 +168,8 @@ def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
     counts = ((line.ready, "ready"), (line.pending, "pending"), (line.running, "running"))
     ended = ((line.succeeded, "succeeded"), (line.failed, "failed"))
     rows: list[tuple[str, RenderableType]] = [
-        ("job", Text(line.key, style="bold")),
+        ("job", Text(line.title, style="bold")),
+        *([("PodGroup", Text(line.key))] if line.called else []),
         ("queue", Text(line.queue)),
         ("phase", Text(line.phase, style=PHASE_STYLES.get(line.phase, ""))),
         ("priority", _known(line.priority)),

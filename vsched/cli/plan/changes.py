@@ -179,11 +179,8 @@ def _bound(ran: Ran) -> dict[tuple[str, str], str]:
 
 
 def called(job: Job | None, key: str) -> str:
-    """A job as people know it: pods that name no PodGroup go by the name of the first of them."""
-    if job is None or not job.tasks or not (job.spec.implicit or job.spec.made):
-        return key
-    names = sorted(task.key for task in job.tasks.values())
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    """A job as people know it."""
+    return key if job is None else job.called
 
 
 def _evictions(today: Planned, then: Planned) -> list[EvictionChange]:
@@ -197,7 +194,9 @@ def _evicted(planned: Planned) -> dict[str, Evict]:
 
 
 def _eviction(evict: Evict, *, then: bool) -> EvictionChange:
-    return EvictionChange(f"{evict.namespace}/{evict.name}", evict.node, evict.action, evict.beneficiary, then)
+    return EvictionChange(
+        f"{evict.namespace}/{evict.name}", evict.node, evict.action, evict.whom or evict.beneficiary, then
+    )
 
 
 # -- jobs -----------------------------------------------------------------------------------------------------------

@@ -167,5 +167,5 @@ def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller) -> Ran:
         report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
         reports.append(report)
         mirror.settle(report)
-    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment, ended)
+    planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment, ended, called=snapshot.called)
     return Ran(planned, mirror.snapshot(mirror.moment))

@@ -144,7 +144,7 @@ def decide_on_paper(
     if caller.problem:
         say(f"vsched: the extender does not answer: {caller.problem}", err=True)
     shares = None if rounds is None else rounds.shares()
-    planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares)
+    planned = Planned(reports, snapshot.queues, manifests.ignored, now, ended, shares, snapshot.called)
     return OnPaper(planned, cache, policy, rounds, moment)
 
 

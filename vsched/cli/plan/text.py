@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -35,10 +35,10 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
     parts += [Text(one) for one in planned.ended]
     waiting = {key: job for key, job in planned.jobs.items() if _waits(job) and not job.implicit}
     if waiting or last.unschedulable:
-        parts.append(_waiting(waiting, last.unschedulable))
+        parts.append(_waiting(waiting, last.unschedulable, planned.called))
     placed = {key: job for key, job in planned.jobs.items() if job.domain and not job.implicit}
     if placed:
-        parts.append(_places(placed))
+        parts.append(_places(placed, planned.called))
     queues = [last.queues[name] for name in sorted(last.queues)]
     parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
     parts.append(Text("share: the largest part used of what the queue deserves", style="dim"))
@@ -100,11 +100,10 @@ def _decisions(number: int, cycles: int, report: CycleReport) -> RenderableType:
 
 def _found(report: CycleReport) -> Iterator[Decision]:
     """Evictions, bindings and reservations, each in the order in which they were decided."""
-    pods = {one.job: f"{one.namespace}/{one.name}" for one in report.lasting_nominations if _is_pod(report, one.job)}
     for evict in report.evictions:
         job, group = evict.beneficiary, _group(report, evict.beneficiary)
         told = Decision("evict", f"{evict.namespace}/{evict.name}", _group(report, evict.job), evict.node)
-        yield told._replace(note=f"{_asked(evict)}{evict.action}", beneficiary=pods.get(job, job), beneficiaries=group)
+        yield told._replace(note=f"{_asked(evict)}{evict.action}", beneficiary=evict.whom or job, beneficiaries=group)
     for bind in report.binds:
         told = Decision("bind", f"{bind.namespace}/{bind.name}", _group(report, bind.job), bind.node)
         yield told._replace(claims=_claims(bind.claims))
@@ -162,14 +161,14 @@ def _waits(job: JobOutcome) -> bool:
     return bool(job.pending) or (job.phase in (Phase.PENDING, Phase.INQUEUE) and bool(job.message))
 
 
-def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) -> Table:
+def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable], called: Callable[[str], str]) -> Table:
     table = Table(title="\nWaiting", title_justify="left", show_edge=False)
-    table.add_column("job or pod", no_wrap=True)
-    table.add_column("phase")
-    table.add_column("ready", justify="right")
+    table.add_column("job or pod", overflow="fold")
+    table.add_column("phase", no_wrap=True)
+    table.add_column("ready", justify="right", no_wrap=True)
     table.add_column("why")
     for key, job in jobs.items():
-        table.add_row(key, job.phase, f"{job.ready}/{job.min_member}", job.message)
+        table.add_row(called(key), job.phase, f"{job.ready}/{job.min_member}", job.message)
     alike: dict[str, list[str]] = {}
     for key, pod in sorted(pods.items()):
         alike.setdefault(pod.message, []).append(key)
@@ -178,14 +177,14 @@ def _waiting(jobs: Mapping[str, JobOutcome], pods: Mapping[str, Unschedulable]) 
     return table
 
 
-def _places(jobs: Mapping[str, JobOutcome]) -> Table:
+def _places(jobs: Mapping[str, JobOutcome], called: Callable[[str], str]) -> Table:
     """The closest domain of each job that asks for closeness, and of its sub-groups that do."""
     table = Table(title="\nPlaces", title_justify="left", show_edge=False)
-    table.add_column("job", no_wrap=True)
+    table.add_column("job", overflow="fold")
     table.add_column("domain", overflow="fold")
-    table.add_column("tier", justify="right")
+    table.add_column("tier", justify="right", no_wrap=True)
     for key, job in jobs.items():
-        table.add_row(key, domain_name(job.domain), str(job.tier))
+        table.add_row(called(key), domain_name(job.domain), str(job.tier))
         for group in job.sub_groups:
             table.add_row(f"  {group.name}", domain_name(group.domain), str(group.tier))
     return table
@@ -202,22 +201,23 @@ def _queues(queues: Sequence[QueueOutcome], records: Mapping[str, Queue], *, pad
     by_priority = any(records[queue.name].priority for queue in queues)
     table.add_column("queue", overflow="fold")
     for heading in (*(["priority"] if by_priority else []), "weight", "share"):
-        table.add_column(heading, justify="right")
-    table.add_column("resource", no_wrap=True)
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("resource", overflow="fold")
     for kind in kinds:
         table.add_column(kind, justify="right", no_wrap=True)
     for queue, amounts in zip(queues, told, strict=True):
         record = records[queue.name]
-        resources = sorted({resource for kind in kinds for resource in amounts[kind]})
-        table.add_row(
+        first = [
             queue.name if record.open else f"{queue.name} ({record.state})",
             *([str(record.priority)] if by_priority else []),
             str(queue.weight),
             f"{queue.share:.0%}" if queue.deserved or queue.share else NONE,
-            "\n".join(resources),
-            *("\n".join(amounts[kind].get(resource, NONE) for resource in resources) for kind in kinds),
-            style="bold red" if queue.overused and queue.share > 1 else None,
-        )
+        ]
+        style = "bold red" if queue.overused and queue.share > 1 else None
+        resources = sorted({resource for kind in kinds for resource in amounts[kind]})
+        for at, resource in enumerate(resources or [""]):
+            cells = [amounts[kind].get(resource, NONE) if resource else "" for kind in kinds]
+            table.add_row(*(first if at == 0 else [""] * len(first)), resource, *cells, style=style)
     return table
 
 
@@ -238,7 +238,7 @@ def _namespaces(namespaces: Mapping[str, NamespaceOutcome]) -> Table:
     table = Table(title="\nNamespaces", title_justify="left", show_edge=False)
     table.add_column("queue/namespace", overflow="fold")
     for heading in ("weight", "share"):
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("allocated")
     for key, namespace in sorted(namespaces.items()):
         held = ", ".join(f"{name} {value}" for name, value in quantities(namespace.allocated).items())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -31,6 +31,8 @@ class Planned(NamedTuple):
     """What ended by itself between cycles, because it was asked to; a sentence each time."""
     shares: AllocationShares | None = None
     """Who deserves and holds what; None where nobody arbitrates."""
+    called: Callable[[str], str] = str
+    """How people know a job, by its key."""
 
     @property
     def last(self) -> CycleReport:

@@ -119,6 +119,9 @@ def _last(points: Points) -> float | None:
 
 
 def _percent(value: float | None) -> str:
+    """A part in per cent; from twice as much on, how many times: ``14x``."""
+    if value is not None and value >= 2:
+        return f"{value:.2g}x" if value < 100 else f"{value:.0f}x"
     return "-" if value is None else f"{value:.0%}" if value >= 0.0995 or not value else f"{value:.1%}"
 
 

@@ -114,7 +114,8 @@ def view_of(obj: Obj, parent: str = "", divided: Obj | None = None) -> QueueView
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     known, annotations = divided or {}, metadata.get("annotations") or {}
     allocated = amounts(status.get("allocated"))
-    deserved = amounts(known.get("deserved") or spec.get("deserved"))
+    # All of the cluster is the root's own: nothing says what it deserves.
+    deserved = {} if metadata["name"] == ROOT else amounts(known.get("deserved") or spec.get("deserved"))
     return QueueView(
         name=metadata["name"],
         uid=metadata["uid"],

@@ -41,6 +41,7 @@ def as_document(overview: Overview, row: NodeRow) -> dict[str, Any]:
         "pods": row.pods,
         "state": row.state,
         "group": row.group,
+        "rack": row.rack,
     }
 
 

@@ -108,11 +108,17 @@ class ProvisioningController:
     def shown(self) -> AutoscalingShown:
         """What people are shown, by name."""
         asked = tuple(
-            Asked(key, one.request, one.state, one.attempt, one.message, one.retry_at, one.kept_until)
+            Asked(
+                key, one.request, one.state, one.attempt, one.message, one.retry_at, one.kept_until, self._called(key)
+            )
             for key, one in sorted(self._states.items())
         )
         buffers = tuple(found for _, found in sorted(self._buffers.found.items()))
         return AutoscalingShown(self._rules().provisioning_request, asked, buffers)
+
+    def _called(self, key: str) -> str:
+        found = self._gangs.get(key)
+        return "" if found is None else found[0].called
 
     def numbers(self) -> Mapping[str, Mapping[str, float]]:
         """What is read off at every scrape."""

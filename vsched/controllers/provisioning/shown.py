@@ -35,6 +35,8 @@ class Asked(msgspec.Struct, frozen=True):
     """When nodes are asked for again, seconds since the epoch; 0 for never."""
     kept_until: float = 0.0
     """Until when the nodes that come are kept for the gang, seconds since the epoch; 0 where none are."""
+    called: str = ""
+    """How people know the gang; empty where by its key."""
 
 
 class AutoscalingShown(msgspec.Struct, frozen=True):

@@ -50,7 +50,7 @@ def template_problem(template: Mapping[str, Any], at: str) -> str:
     try:
         found = msgspec.convert(template, _Template)
     except msgspec.ValidationError as error:
-        return located(error, at)
+        return located(error, at, msgspec.json.encode(template))
     if found.spec is None or not found.spec.containers:
         return f"{at}.spec.containers: none (expected at least one)"
     return ""

@@ -65,7 +65,7 @@ class Inspection:
         self._explanations = explanation_routes(
             self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade
         )
-        seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names)
+        seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names, cache.called)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)
         self._devices = device_route(lambda: self._findings.snapshot)
         self._histories = (

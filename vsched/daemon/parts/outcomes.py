@@ -136,7 +136,7 @@ class Outcomes:
         if seconds:
             self._telemetry.looped(eviction, seconds)
             for one, other in ((eviction.beneficiary, eviction.job), (eviction.job, eviction.beneficiary)):
-                self._pod_events.looped(one, self._cache.group_uid(one), other, seconds)
+                self._pod_events.looped(one, self._cache.group_uid(one), self._cache.called(other), seconds)
 
     def withdrawal(self, withdrawal: Withdraw, verdict: EvictionVerdict, message: str) -> None:
         """A request that a pod ends by itself was withdrawn, or could not be for now."""

@@ -188,7 +188,7 @@ class ShardMirror:
             return ""
         who = self._election.holder_of(shard) or "nobody at present"
         ours = ", ".join(map(str, sorted(self._held))) or "none"
-        return f"{job.key} belongs to shard {shard}, and {who} decides about it (this daemon has {ours})"
+        return f"{job.called} belongs to shard {shard}, and {who} decides about it (this daemon has {ours})"
 
     async def settle(self, shard: int) -> None:
         """Wait until sessions decide no more on a shard, and all that they have decided is carried out.

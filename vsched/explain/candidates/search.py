@@ -179,16 +179,18 @@ def _smaller(wants: MissingMinimum) -> Iterator[Lever]:
     """Levers that make the job ask for less: smaller minima, requests and ``minResources``."""
     job, spec = wants.job, wants.job.spec
     lowered = partial(in_proportion, spec, wants.situation.snapshot.axis)
-    # Below the sum of the role minima, the role minima would no longer apply; a smaller gang must keep them.
-    fewer = spec.min_member - max(1, job.ready, sum(minimum for _, minimum in spec.min_task_member))
-    if fewer > 0 and not spec.implicit and (spec.native is None or spec.native.has_mutable_minimum):
+    # Below the sum of the role minima, the role minima would no longer apply; a smaller gang must keep them. The
+    # annotation of an owner is a minimum of all roles together.
+    roles = () if spec.follows else spec.min_task_member
+    fewer = spec.min_member - max(1, job.ready, sum(minimum for _, minimum in roles))
+    if fewer > 0 and (spec.native is None or spec.native.has_mutable_minimum):
         yield Lever(
             Rank.LESS,
             lambda step: SetMinMember(job.key, spec.min_member - step, lowered(spec.min_member - step)),
             fewer,
             whole=spec.min_member,
         )
-    for role, minimum in spec.min_task_member:
+    for role, minimum in roles:
         if minimum > 0:
 
             def with_fewer(step: int, role: str = role, minimum: int = minimum) -> SetRoleMinimum:

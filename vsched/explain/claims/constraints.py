@@ -58,6 +58,13 @@ def _not_together(tasks: Sequence[Task], catalogue: DeviceCatalogue) -> Iterable
                 yield Constraint(Code.DEVICES, message)
 
 
+def short_classes(tasks: Sequence[Task], claims: Claims) -> frozenset[str]:
+    """The classes of which these pods lack devices."""
+    alone = (short for task in tasks[:PODS_MAX] for short in claims.shortages(task))
+    together = claims.shortages_together(tasks) if len(tasks) > 1 else ()
+    return frozenset(short.request.device_class for short in (*alone, *together))
+
+
 def claim_constraints(tasks: Sequence[Task], found: ClaimCatalogue) -> list[Constraint]:
     """The claims of these pods that cannot be used until somebody makes or changes an object."""
     told: dict[tuple[str, str], dict[str, None]] = {}

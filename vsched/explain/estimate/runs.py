@@ -53,6 +53,8 @@ class Run(NamedTuple):
 
 
 Cycle = Callable[[Passing, float], Decided | Stop | None]
+HowLong = Callable[[Task, Left], float]
+"""How much longer a pod runs in a run, within what is known of it, seconds."""
 
 
 class Running:
@@ -62,7 +64,7 @@ class Running:
         self,
         snapshot: Snapshot,
         lasts: Callable[[Task, float], Left],
-        how_long: Callable[[Left], float],
+        how_long: HowLong,
         number: int = 0,
     ) -> None:
         self._number = number
@@ -135,7 +137,7 @@ class Running:
     def _push(self, tasks: Iterable[Task], now: float) -> None:
         for task in tasks:
             found = self._lasts(task, now)
-            length = self._how_long(found)
+            length = self._how_long(task, found)
             if not isinf(length):
                 heappush(self._ends, (now + length + self._turn(task), task.uid, task, found))
 

@@ -19,13 +19,13 @@ class Foreseen(NamedTuple):
     latest: float
     """Infinite if there is no upper bound."""
     ends: Sequence[tuple[str, Left]]
-    """The running jobs that have to end first, the last to end first, each with its estimate."""
+    """The running jobs that have to end first, as people know them, the last to end first, each with its estimate."""
     first: Sequence[str]
     """Keys of jobs that get places before this one."""
     cut_short: bool = False
     """Whether the time was over before the latest start was found."""
     sooner: Sequence[str] = ()
-    """Keys of jobs of unknown duration, some of which let it start earlier if they end."""
+    """Jobs of unknown duration, as sentences name them, some of which let it start earlier if they end."""
 
 
 def not_to_be_said(why: str) -> Estimate:
@@ -54,7 +54,10 @@ def told(found: Foreseen) -> Estimate:
     message = ", ".join(parts)
     if found.sooner:
         message += f"; {'earlier' if sure else 'so early only'} if {_any_of(found.sooner)}"
-    return Estimate(found.earliest, found.latest if sure else None, message + ("" if sure else _open(found)))
+    message += "" if sure else _open(found)
+    if any(one.basis is Basis.DECLARED and not one.proven for _, one in found.ends):
+        message += "; how well declared run times are kept is not known yet"
+    return Estimate(found.earliest, found.latest if sure else None, message)
 
 
 def _by(found: Foreseen) -> str:
@@ -102,19 +105,29 @@ def _who(ends: Sequence[tuple[str, Left]]) -> str:
 
 def _how(ends: Sequence[Left]) -> str:
     """``ends as declared (2h)``, ``end as declared, or as their like did``, …"""
-    verb = "ends" if len(ends) == 1 else "end"
+    verb, like = ("ends", "its like") if len(ends) == 1 else ("end", "their like")
     bases = {one.basis for one in ends}
-    lengths = {one.whole for one in ends if one.basis is Basis.DECLARED}
-    alone = f" ({length(next(iter(lengths)))})" if len(lengths) == 1 else ""
     ways = {
-        Basis.DECLARED: f"as declared{alone}",
-        Basis.LEARNT: "as its like did before" if len(ends) == 1 else "as their like did before",
+        Basis.DECLARED: _as_declared([one for one in ends if one.basis is Basis.DECLARED], like),
+        Basis.LEARNT: f"as {like} did before",
         Basis.LIMIT: "by its deadline" if len(ends) == 1 else "by their deadlines",
         Basis.LEAVING: "as told to",
         Basis.ASKED: "as asked to",
         Basis.OVERDUE: "at any moment",
     }
     return f"{verb} {', or '.join(way for basis, way in ways.items() if basis in bases)}"
+
+
+def _as_declared(ends: Sequence[Left], like: str) -> str:
+    """``as declared (2h)``, ``after 1 to 1.8 times the declared 2h, as its like did before``."""
+    lengths = {one.whole for one in ends}
+    alone = length(next(iter(lengths))) if len(lengths) == 1 else ""
+    times = sorted({f"{found:.1f}".removesuffix(".0") for one in ends for found in one.worth}, key=float)
+    if times in ([], ["1"]):
+        return f"as declared ({alone})" if alone else "as declared"
+    factor = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
+    after = f"after {factor} times the declared {alone or 'time'}"
+    return f"{after}, as {like} did before" if all(one.proven for one in ends) else after
 
 
 def _count(number: int, what: str) -> str:

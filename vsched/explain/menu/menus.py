@@ -96,6 +96,7 @@ def menu_of(gang: Gang, pools: Sequence[Pool]) -> Menu:
         work,
         () if found else _others(gang),
         "" if job.tasks else WITHOUT_PODS,
+        job.called,
     )
 
 

@@ -140,3 +140,5 @@ class Menu(msgspec.Struct, frozen=True):
     """The smallest other changes that would let it start, where nothing above would."""
     note: str = ""
     """What has to be said of all of it; empty for nothing."""
+    called: str = ""
+    """How people know the job."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.estimate.smallest import smallest_part
@@ -80,7 +80,7 @@ def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | 
     if not found:
         return None
     change = change_of(search.situation, edits)
-    return WorkPart(Answer.ENOUGH, f"{_named(found)}, with {change.message}", tuple(found), change)
+    return WorkPart(Answer.ENOUGH, f"{_named(jobs, found)}, with {change.message}", tuple(found), change)
 
 
 def _by_ending(gang: Gang, search: Search) -> WorkPart:
@@ -99,7 +99,7 @@ def _by_ending(gang: Gang, search: Search) -> WorkPart:
     some = smallest_part(keys, enough)
     jobs = gang.ground.snapshot.jobs
     found = tuple(_victim(jobs[key], _holding(jobs[key]), runs=True) for key in some)
-    names = ", ".join(one.job for one in found[:NAMED_MAX]) + (", …" if len(found) > NAMED_MAX else "")
+    names = ", ".join(jobs[one.job].called for one in found[:NAMED_MAX]) + (", …" if len(found) > NAMED_MAX else "")
     told = f"the end of {counted(len(found), 'job', 'jobs')}: {names}"
     return WorkPart(Answer.ENOUGH, f"{told}; the policy would not evict for it", found)
 
@@ -128,16 +128,16 @@ def _victim(job: Job, pods: int, *, runs: bool) -> VictimJob:
     return VictimJob(job.key, job.spec.queue, job.priority, pods, runs)
 
 
-def _named(found: Sequence[VictimJob]) -> str:
+def _named(jobs: Mapping[str, Job], found: Sequence[VictimJob]) -> str:
     """Who loses places: some by name, the others counted."""
-    told = [_told(one) for one in found[:NAMED_MAX]]
+    told = [_told(jobs[one.job].called, one) for one in found[:NAMED_MAX]]
     others = found[NAMED_MAX:]
     if others:
         told.append(f"and {counted(sum(one.pods for one in others), 'pod', 'pods')} of {len(others)} more")
     return "; ".join(told)
 
 
-def _told(one: VictimJob) -> str:
+def _told(called: str, one: VictimJob) -> str:
     if not one.runs:
-        return f"{one.job} (priority {one.priority}) would wait in its place"
-    return f"{counted(one.pods, 'pod', 'pods')} of {one.job} (priority {one.priority}) would go"
+        return f"{called} (priority {one.priority}) would wait in its place"
+    return f"{counted(one.pods, 'pod', 'pods')} of {called} (priority {one.priority}) would go"

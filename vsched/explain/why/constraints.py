@@ -18,6 +18,7 @@ from vsched.explain.why.forever import (
     shape_never_placed,
 )
 from vsched.explain.why.groups import reasons_by_group
+from vsched.explain.why.holding import of_limit, of_namespace, on_nodes
 from vsched.explain.why.protectors import protected
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -64,6 +65,8 @@ class Examiner:
         lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
         found = [*self._of_rules(view, tasks, headline.limit), *lasting]
         found += self._of_nodes(view, tasks, headline.reasons)
+        if headline.limit is not None:
+            found += of_limit(self._session, view, headline.limit)
         constraints = ordered(first, found)
         message = headline.message or next((one.message for one in constraints), "")
         return noted(constraints, message, headline.reasons)
@@ -77,6 +80,8 @@ class Examiner:
         found = [*self._of_rules(view, [task], headline.limit, of_pod=True), *shape_never_placed(self._session, task)]
         found += self._of_nodes(view, [task], reasons)
         found += never_placed(self._session, view) if not view.is_ready else ()
+        if headline.limit is not None:
+            found += of_limit(self._session, view, headline.limit)
         if task.at_gate:
             found.insert(0, Constraint(Code.GATED, GATED))
         alike = message == headline.message or view.key in self._session.protected
@@ -117,6 +122,8 @@ class Examiner:
             amounts = (line.hard, line.used, asked[line.resource])
             hard, used, more = (format_counted(line.resource, amount) for amount in amounts)
             message = f"ResourceQuota {quota.name} allows {hard} {line.name}: {used} used, the {pods} for {more}"
+            held = of_namespace(snapshot, view.namespace, line.resource)
+            message += f"; {held}" if held else ""
             yield Constraint(Code.QUOTA, message, subject=quota.name)
 
     # -- queue, namespace, job ------------------------------------------------------------------------------------
@@ -256,7 +263,7 @@ class Examiner:
     # -- nodes and victims ----------------------------------------------------------------------------------------
 
     def _of_nodes(self, view: JobView, tasks: Sequence[Task], counts: Mapping[str, int]) -> Iterator[Constraint]:
-        """The nodes by reason, and the victims on them; ``counts`` are the nodes by reason in the headline."""
+        """What protects victims, then the nodes by reason; ``counts`` are the nodes by reason in the headline."""
         total = len(self._session.nodes)
         if not total:
             yield Constraint(Code.NO_NODES, NO_NODES_KNOWN)
@@ -266,14 +273,15 @@ class Examiner:
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
                 continue
+            if not protectors_told:  # this walks over all running pods, so do it once
+                protectors_told = True
+                yield from protected(self._session, view, task)
             held = next((one.rows for one in failing if one.reason == HELD), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
             yield from self._held(task, failing)
-            if not protectors_told:  # this walks over all running pods, so do it once
-                protectors_told = True
-                yield from protected(self._session, view, task)
+            yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
 
     def _held(self, task: Task, failing: Sequence[Failing]) -> Iterator[Constraint]:
         """Which pods hold what the task lacks, on the node that comes closest to having it, as far as plugins know."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vsched.framework.codes import NoStart
-from vsched.framework.wording import listed
+from vsched.framework.wording import listed_jobs
 from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.snapshot import Snapshot
 
 _THEN = "even when all work has ended whose end is known"
 WHY_NONE = {
@@ -22,16 +23,17 @@ WHY_NONE = {
 }
 
 
-def goes_before(report: CycleReport, key: str) -> Iterator[str]:
+def goes_before(snapshot: Snapshot, report: CycleReport, key: str) -> Iterator[str]:
     """Notes on a job: which jobs go before it on the nodes that are kept for it, or which job it goes before."""
     for other, outcome in report.jobs.items():
         planned = outcome.planned
         if planned is None:
             continue
         if other == key and planned.ahead:
-            yield f"until its start, {listed('job', planned.ahead)} may use its nodes: begun since it waits"
+            others = listed_jobs([*map(snapshot.called, planned.ahead)])
+            yield f"until its start, {others} may use its nodes: begun since it waits"
         if key in planned.ahead:
-            yield f"it goes before {other}, on nodes that are kept for the start of that job"
+            yield f"it goes before {snapshot.called(other)}, on nodes that are kept for the start of that job"
 
 
 def why_no_start(outcome: JobOutcome | None) -> str:

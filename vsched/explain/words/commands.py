@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
-from vsched.explain.words.commands_pods import of_pods
+from vsched.explain.words.commands_pods import PODS_MAX, of_pods
 from vsched.explain.words.commands_subgroups import PODGROUPS, of_sub_groups
 from vsched.explain.words.lines import as_json, is_plain, line
+from vsched.explain.words.owners import noted_by
 from vsched.mirror.ingest.metadata import QUEUE_NAME
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
@@ -53,7 +54,7 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
 )
 from vsched.model.amounts.counted import format_counted
-from vsched.model.jobs.job import JobSpec
+from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.jobs.native import API_GROUP, NativeGroup, native_name, with_minimum
 from vsched.model.nodes.table import Taint
 from vsched.model.queues.limits import MAX_WALL_TIME, exactly
@@ -161,10 +162,10 @@ OfGroup = (
 
 
 def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
-    """Commands for an edit of a PodGroup; none for one that only mirrors its pods, because a change would not last."""
+    """Commands for an edit of a PodGroup; of one that follows from pods and their owner, a change would not last."""
     spec = snapshot.jobs[edit.job].spec
-    if spec.implicit or spec.made:
-        return []
+    if spec.follows:
+        return _annotated(snapshot.jobs[edit.job], edit)
     if spec.native is not None:
         return _of_native(edit, spec.native)
     if spec.written_for and not isinstance(edit, SetJobQueue):
@@ -188,6 +189,19 @@ def _of_group(snapshot: Snapshot, edit: OfGroup) -> list[str]:
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
             return of_sub_groups(spec, edit)
     return [_patch(PODGROUPS, edit.job, {"spec": fields})]
+
+
+def _annotated(job: Job, edit: OfGroup) -> list[str]:
+    """The command that sets the annotation of the owner, or of the pods, that makes the edit."""
+    noted = noted_by(job.spec, edit)
+    if noted is None:
+        return []
+    kind, _, name = noted.owner.partition(" ")
+    names = [name] if name else sorted(task.name for task in job.tasks.values())
+    if len(names) > PODS_MAX or not is_plain((kind, *names)):
+        return []
+    wanted = f"{noted.annotation}={noted.value}"
+    return [line("kubectl", "annotate", kind.lower() or "pod", *names, "-n", job.spec.namespace, wanted, "--overwrite")]
 
 
 def _of_native(edit: OfGroup, native: NativeGroup) -> list[str]:

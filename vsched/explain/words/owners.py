@@ -1,7 +1,13 @@
-"""What is said of jobs whose pods are those of an owner."""
+"""What is said of jobs whose pods are those of an owner, and which of its annotations changes them."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from vsched.mirror.ingest.closeness import TOPOLOGY_TIER
+from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER
+from vsched.mirror.ingest.metadata import QUEUE_NAME
+from vsched.mirror.whatif.edits import Edit, SetHighestTier, SetJobQueue, SetMinMember
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.status import Phase
 
@@ -20,3 +26,44 @@ def pods_to_come(job: Job) -> str:
     if not job.spec.written_for or job.tasks or job.spec.phase != Phase.PENDING:
         return ""
     return f"the pods of vcjob {job.spec.namespace}/{job.spec.written_for} are made once its queue admits it (Inqueue)"
+
+
+# -- what a job takes from its owner ----------------------------------------------------------------------------------
+
+
+WORKLOADS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
+"""Controllers of plain pods whose annotations count."""
+
+
+class Noted(NamedTuple):
+    """An annotation that changes a job whose PodGroup follows from pods and their owner."""
+
+    annotation: str
+    value: str
+    owner: str
+    """The object that is to have it, as ``ReplicaSet web-5d9``; empty for the pods, which have it already."""
+
+
+def noted_by(spec: JobSpec, edit: Edit) -> Noted | None:
+    """The annotation that makes an edit of the job; None where its PodGroup is what is to be changed, or no annotation
+    does it."""
+    if not spec.follows:
+        return None
+    match edit:
+        case SetMinMember():
+            annotation, value = GROUP_MIN_MEMBER, str(edit.minimum)
+        case SetJobQueue():
+            annotation, value = QUEUE_NAME, edit.queue
+        case SetHighestTier():
+            annotation, value = TOPOLOGY_TIER, str(edit.tier)
+        case _:
+            return None
+    maker = spec.gang or spec.made_for
+    of_owner = annotation not in spec.said_by_pods and (bool(spec.gang) or maker.partition(" ")[0] in WORKLOADS)
+    return Noted(annotation, value, maker.partition(" (")[0] if of_owner else "")
+
+
+def told_of(noted: Noted, namespace: str) -> str:
+    """The annotation and where it belongs: ``annotation a/b: 2 on ReplicaSet default/web-5d9``."""
+    kind, _, name = noted.owner.partition(" ")
+    return f"annotation {noted.annotation}: {noted.value} on {f'{kind} {namespace}/{name}' if name else 'its pods'}"

@@ -23,11 +23,12 @@ def notes_of_requests(snapshot: Snapshot, key: str) -> Iterator[str]:
         for task in tasks
         if task.asked is not None and key in (job.key, task.asked.beneficiary)
     )
-    return (_told(task, request, snapshot.now) for task, request in islice(found, NAMED_MAX))
+    return (_told(snapshot, task, request) for task, request in islice(found, NAMED_MAX))
 
 
-def _told(task: Task, request: EvictionRequest, now: float) -> str:
-    who = f" for {request.beneficiary}" if request.beneficiary else ""
+def _told(snapshot: Snapshot, task: Task, request: EvictionRequest) -> str:
+    who = f" for {snapshot.called(request.beneficiary)}" if request.beneficiary else ""
+    now = snapshot.now
     expected = f"done at {_moment(request.expects, now)}" if request.expects else "no answer yet"
     expected += said_by_responder(request)
     deadline = _moment(request.deadline, now)

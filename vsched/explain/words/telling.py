@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply
 from vsched.explain.words.commands import command, consumer_of, taint_of
+from vsched.explain.words.owners import noted_by, told_of
 from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import Policy
 from vsched.framework.wording import counted
@@ -97,22 +98,24 @@ def told(situation: Situation, edit: Edit) -> str:
     """The edit as a noun phrase, with the amounts that it adds or removes."""
     snapshot = situation.snapshot
     match edit:
+        case SetMinMember() | SetJobQueue() | SetHighestTier() if noted := noted_by(snapshot.jobs[edit.job].spec, edit):
+            spec = snapshot.jobs[edit.job].spec
+            fewer = f" ({spec.min_member - edit.minimum} fewer)" if isinstance(edit, SetMinMember) else ""
+            return f"{told_of(noted, spec.namespace)}{fewer}"
         case SetDeviceAmount():
             return _of_devices(situation, edit)
         case SetMinMember() | SetMinResources() | SetRoleMinimum() | SetRequest() | AddPods() | SetPriority():
             return _of_job(situation, edit)
         case SetVictimMinimum():
             spec = snapshot.jobs[edit.job].spec
-            minimum = spec.min_member
-            return (
-                f"{_minimum_of(spec)} {edit.minimum} of job {edit.job} (now {minimum}){_with_less(edit.min_resources)}"
-            )
+            whose = f"{edit.minimum} of {_jobs(snapshot, (edit.job,))} (now {spec.min_member})"
+            return f"{_minimum_of(spec)} {whose}{_with_less(spec, edit.min_resources)}"
         case SetHighestTier():
             return f"highestTierAllowed {edit.tier} (now {_limit_of(snapshot.jobs[edit.job].spec.topology)})"
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
             return _of_sub_groups(snapshot.jobs[edit.job].spec, edit)
         case EndJobs():
-            return f"the end of {_jobs(edit.jobs)}"
+            return f"the end of {_jobs(snapshot, edit.jobs)}"
         case CreatePriorityClass():
             return f"priority class {edit.name} created with value {edit.value}"
         case SetJobQueue():
@@ -205,8 +208,8 @@ def _written(policy: Policy, edit: SetArgument) -> str:
 
 
 def _minimum_of(spec: JobSpec) -> str:
-    """What the object of a job calls its minimum."""
-    return "minMember" if spec.native is None else "minCount"
+    """What the object that states it calls the minimum of a job."""
+    return "minAvailable" if spec.written_for else "minMember" if spec.native is None else "minCount"
 
 
 def _of_job(
@@ -219,10 +222,12 @@ def _of_job(
             return f"minResources {_amounts(edit.amounts)}"
         case SetMinMember():
             fewer = job.spec.min_member - edit.minimum
-            return f"{_minimum_of(job.spec)} {edit.minimum} ({fewer} fewer){_with_less(edit.min_resources)}"
+            return f"{_minimum_of(job.spec)} {edit.minimum} ({fewer} fewer){_with_less(job.spec, edit.min_resources)}"
         case SetRoleMinimum():
             fewer = dict(job.spec.min_task_member).get(edit.role, 0) - edit.minimum
-            return f"a minimum of {edit.minimum} {edit.role} ({fewer} fewer)"
+            if job.spec.written_for:
+                return f"minAvailable {edit.minimum} of task {edit.role} ({fewer} fewer)"
+            return f"minTaskMember {edit.minimum} of {edit.role} ({fewer} fewer), and minMember {edit.members}"
         case SetRequest():
             column = snapshot.axis.find(edit.resource)
             asked, overhead = max(
@@ -233,7 +238,7 @@ def _of_job(
             stated = apply(situation, edit).snapshot.jobs[edit.job].spec.min_resources or ()
             less = dict(stated).get(column or 0)
             with_it = {} if less is None else {edit.resource: less}
-            return f"{then} {edit.resource} a pod instead of {now}{_with_less(with_it)}"
+            return f"{then} {edit.resource} a pod instead of {now}{_with_less(job.spec, with_it)}"
         case AddPods():
             of_role = f" of role {edit.role}" if edit.role else f" like {edit.like}" if job.spec.sub_groups else ""
             return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
@@ -267,7 +272,7 @@ def _of_sub_groups(spec: JobSpec, edit: SubGroupEdit) -> str:
     else:
         phrase = f"subGroupSize {edit.size} {whose} ({policy.size - edit.size} fewer)"
     members = f", and minMember {edit.members}" if edit.members != spec.min_member else ""
-    return f"{phrase}{members}{_with_less(edit.min_resources)}"
+    return f"{phrase}{members}{_with_less(spec, edit.min_resources)}"
 
 
 def _of_queue(snapshot: Snapshot, edit: SetQueueAmount | SetQueueWeight | SetGroupLimit) -> str:
@@ -305,9 +310,12 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             return f"{counted(count, 'more eviction', 'more evictions')} allowed by disruption budget {budget}"
 
 
-def _with_less(stated: Mapping[str, int]) -> str:
-    """The change of ``minResources`` that goes with an edit, without which admission would use the old amounts."""
-    return f", and minResources {_amounts(stated)}" if stated else ""
+def _with_less(spec: JobSpec, stated: Mapping[str, int]) -> str:
+    """The change of ``minResources`` that goes with an edit, without which admission would use the old amounts.
+
+    Those of a vcjob follow by themselves.
+    """
+    return f", and minResources {_amounts(stated)}" if stated and not spec.written_for else ""
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:
@@ -330,10 +338,12 @@ def _claims(names: Sequence[str]) -> str:
     return f"PersistentVolumeClaims {shown} and {others} more" if others > 0 else f"PersistentVolumeClaims {shown}"
 
 
-def _jobs(keys: Sequence[str]) -> str:
-    shown = ", ".join(keys[:NAMED_MAX])
+def _jobs(snapshot: Snapshot, keys: Sequence[str]) -> str:
+    called = [*map(snapshot.called, keys[:NAMED_MAX])]
+    shown = ", ".join(called)
     others = len(keys) - NAMED_MAX
-    return f"{'job' if len(keys) == 1 else 'jobs'} {shown}{f' and {others} more' if others > 0 else ''}"
+    noun = "" if any(" " in one for one in called) else "job " if len(keys) == 1 else "jobs "
+    return f"{noun}{shown}{f' and {others} more' if others > 0 else ''}"
 
 
 def _nodes(names: Sequence[str]) -> str:

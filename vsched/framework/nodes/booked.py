@@ -54,13 +54,13 @@ class BookedRoom:
     def checks(self, task: Task) -> list[Check]:
         """The nodes where a task fits beside the gangs that bind it."""
         found = self._binding(task)
-        return [Check(_reason(found), self._room(found, task) > 0, code=Code.RESERVED)] if found else []
+        return [Check(self._reason(found), self._room(found, task) > 0, code=Code.RESERVED)] if found else []
 
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
         kept."""
         found = self._binding(task)
-        return [limit_to(rooms, self._room(found, task), _reason(found))] if found else []
+        return [limit_to(rooms, self._room(found, task), self._reason(found))] if found else []
 
     def _binding(self, task: Task) -> tuple[str, ...]:
         """The keys of the gangs that still wait for their nodes and that the task's job does not outrank."""
@@ -100,7 +100,8 @@ class BookedRoom:
             self._summed = gangs
         return self._sums
 
-
-def _reason(gangs: Sequence[str]) -> str:
-    who = f"gang {gangs[0]} until all its" if len(gangs) == 1 else f"{len(gangs)} gangs until all their"
-    return f"node(s) had room that is kept for {who} nodes are there"
+    def _reason(self, gangs: Sequence[str]) -> str:
+        who = f"{len(gangs)} gangs until all their"
+        if len(gangs) == 1:
+            who = f"gang {self._bookings[gangs[0]].job.called} until all its"
+        return f"node(s) had room that is kept for {who} nodes are there"

@@ -20,7 +20,7 @@ from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, 
 from vsched.framework.reports.on_paper import placed_on_paper
 from vsched.framework.session import Session
 from vsched.framework.times import SOON_SECONDS, clock
-from vsched.framework.wording import BEGINNING, listed
+from vsched.framework.wording import BEGINNING, listed_jobs
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -88,7 +88,8 @@ class Holders:
             return found
         now = self._session.snapshot.now
         starts = [
-            f"{plan.job.key} at {clock(plan.at, now, plan.at - now < SOON_SECONDS)} UTC" for plan in kept.binding(task)
+            f"{plan.job.called} at {clock(plan.at, now, plan.at - now < SOON_SECONDS)} UTC"
+            for plan in kept.binding(task)
         ]
         return found._replace(starts=f"the start of {' and '.join(starts)}") if starts else found
 
@@ -126,7 +127,8 @@ class Holders:
         jobs = Counter[str]()
         for row in np.flatnonzero(rows).tolist():
             jobs.update({one: count for one, count in self._rows.get(row, {}).items() if one != key})
-        return listed("job", sorted(jobs, key=lambda one: (-jobs[one], one)))
+        ranked = sorted(jobs, key=lambda one: (-jobs[one], one))
+        return listed_jobs([self._session.snapshot.called(one) for one in ranked])
 
     def _held(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> Mask | None:
         """bool[nodes]: nodes that lack room for the task only because other jobs hold it; None where there are none."""

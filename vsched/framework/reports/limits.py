@@ -12,7 +12,7 @@ from vsched.framework.nodes.why import NO_NODES_KNOWN
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.reports.lasting import unregistered
 from vsched.framework.session import Session
-from vsched.framework.wording import allows, amounts, at_limit, listed
+from vsched.framework.wording import allows, amounts, at_limit, listed_jobs
 from vsched.model.queues.queue import ROOT, Queue
 
 TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
@@ -83,7 +83,11 @@ class LimitsTold:
             return UnschedulableReason(refusal.code, f"admitted jobs {admitted}")
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
-        others = f"; some of it is kept for {listed('job', kept)}" if kept else ""
+        others = (
+            f"; some of it is kept for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
+            if kept
+            else ""
+        )
         return UnschedulableReason(refusal.code, f"queue {refusal.subject} {deserves}{others}")
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:

@@ -19,7 +19,7 @@ from vsched.model.plan import AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.snapshot import asked_jobs
+from vsched.model.snapshot import Snapshot, asked_jobs
 
 SKEW_SECONDS = 60.0
 """A request that was made this long after now was not made by a scheduler: it is due."""
@@ -52,15 +52,15 @@ def answers_to_requests(session: Session) -> Answers:
                 why = KEPT if needed else UNNEEDED
                 withdrawals.append(Withdraw(*about, why, task.responds))
             elif is_due(request, snapshot.now):
-                evictions.append(Evict(*about))
+                evictions.append(Evict(*about, whom=snapshot.named_otherwise(request.beneficiary)))
             else:
                 due = min(due, request.deadline)
                 if task.responds or not request.told:
-                    asks.append(_again(task, request))
+                    asks.append(_again(snapshot, task, request))
     return Answers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
 
 
-def _again(task: Task, request: EvictionRequest) -> AskAgain:
+def _again(snapshot: Snapshot, task: Task, request: EvictionRequest) -> AskAgain:
     return AskAgain(
         task.uid,
         task.namespace,
@@ -71,6 +71,7 @@ def _again(task: Task, request: EvictionRequest) -> AskAgain:
         request.beneficiary,
         responds=task.responds,
         told=request.told,
+        whom=snapshot.named_otherwise(request.beneficiary),
     )
 
 

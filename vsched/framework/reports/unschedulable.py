@@ -17,6 +17,7 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableReason
+from vsched.framework.reports.untried import UNTRIED, may_fit_otherwise
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
 from vsched.framework.wording import binding, counted, on_nodes, resource_in
@@ -171,6 +172,8 @@ class UnschedulableReasons:
             on_each = ""  # the first text says it of all nodes
         told = "; ".join(one for one in (if_empty.told, on_each) if one)
         message = told if head == NONE_FITS and not on_each else f"{head}: {told}"
+        if not view.is_ready and may_fit_otherwise(self.session, view):
+            message += f"; {UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"

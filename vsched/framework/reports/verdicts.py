@@ -322,7 +322,7 @@ def _waits_for(view: JobView, task: Task) -> str:
         lacking = next((one for one in groups.path(groups.of(task)) if not one.is_ready), groups.of(task))
         what = " groups" if isinstance(lacking, Composite) else ""
         return f"its sub-group {lacking.name} reaches its minimum of {lacking.minimum}{what}"
-    return f"its gang {view.key} reaches its minimum of {view.min_member}"
+    return f"its gang {view.called} reaches its minimum of {view.min_member}"
 
 
 def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
@@ -354,7 +354,7 @@ def _task_message(
     """
     if isinstance(why, Refusal):
         if why.reason == PIPELINED and gang and not in_sight(view):
-            return f"{why.message}, and its gang {view.key} waits: {gang}", dict(outcome.reasons)
+            return f"{why.message}, and its gang {view.called} waits: {gang}", dict(outcome.reasons)
         if why.code is Code.CLAIM:
             # Words of kube-scheduler for a pod that no node can take.
             nodes = len(waiting.session.nodes)
@@ -365,5 +365,6 @@ def _task_message(
     if fits:
         return f"fits, but waits until {fits}", {}
     if gang and not view.is_ready:
-        return f"its gang {view.key} waits: {gang}", dict(outcome.reasons)
+        alone = view.spec.made_for.startswith("Pod ")
+        return gang if alone else f"its gang {view.called} waits: {gang}", dict(outcome.reasons)
     return "not tried in this cycle", {}

@@ -158,7 +158,10 @@ def _read(file: Path) -> KubeconfigFile:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise BadInput(f"kubeconfig {file}{place}: is not YAML: {one_line(error.problem or 'unreadable')}") from error
+        problem = one_line(error.problem or "unreadable")
+        if problem == "but found another document":
+            raise BadInput(f"kubeconfig {file}{place}: a second document begins here, expected one") from error
+        raise BadInput(f"kubeconfig {file}{place}: is not YAML: {problem}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BadInput(f"kubeconfig {file}: is not YAML: {one_line(str(error))}") from error
     if not isinstance(content, dict):

@@ -15,7 +15,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import ROLES_MAX, short
 from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, controller_of, joined, plain_name
-from vsched.mirror.ingest.metadata import BOOLEANS, IMPLIED, INT32, QUEUE_NAME, scheduling_annotations
+from vsched.mirror.ingest.metadata import BOOLEANS, IMPLIED, INT32, QUEUE_NAME, of_group, scheduling_annotations
 from vsched.mirror.ingest.native import KUEUE_QUEUE
 from vsched.mirror.ingest.paths import Place, items_of
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
@@ -114,6 +114,8 @@ class Gang(NamedTuple):
     """Of all owners; those of inner ones count before those of outer ones."""
     owner: Owner | None = None
     """The owner of its PodGroup; None for the controller of the pods."""
+    made_for: str = ""
+    """What its PodGroup is made for; empty where the pods say it."""
 
 
 def group_and_kind(reference: wire.OwnerReference) -> tuple[str, str]:
@@ -251,44 +253,48 @@ def membership_of(
     plain = plain_name(metadata)
     if at is None:
         if own and chain:
-            return _member(known, f"{plain}-{slug(own)}", "", chain, GangFacts(), _NONE, chain[-1].owner)
+            return _member(known, plain, slug(own), "", chain, GangFacts(), _NONE, chain[-1].owner)
         if all(each.entry is None or each.entry.annotated for each in chain):
             return None
-        return _member(known, plain, "", chain, GangFacts(), _NONE, None)
+        return _member(known, plain, "", "", chain, GangFacts(), _NONE, None)
     record = chain[at]
     facts, base = record.facts, IMPLIED + record.owner.uid
     role = _role_of(facts.roles, labels)
     outer = chain[at:]
     if own:
-        return _member(known, f"{base}-{slug(own)}", role, outer, GangFacts(), _NONE, record.owner)
+        return _member(known, base, slug(own), role, outer, GangFacts(), _NONE, record.owner)
     split = facts.split
     if split is None:
-        return _member(known, base, role, outer, facts, _NONE, record.owner)
+        return _member(known, base, "", role, outer, facts, _NONE, record.owner)
     if split.pod:
-        gang = _gang(outer, GangFacts(), _NONE, None)
+        gang = _gang(outer, GangFacts(), _NONE, None, f"Pod {metadata.name}")
         return Membership(IMPLIED + wire.uid_of(metadata), role, gang)  # no other pod has this gang
     chosen = {key: labels[key] for key in split.labels if key in labels}
-    name = "-".join((base, *map(slug, chosen.values())))
-    return _member(known, name, role, outer, facts, chosen, record.owner)
+    return _member(known, base, "-".join(map(slug, chosen.values())), role, outer, facts, chosen, record.owner)
 
 
 def _member(
     known: KnownGangs,
-    name: str,
+    base: str,
+    group: str,
     role: str,
     chain: Sequence[OwnerRecord],
     facts: GangFacts,
     chosen: Mapping[str, str],
     owner: Owner | None,
 ) -> Membership:
+    name = f"{base}-{group}" if group else base
     key = name, tuple(map(id, chain))
     gang = known.get(key)
     if gang is None:
-        gang = known[key] = _gang(chain, facts, chosen, owner)
+        made_for = "" if owner is None else of_group(str(owner), group)
+        gang = known[key] = _gang(chain, facts, chosen, owner, made_for)
     return Membership(name, role, gang)
 
 
-def _gang(chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, str], owner: Owner | None) -> Gang:
+def _gang(
+    chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, str], owner: Owner | None, made_for: str
+) -> Gang:
     """The gang of the pods with these labels, with what its owners say about it."""
     roles = [role for role in facts.roles if role.may_have(chosen)]
     minima = Counter[str]()
@@ -310,6 +316,7 @@ def _gang(chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, s
         next((each.facts.priority_class for each in chain if each.facts.priority_class), ""),
         tuple(sorted(annotations.items())),
         owner,
+        made_for,
     )
 
 
@@ -344,4 +351,5 @@ def gathered(spec: JobSpec, gang: Gang, remarks: Remarks) -> JobSpec:
         priority_class=priority_class,
         class_only_named=spec.class_only_named and same_class,
         gang=gang.found,
+        made_for=gang.made_for or spec.made_for,
     )

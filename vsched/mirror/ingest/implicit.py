@@ -21,7 +21,7 @@ from vsched.mirror.ingest.annotations import (
     wall_seconds_of,
 )
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, short
-from vsched.mirror.ingest.closeness import annotated_topology
+from vsched.mirror.ingest.closeness import TOPOLOGY_TIER, annotated_topology
 from vsched.mirror.ingest.evictions import eviction_terms_of, preemptibility_of
 from vsched.mirror.ingest.metadata import (
     BOOLEANS,
@@ -30,6 +30,7 @@ from vsched.mirror.ingest.metadata import (
     QUEUE_NAME,
     flag_of,
     integer_of,
+    maker_of,
     scheduling_annotations,
 )
 from vsched.mirror.ingest.task_topology import task_topology_of
@@ -41,6 +42,9 @@ from vsched.model.shared import shared
 GROUP_NAME = "scheduling.k8s.io/group-name"
 GROUP_NAME_ALIAS = "scheduling.volcano.sh/group-name"
 GROUP_MIN_MEMBER = "scheduling.volcano.sh/group-min-member"
+
+SAID = (GROUP_MIN_MEMBER, QUEUE_NAME, TOPOLOGY_TIER)
+"""Annotations whose place matters to whoever is to change them."""
 
 _NONE: Mapping[str, str] = {}
 
@@ -112,6 +116,8 @@ def implied_job(pod: wire.Pod, name: str, namespace: str, created: float, remark
         preemptibility=preemptibility_of(annotations, remarks),
         topology=annotated_topology(annotations, []),
         implicit=True,
+        made_for=maker_of(name, metadata),
+        said_by_pods=tuple([one for one in SAID if one in annotations]),
         class_only_named=pod.spec.priority is not None,
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import TracebackType
 
 from vsched.errors import BadInput, BadObject, NoColumn
+from vsched.kube.paths import is_name
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
 from vsched.mirror.wire.base import seconds_of
@@ -14,6 +15,7 @@ from vsched.model.jobs.job import USER
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, PREEMPTIBILITY, PREEMPTION_DELAY, RECLAIM_MIN_RUNTIME
 from vsched.model.queues.limits import MAX_RUNNING_JOBS, MAX_RUNNING_JOBS_PER_USER, MAX_WALL_TIME, WALL_TIME
+from vsched.model.shared import shared
 
 QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 PREEMPTABLE = "volcano.sh/preemptable"
@@ -91,6 +93,24 @@ def pod_owner_of(metadata: wire.Metadata) -> str:
         if owner.controller and owner.kind == "Pod":
             return owner.uid
     return ""
+
+
+def maker_of(name: str, metadata: wire.Metadata) -> str:
+    """What a PodGroup of this generated name stands for, by its object or by a pod: ``ReplicaSet web-5d9``.
+
+    Of several groups of one owner, each is told with what its name adds: ``LeaderWorkerSet llm (group 0)``.
+    """
+    owner = next((one for one in metadata.owner_references or () if one.controller and one.uid), None)
+    if owner is not None and name.startswith(IMPLIED + owner.uid):
+        if not is_name(owner.name) or not is_name(owner.kind):
+            return ""  # anybody may write anything there, and sentences about others would say it
+        return shared(of_group(f"{owner.kind} {owner.name}", name.removeprefix(IMPLIED + owner.uid)[1:]))
+    return f"Pod {metadata.name}" if name == IMPLIED + wire.uid_of(metadata) else ""
+
+
+def of_group(owner: str, group: str) -> str:
+    """An owner, with which of its groups a PodGroup stands for where it has several."""
+    return f"{owner} (group {group})" if group else owner
 
 
 def claim_owner_of(metadata: wire.Metadata) -> str:

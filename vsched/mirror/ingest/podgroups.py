@@ -24,6 +24,7 @@ from vsched.mirror.ingest.metadata import (
     created_of,
     flag_of,
     is_made,
+    maker_of,
     member_of,
     naming,
     scheduling_annotations,
@@ -97,6 +98,7 @@ def job_spec_of(
             quota_request=quota_request_of(min_resources, "spec.minResources"),
             made=made,
             written_for=_volcano_job_of(metadata),
+            made_for=made_for(metadata),
             expected=expected_seconds_of(annotations, remarks),
             wall_time=wall_seconds_of(annotations, remarks),
             task_topology=task_topology_of(annotations, remarks),
@@ -132,6 +134,12 @@ def _sub_groups(group: wire.PodGroup) -> tuple[tuple[SubGroupPolicy, ...], str]:
         return sub_groups_of(group.spec.sub_group_policy, "spec.subGroupPolicy"), ""
     except Beyond as error:
         return (), str(error)
+
+
+def made_for(metadata: wire.Metadata) -> str:
+    """What a PodGroup was made for, as ``vcjob train``; empty where somebody named it."""
+    vcjob = _volcano_job_of(metadata)
+    return f"vcjob {vcjob}" if vcjob else maker_of(metadata.name, metadata)
 
 
 def _volcano_job_of(metadata: wire.Metadata) -> str:

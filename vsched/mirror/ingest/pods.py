@@ -19,7 +19,14 @@ from vsched.mirror.ingest.bounds import GATES_MAX, LABELS_MAX, read, short
 from vsched.mirror.ingest.claims import claims_of
 from vsched.mirror.ingest.deviceshare import assigned_to, remark_group_policy
 from vsched.mirror.ingest.evictions import checkpoint_of, cooperation_of, deletion_cost_of, request_of
-from vsched.mirror.ingest.implicit import GROUP_NAME, controller_of, group_named, implied_job, own_name, plain_name
+from vsched.mirror.ingest.implicit import (
+    GROUP_NAME,
+    controller_of,
+    group_named,
+    implied_job,
+    own_name,
+    plain_name,
+)
 from vsched.mirror.ingest.metadata import (
     NUMA_POLICIES,
     NUMA_POLICY,
@@ -28,6 +35,7 @@ from vsched.mirror.ingest.metadata import (
     created_of,
     flag_of,
     integer_of,
+    maker_of,
 )
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.pod_status import (
@@ -198,7 +206,7 @@ class PodReader:
         created = created_of(metadata)
         conditions = status.conditions
         if implicit is not None and (implicit.name != own or implicit.created != created):
-            implicit = msgspec.structs.replace(implicit, name=own, created=created)
+            implicit = msgspec.structs.replace(implicit, name=own, created=created, made_for=maker_of(own, metadata))
         task = msgspec.structs.replace(
             like,
             uid=wire.uid_of(metadata),

@@ -65,7 +65,23 @@ def queue_of(queue: wire.Queue, axis: ResourceAxis, open_without_state: bool, re
             terms=eviction_terms_of_queue(metadata.annotations or _NONE, remarks),
             limits=job_limits_of(metadata.annotations or _NONE, remarks),
         )
+        _remark_guarantee(found, axis, spec.capability or {}, guarantee or {}, remarks)
     return ParsedQueue(found, spec.priority, spec.priority_class_name or "")
+
+
+def _remark_guarantee(
+    queue: Queue, axis: ResourceAxis, capability: ResourceList, guarantee: ResourceList, remarks: Remarks
+) -> None:
+    """Remark on a guarantee that the queue may not use up; Volcano's webhook refuses it."""
+    most = dict(queue.capability)
+    for column, amount in queue.guarantee:
+        if amount > most.get(column, amount):
+            name = axis.names[column]
+            has, may_use = f"{guarantee.get(name)}"[:40], f"{capability.get(name)}"[:40]
+            remarks.append(
+                f"spec.guarantee.resource[{name[:80]}]: {has} (expected {may_use} at most, as in spec.capability):"
+                f" what is beyond stays idle"
+            )
 
 
 def _without_devices(amounts: ResourceList | None) -> ResourceList | None:

@@ -60,7 +60,7 @@ def decoded(raw: Raw, kind: type[T], at: str) -> T | None:
     try:
         return msgspec.json.decode(data, type=kind)
     except UNREADABLE as error:
-        raise BadObject(located(error, at)) from None
+        raise BadObject(located(error, at, data)) from None
 
 
 def rules_of(node_selector: Raw, affinity: Affinity | None, tolerations: Raw, revocable: bool) -> Rules:

@@ -157,6 +157,11 @@ class JobStore:
         """Every job, also those whose PodGroup has not been seen; read only."""
         yield from self._jobs.values()
 
+    def called(self, key: str) -> str:
+        """How sentences name a job; its key where it is not known."""
+        job = self._jobs.get(key)
+        return key if job is None else job.called
+
     def tasks(self, key: str) -> list[Task] | None:
         """The pods of a job as it is now, None where there is no such job."""
         job = self._jobs.get(key)

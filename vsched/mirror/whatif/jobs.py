@@ -127,7 +127,10 @@ def _restate(cluster: EditableMirror, job: Job, **fields: object) -> None:
 
 def _set_minimum(cluster: EditableMirror, spec: JobSpec, edit: SetMinMember | SetVictimMinimum) -> None:
     stated = _stated(spec, edit.min_resources, cluster.axis)
-    cluster.restate(edit.job, msgspec.structs.replace(spec, min_member=edit.minimum, min_resources=stated))
+    # The annotation that states the minimum of a job which follows from its pods takes the place of minima of roles.
+    roles = () if spec.follows else spec.min_task_member
+    fields = {"min_member": edit.minimum, "min_task_member": roles, "min_resources": stated}
+    cluster.restate(edit.job, msgspec.structs.replace(spec, **fields))
 
 
 def _wider(topology: NetworkTopology, tier: int) -> NetworkTopology:

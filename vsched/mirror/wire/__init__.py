@@ -256,7 +256,7 @@ def decode(kind: str, data: bytes | msgspec.Raw) -> Object:
     try:
         found = _decoded(kind, data)
     except UNREADABLE as error:
-        raise BadObject(f"{named(kind, _identity(data))}: {located(error)}") from None
+        raise BadObject(f"{named(kind, _identity(data))}: {located(error, data=data)}") from None
     _check(kind, found)
     return found
 
@@ -297,7 +297,7 @@ def read_workload(kind: str, data: bytes) -> Object:
         return Malformed(kind, _identity(data), str(error))
     except UNREADABLE as error:
         identity = _identity(data)
-        return Malformed(kind, identity, f"{named(kind, identity)}: {located(error)}")
+        return Malformed(kind, identity, f"{named(kind, identity)}: {located(error, data=data)}")
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, TypeVar
 
@@ -17,8 +19,10 @@ Timestamp = Annotated[datetime, msgspec.Meta(tz=True)]
 ResourceList = dict[str, str | int | float]
 NAMES = f"1 to {NAME_LIMIT} letters, digits, '-', '.', '_', '~' and ':'"
 _END_OF_TIME = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+"""The names and numbers of a path."""
 _SHOWN = 60
-"""The longest bad name in a message."""
+"""The longest bad name or value in a message."""
 
 
 class Wire(msgspec.Struct, rename="camel", gc=False):
@@ -118,10 +122,28 @@ def check_names(kind: str, metadata: Metadata) -> None:
             raise BadObject(f"{kind} {shown}: metadata.{field}: cannot stand in a URL (expected {NAMES})")
 
 
-def located(error: Exception, at: str = "") -> str:
-    """A decoder's error with the field first: ``spec.weight: must be an integer, is a string``."""
+def located(error: Exception, at: str = "", data: bytes | msgspec.Raw = b"") -> str:
+    """A decoder's error with the field first: ``spec.weight: must be an integer, is "three"``.
+
+    ``data`` is the JSON that was decoded; a value that is long or none of the simple ones is told by its type.
+    """
     text, _, path = why_unreadable(error).partition(" - at `")
     text = text.replace("`", "")
     path = path.rstrip("`").removeprefix("$").removeprefix(".")
+    must, told, _ = text.rpartition(", is ")
+    if told and (value := _value(data, path)):
+        text = f"{must}, is {value}"
     field = f"{at}.{path}" if at and path and not path.startswith("[") else at + path
     return f"{field}: {text[:1].lower()}{text[1:]}" if field else f"{text[:1].lower()}{text[1:]}"
+
+
+def _value(data: bytes | msgspec.Raw, path: str) -> str:
+    """The string, number or truth value at ``spec.tasks[0].replicas`` as JSON; empty for others, and for long ones."""
+    try:
+        found = msgspec.json.decode(data)
+        for name, number in _STEPS.findall(path):
+            found = found[int(number)] if number else found[name]
+    except (*UNREADABLE, LookupError, TypeError):
+        return ""
+    shown = json.dumps(found) if isinstance(found, str | int | float) else ""
+    return shown if len(shown) <= _SHOWN else ""

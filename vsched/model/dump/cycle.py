@@ -143,24 +143,26 @@ def _parts(recording: Recording) -> Iterator[tuple[str, object]]:
 
 
 def decode(data: bytes) -> Recording:
-    """Decode a recording from JSON, gzipped or not; raises BadInput with one line."""
+    """Decode a recording from JSON, gzipped or not; raises BadInput with what is to be said of it."""
     text = _unpacked(data) if data.startswith(_GZIP) else data
     try:
         label = msgspec.json.decode(text, type=_Label)
     except UNREADABLE as error:
-        raise BadInput(f"not a recording: {_why(error)}") from None
+        why = _why(error)
+        told = " (vsched dump writes them)" if why.startswith("JSON is malformed") else f": {why}"
+        raise BadInput(f"is not a recording{told}") from None
     if label.kind != KIND:
-        raise BadInput(f"not a recording (expected JSON with kind {KIND!r}, as vsched dump writes it)")
+        raise BadInput(f"is not a recording (expected JSON with kind {KIND!r}, as vsched dump writes it)")
     if label.format != FORMAT:
-        raise BadInput(f"a recording of format {label.format}, and this vsched reads format {FORMAT}")
+        raise BadInput(f"is a recording of format {label.format}, and this vsched reads format {FORMAT}")
     try:
         found = msgspec.json.decode(text, type=_Document)
         snapshot, tasks = snapshot_of(found.snapshot)
         report = None if found.report is None else report_of(found.report, tasks)
     except (*UNREADABLE, BadInput) as error:
-        raise BadInput(f"a recording that is broken: {_why(error)}") from None
+        raise BadInput(f"is a recording that is broken: {_why(error)}") from None
     except (LookupError, StopIteration, ValueError, OverflowError) as error:
-        raise BadInput(f"a recording that is broken: its parts do not belong together ({_why(error)})") from None
+        raise BadInput(f"is a recording that is broken: its parts do not belong together ({_why(error)})") from None
     return Recording(snapshot, found.policy, report, found.head, tuple(found.calls))
 
 
@@ -170,11 +172,11 @@ def _unpacked(data: bytes) -> bytes:
     try:
         text = loosen.decompress(data, most)
     except zlib.error as error:
-        raise BadInput(f"not a recording: not gzip after all: {error}") from None
+        raise BadInput(f"is not a recording: not gzip after all: {error}") from None
     if loosen.unconsumed_tail:
-        raise BadInput(f"not a recording: its gzip unpacks to more than {most >> 20} MiB")
+        raise BadInput(f"is not a recording: its gzip unpacks to more than {most >> 20} MiB")
     if not loosen.eof:
-        raise BadInput("a recording that is cut off: the end of its gzip is missing")
+        raise BadInput("is a recording that is cut off: the end of its gzip is missing")
     return text
 
 

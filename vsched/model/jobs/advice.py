@@ -36,3 +36,8 @@ def advised(headline: str, advice: Advice | None) -> str:
 def headline_of(message: str) -> str:
     """The headline of a message, without advice."""
     return message.partition(WOULD_START)[0]
+
+
+def is_overtaken(old: str, new: str) -> bool:
+    """Whether an old message gives another reason than the new one, numbers aside, or advice that no longer holds."""
+    return about(headline_of(old)) != about(headline_of(new)) or (WOULD_START in old and new != old)

@@ -1,4 +1,4 @@
-"""Run times of finished pods, and the names they are recorded under."""
+"""Run times of finished pods, what declared run times were worth, and the names that both are recorded under."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ _GENERATED = re.compile(
 
 
 class Learnt(msgspec.Struct, frozen=True):
-    """The run times of the last pods recorded under one name."""
+    """What the last pods recorded under one name took."""
 
     seconds: tuple[float, ...]
     """Seconds, sorted; a few dozen at most."""
+    worth: tuple[float, ...] = ()
+    """Of those that declared a run time: how many times as long they took, sorted."""
 
 
 def stem(name: str) -> str:
@@ -33,8 +35,8 @@ def stem(name: str) -> str:
     return name
 
 
-def names_of(spec: JobSpec, task: Task) -> tuple[str, str, str]:
-    """The names that a pod's run time is recorded under, most specific first: similar work, namespace, queue."""
+def names_of(spec: JobSpec, task: Task) -> tuple[str, str, str, str]:
+    """The names that a pod's run time is recorded under, most specific first: similar work, namespace, queue, all."""
     own = stem(task.name if spec.implicit or spec.made else spec.name)
     queue, namespace = spec.queue, spec.namespace
-    return shared(f"{queue}/{namespace}/{own}"), shared(f"{queue}/{namespace}/"), shared(f"{queue}//")
+    return shared(f"{queue}/{namespace}/{own}"), shared(f"{queue}/{namespace}/"), shared(f"{queue}//"), "//"

@@ -99,7 +99,7 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     wall_time: float = 0.0
     """For how long it may run by its own statement (annotation ``WALL_TIME``), seconds; 0 where not stated."""
     unsupported: str = ""
-    """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
+    """The unsupported feature that it requires; empty where there is none."""
     topology: NetworkTopology | None = None
     """How close its pods have to be; None where it does not say."""
     sub_groups: tuple[SubGroupPolicy, ...] = ()
@@ -122,6 +122,16 @@ class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """Keys of jobs that it evicts nothing of for now, because they took from each other in turn."""
     gang: str = ""
     """The owner that its pods were found by, as ``JobSet train``; empty where they were not found by owners."""
+    made_for: str = ""
+    """What its PodGroup was made for, as ``ReplicaSet web-5d9``; empty where somebody named the PodGroup."""
+    said_by_pods: tuple[str, ...] = ()
+    """Annotations that its pods have themselves, of those that say how the job is scheduled: they go before those of
+    the owner. Of jobs whose PodGroup follows from pods and their owner."""
+
+    @property
+    def follows(self) -> bool:
+        """Whether its PodGroup follows from pods and their owner, so that changes belong there."""
+        return self.implicit or self.made
 
     @property
     def scheduling_condition(self) -> Condition | None:
@@ -299,6 +309,12 @@ class Job:
                     return value[:USER_CHARACTERS]
             break
         return ""
+
+    @property
+    def called(self) -> str:
+        """How sentences name it: ``ReplicaSet default/web-5d9`` where its PodGroup was made for that, else its key."""
+        kind, _, name = self.spec.made_for.partition(" ")
+        return f"{kind} {self.spec.namespace}/{name}" if name else self.key
 
     @property
     def kept_out(self) -> bool:

@@ -78,7 +78,7 @@ def _waiting_job(job: Job) -> WaitingJob | None:
     spec, by_labels = job.spec, bool(job.spec.sub_groups)
     runs = tuple((alike, len([*run])) for alike, run in groupby(_likeness(task, by_labels) for task in tasks))
     plain = msgspec.structs.replace(
-        spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang=""
+        spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang="", made_for=""
     )
     return WaitingJob(JobLikeness(plain, job.priority, job.user, runs), tasks)
 

@@ -109,7 +109,7 @@ def keys_named(key: str) -> tuple[str, ...]:
 
 
 def title_of(key: str) -> str:
-    """A job with the kind of its object, as sentences name it."""
+    """The object of a job with its kind, as sentences name it."""
     found = native_name(key)
     if found is None:
         return f"PodGroup {key}"

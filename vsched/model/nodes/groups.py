@@ -1,4 +1,4 @@
-"""What node labels say: the node's group, its pool, and devices that it has not registered yet."""
+"""What node labels say: the node's group, its pool, its rack, and devices that it has not registered yet."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ POOL_LABELS = (
     "kubernetes.azure.com/agentpool",
 )
 """Labels that name a pool of nodes with the same configuration."""
+RACK_LABELS = ("topology.kubernetes.io/rack", "topology.kubernetes.io/block", "rack")
+"""Labels that usually name a node's rack."""
 ANNOUNCED_BY = {
     "nvidia.com": (
         "nvidia.com/gpu.",
@@ -48,6 +50,11 @@ def group_of(labels: Mapping[str, str]) -> str:
 def pool_of(labels: Mapping[str, str]) -> str:
     """The pool of a node, as ``label=value``; empty where no label names one."""
     return next((f"{label}={labels[label]}" for label in POOL_LABELS if labels.get(label)), "")
+
+
+def rack_of(labels: Mapping[str, str]) -> str:
+    """The rack of a node by its labels; empty where none names one."""
+    return next((labels[label] for label in RACK_LABELS if labels.get(label)), "")
 
 
 def announces(labels: Mapping[str, str], resource: str) -> bool:

@@ -64,7 +64,7 @@ class Task(msgspec.Struct, frozen=True, eq=False, gc=False):
     """When the last of its containers ended, seconds since the epoch; 0 until all have, or where that is not known."""
 
     unsupported: str = ""
-    """The unsupported feature that it requires, and how to have that ignored; empty where there is none."""
+    """The unsupported feature that it requires; empty where there is none."""
     claims: PodClaims | None = None
     """Its volume claims and resource claims; None where it has none."""
     group: str = ""

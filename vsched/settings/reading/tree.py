@@ -111,7 +111,7 @@ def parse(
         problems.add(line_of(1), "", f"empty; expected a {what} with {holds}")
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        problems.add(line_of(mark.line + 1 if mark else 1), "", f"not YAML: {_why(error, what)}")
+        problems.add(line_of(mark.line + 1 if mark else 1), "", _why(error, what))
     except yaml.YAMLError as error:
         problems.add(line_of(1), "", f"not YAML: {str(error).splitlines()[0]}")
     except (RecursionError, _TooDeep):
@@ -123,7 +123,6 @@ def parse(
 
 _EXPLAINED = {
     "mapping values are not allowed here": "a ':' where none can be; drop it, or put the value in quotes",
-    "but found another document": "a second document; expected one {what}",
     "second occurrence": "the same anchor twice",
 }
 
@@ -131,7 +130,9 @@ _EXPLAINED = {
 def _why(error: yaml.MarkedYAMLError, what: str) -> str:
     problem = " ".join((error.problem or error.context or "cannot be parsed").split())
     column = f" (column {error.problem_mark.column + 1})" if error.problem_mark else ""
-    return _EXPLAINED.get(problem, problem).replace("{what}", what) + column
+    if problem == "but found another document":
+        return f"a second document begins here; expected one {what}"
+    return f"not YAML: {_EXPLAINED.get(problem, problem)}{column}"
 
 
 class _TooMuch(Exception):

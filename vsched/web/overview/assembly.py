@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from vsched.model.amounts.resources import CPU, MEMORY, PODS, scale_of
+from vsched.model.amounts.resources import CPU, MEMORY, PODS
 from vsched.model.arbitration.records import Award
 from vsched.model.plan import JobOutcome
 from vsched.model.snapshot import Snapshot
 from vsched.version import build
 from vsched.web.overview.deltas import OverviewDelta, delta
-from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow
+from vsched.web.overview.document import Overview, PolicyRow, Resource, SessionRow, unit_of
 from vsched.web.overview.jobs import MOST_JOBS, JobTable, job_rows
 from vsched.web.overview.nodes import MOST_NODES, NodeAllocation, held_after, node_rows
 from vsched.web.overview.queues import MOST_NAMESPACES, MOST_QUEUES, namespaces_of, queue_rows
@@ -75,7 +75,7 @@ def assemble(
     queues = queue_rows(snapshot, frozen.report, jobs, columns, most.queues)
     named = namespaces_of(frozen.report, jobs)
     namespaces = named.rows(snapshot, around.awards, around.weights, columns, most.namespaces)
-    nodes = node_rows(snapshot, held, columns, most.nodes)
+    nodes = node_rows(snapshot, held, columns, frozen.policy.label_tiers(), most.nodes)
     return Overview(
         number=0 if before is None else before.number,
         at=around.at,
@@ -106,6 +106,7 @@ def nothing_changed(before: FrozenSnapshot, after: FrozenSnapshot) -> bool:
     return (
         was.nodes.statics is found.nodes.statics
         and was.nodes.usage is found.nodes.usage
+        and was.topology is found.topology
         and was.jobs == found.jobs
         and was.queues == found.queues
         and was.namespaces == found.namespaces
@@ -211,10 +212,3 @@ def _part(held: int, total: int) -> float:
 def _resource(snapshot: Snapshot, held: NodeAllocation, column: int) -> Resource:
     name = snapshot.axis.names[column]
     return Resource(name, unit_of(name), int(snapshot.total[column]), held.total[column])
-
-
-def unit_of(name: str) -> str:
-    """How a whole number of base units of a resource reads."""
-    if scale_of(name) == 1000:
-        return "milli"
-    return "one" if name == "pods" else "bytes"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.model.amounts.resources import scale_of
+from vsched.model.amounts.resources import CPU, MEMORY, PODS, scale_of
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import Device, DeviceId
 from vsched.model.claims.uuids import uuids_of
@@ -26,6 +26,7 @@ from vsched.model.deviceshare.records import (
 from vsched.model.deviceshare.uses import DeviceUse, device_uses
 from vsched.model.pods.status import HOLDS
 from vsched.model.snapshot import Snapshot
+from vsched.web.overview.document import unit_of
 
 NODES_SHOWN = 200
 """How many nodes one answer has, by name."""
@@ -33,6 +34,8 @@ HOLDERS_SHOWN = 8
 """How many pods or claims of one device an answer names."""
 RESOURCE_HOLDERS_SHOWN = 50
 """How many jobs an answer names that hold some of a resource."""
+RESOURCES_SHOWN = 16
+"""Of how many resources an answer says who holds them."""
 FIRST = "nvidia.com/gpu"
 """The resource that is told first."""
 CLAIM = "claim"
@@ -82,13 +85,15 @@ class DeviceShown(msgspec.Struct, frozen=True):
     holder_count: int = 0
 
 
-class CountedHolderShown(msgspec.Struct, frozen=True):
-    """Who holds some of the devices that are only counted."""
+class JobHolderShown(msgspec.Struct, frozen=True):
+    """Who holds some of a resource."""
 
     job: str
     """Empty for pods without a job, such as those of other schedulers."""
     queue: str
     held: int
+    called: str = ""
+    """How people know the job; empty where by its key."""
 
 
 class CountedDevices(msgspec.Struct, frozen=True):
@@ -97,8 +102,21 @@ class CountedDevices(msgspec.Struct, frozen=True):
     resource: str
     total: int
     held: int
-    holders: tuple[CountedHolderShown, ...] = ()
+    holders: tuple[JobHolderShown, ...] = ()
     """Those that hold most, by queue and job where they hold as many; pods without a job come last."""
+    holder_count: int = 0
+
+
+class HeldResource(msgspec.Struct, frozen=True):
+    """A resource of several nodes and who holds it, in base units."""
+
+    resource: str
+    unit: str
+    """That of its amounts, as in ``document.Resource``."""
+    total: int
+    held: int
+    holders: tuple[JobHolderShown, ...] = ()
+    """In the same order."""
     holder_count: int = 0
 
 
@@ -119,8 +137,9 @@ class DevicesShown(msgspec.Struct, frozen=True):
     """Those that were asked for, else the first with devices by name."""
     total: int
     """How many there are."""
-    resources: tuple[CountedDevices, ...] = ()
-    """What is only counted, of all these nodes together: ``nvidia.com/gpu`` first, then by name."""
+    resources: tuple[HeldResource, ...] = ()
+    """Who holds what of the nodes that were asked for together, else of the cluster: ``nvidia.com/gpu`` first, then
+    other devices, cpu, memory, and what else there is."""
 
 
 def devices_shown(snapshot: Snapshot, names: Sequence[str] = ()) -> DevicesShown:
@@ -130,10 +149,16 @@ def devices_shown(snapshot: Snapshot, names: Sequence[str] = ()) -> DevicesShown
         wanted = list(dict.fromkeys(names))
     else:
         wanted = sorted({*dict(snapshot.device_shares.nodes), *published.nodes, *_counting(snapshot)})
-    counts = {name: some for name in wanted if (some := list(_counts(snapshot, name)))}
-    held = _held(snapshot, counts)
-    shown = tuple(_of_node(snapshot, name, published, counts.get(name, []), held) for name in wanted[:NODES_SHOWN])
-    return DevicesShown(snapshot.now, shown, len(wanted), _resources(counts, held))
+    named = wanted[:NODES_SHOWN]
+    counts = {name: list(_counts(snapshot, name)) for name in named}
+    held = _Held(snapshot, {name for name in named if counts[name]}, set(wanted) if names else None)
+    shown = tuple(_of_node(snapshot, name, published, counts[name], held) for name in named)
+    return DevicesShown(snapshot.now, shown, len(wanted), tuple(_resources(snapshot, wanted if names else (), held)))
+
+
+def resources_held(snapshot: Snapshot, names: Sequence[str] = ()) -> tuple[HeldResource, ...]:
+    """Who holds each resource of these nodes together; without names, of all nodes."""
+    return tuple(_resources(snapshot, names, _Held(snapshot, (), set(names) if names else None)))
 
 
 def _of_node(
@@ -151,7 +176,7 @@ def _of_node(
         for device in published.nodes.get(name, ())[:DEVICES_MAX]
         if published.is_held(device) or in_parts.isdisjoint(uuids_of(device))
     ]
-    counted = tuple(_counted(one, held.get((name, one.resource), {}), HOLDERS_SHOWN) for one in counts)
+    counted = tuple(_counted(one, held.by_node.get((name, one.resource), {})) for one in counts)
     return NodeDevicesShown(name, (*shared, *claimed), counted)
 
 
@@ -256,54 +281,70 @@ class _Count(NamedTuple):
     held: int
 
 
-_Holders = Mapping[tuple[str, str], int]
-"""How many devices each holds, by queue and job."""
-_Held = Mapping[tuple[str, str], _Holders]
-"""By node and resource."""
+_Holders = Mapping[tuple[str, str, str], int]
+"""How much each holds, by queue, job, and how people know the job."""
 
 
-def _held(snapshot: Snapshot, nodes: Container[str]) -> _Held:
-    """Which jobs hold how many of the counted devices of these nodes."""
-    columns = list(_columns(snapshot))
-    found: dict[tuple[str, str], Counter[tuple[str, str]]] = {}
-    for job in (*snapshot.jobs.values(), *snapshot.strays.values()) if columns else ():
-        # The spec of a stray is empty: nobody says its queue.
-        holder = (job.spec.queue if job.key in snapshot.jobs else "", job.key)
-        for task in job.tasks.values():
-            if not HOLDS[task.status].uses or task.node not in nodes:
-                continue
-            asked = dict(task.shape.request)
-            for column, resource in columns:
-                if amount := asked.get(column, 0) // WHOLE:
-                    found.setdefault((task.node, resource), Counter())[holder] += amount
-    return found
+class _Held:
+    """Which jobs hold how much, of some nodes."""
+
+    def __init__(self, snapshot: Snapshot, counting: Container[str], asked: Container[str] | None) -> None:
+        self.by_node: dict[tuple[str, str], Counter[tuple[str, str, str]]] = {}
+        """Devices that are only counted, by node of ``counting`` and resource."""
+        self.by_column: dict[int, Counter[tuple[str, str, str]]] = {}
+        """Base units of all nodes that are ``asked`` for, by column; None asks for all."""
+        counted = dict(_columns(snapshot))
+        for job in (*snapshot.jobs.values(), *snapshot.strays.values()):
+            # The spec of a stray is empty: nobody says its queue.
+            queue = job.spec.queue if job.key in snapshot.jobs else ""
+            holder = queue, job.key, job.called if job.spec.made_for else ""
+            for task in job.tasks.values():
+                if not HOLDS[task.status].uses or (asked is not None and task.node not in asked):
+                    continue
+                for column, amount in task.shape.request:
+                    self.by_column.setdefault(column, Counter())[holder] += amount
+                    if column in counted and task.node in counting and (number := amount // WHOLE):
+                        self.by_node.setdefault((task.node, counted[column]), Counter())[holder] += number
 
 
-def _resources(counts: Mapping[str, Sequence[_Count]], held: _Held) -> tuple[CountedDevices, ...]:
-    """The counted devices of all nodes together."""
-    sums: dict[str, list[_Count]] = {}
-    holders: dict[str, Counter[tuple[str, str]]] = {}
-    for node, some in counts.items():
-        for one in some:
-            sums.setdefault(one.resource, []).append(one)
-            holders.setdefault(one.resource, Counter()).update(held.get((node, one.resource), {}))
-    return tuple(
-        _counted(
-            _Count(resource, sum(one.total for one in sums[resource]), sum(one.held for one in sums[resource])),
-            holders[resource],
-            RESOURCE_HOLDERS_SHOWN,
-        )
-        for resource in sorted(sums, key=lambda name: (name != FIRST, name))
-    )
+def _resources(snapshot: Snapshot, nodes: Sequence[str], held: _Held) -> Iterator[HeldResource]:
+    """Who holds what of these nodes together; of all where none are named."""
+    table, names = snapshot.nodes, snapshot.axis.names
+    rows = [table.statics.row[name] for name in nodes if name in table.statics.row]
+
+    def rank(column: int) -> tuple[bool, bool, bool, int, str]:
+        name, plain = names[column], (CPU, MEMORY)
+        place = plain.index(column) if column in plain else len(plain)
+        return name != FIRST, "/" not in name, name.startswith(VOLCANO), place, name
+
+    for column in sorted((column for column in range(table.width) if column != PODS), key=rank)[:RESOURCES_SHOWN]:
+        there, idle = table.allocatable[column], table.idle[column]
+        if nodes:
+            there, idle = there[rows], idle[rows]
+        total, used = int(there.sum()), int((there - idle).sum())
+        if total or used:
+            name = names[column]
+            yield HeldResource(
+                *(name, unit_of(name), total, used),
+                *_ordered(held.by_column.get(column, {}), used, RESOURCE_HOLDERS_SHOWN),
+            )
 
 
-def _counted(count: _Count, holders: _Holders, most: int) -> CountedDevices:
-    """These devices with who holds them; what no job holds, pods without one hold."""
-    ordered = sorted(holders.items(), key=lambda one: (-one[1], one[0]))
-    shown = [CountedHolderShown(job, queue, held) for (queue, job), held in ordered]
-    rest = count.held - sum(holders.values())
-    shown += [CountedHolderShown("", "", rest)] if rest > 0 else []
-    return CountedDevices(*count, tuple(shown[:most]), len(shown))
+def _counted(count: _Count, holders: _Holders) -> CountedDevices:
+    """These devices of one node with who holds them."""
+    return CountedDevices(*count, *_ordered(holders, count.held, HOLDERS_SHOWN))
+
+
+def _ordered(holders: _Holders, held: int, most: int) -> tuple[tuple[JobHolderShown, ...], int]:
+    """The first of those who hold so much, and how many there are; what no job holds, pods without one hold."""
+    shown = [
+        JobHolderShown(job, queue, amount, called)
+        for (queue, job, called), amount in sorted(holders.items(), key=lambda one: (-one[1], one[0]))
+        if amount
+    ]
+    rest = held - sum(holders.values())
+    shown += [JobHolderShown("", "", rest)] if rest > 0 else []
+    return tuple(shown[:most]), len(shown)
 
 
 def _counts(snapshot: Snapshot, name: str) -> Iterator[_Count]:

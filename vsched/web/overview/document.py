@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model.amounts.resources import scale_of
 from vsched.model.pods.status import Phase
 
 # Each overview has thousands of rows. None can be part of a reference cycle, so the collector skips them (gc=False).
@@ -23,6 +24,13 @@ class Resource(msgspec.Struct, frozen=True):
     total: int
     """Of all nodes together."""
     held: int
+
+
+def unit_of(name: str) -> str:
+    """How a whole number of base units of a resource reads."""
+    if scale_of(name) == 1000:
+        return "milli"
+    return "one" if name == "pods" else "bytes"
 
 
 class QueueRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -78,6 +86,9 @@ class NodeRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """``cordoned``, ``notready``, ``tainted``, or empty if every new pod may go there."""
     group: str
     """Its pool: the nodegroup label, the instance type or the accelerator; may be empty."""
+    rack: str = ""
+    """Its closest domain: a HyperNode, or a value of the labels by which the policy or custom names racks; may be
+    empty."""
 
 
 class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -110,6 +121,8 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """On how many nodes room is kept for it."""
     ahead_of: str = ""
     """The job with a planned start that it goes before: it began on a node that is kept for that job."""
+    called: str = ""
+    """How people know it, as ``ReplicaSet default/web-5d9``; empty where by its key."""
 
     @property
     def waits(self) -> bool:

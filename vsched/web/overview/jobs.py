@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from math import inf
 
+from msgspec.structs import replace
+
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import Phase, Status
@@ -88,11 +90,13 @@ def job_row(
 ) -> JobRow:
     """The row of a job, by its outcome if there is one."""
     spec, request = job.spec, job.pending_request
+    called = job.called if spec.made_for else ""
     asked = tuple([request.get(column, 0) for column in columns])
     if outcome is None:
         phase, least, ready, pending, running = _counts(job, None)
         counts = (phase, job.priority, least, ready, pending, running)
-        return JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, job.user, ahead_of=ahead_of)
+        row = JobRow(job.key, spec.queue, *counts, spec.created, position, "", "", asked, job.user, ahead_of=ahead_of)
+        return replace(row, called=called) if called else row
     return JobRow(
         key=job.key,
         queue=spec.queue,
@@ -111,4 +115,5 @@ def job_row(
         start=None if outcome.planned is None else outcome.planned.at,
         start_nodes=0 if outcome.planned is None else outcome.planned.node_count,
         ahead_of=ahead_of,
+        called=called,
     )

@@ -8,12 +8,14 @@ from zlib import crc32
 
 import numpy as np
 
+from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import PODS
-from vsched.model.nodes.groups import group_of
-from vsched.model.nodes.table import Floats, Ints, NodeAttributes, NodeTable
+from vsched.model.nodes.groups import group_of, rack_of
+from vsched.model.nodes.table import NO_DOMAIN, Floats, Ints, NodeAttributes, NodeTable
 from vsched.model.nodes.usage import DEFAULT_PERIOD, STALE_SECONDS, UsageColumn
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
+from vsched.model.topology.tiers import LabelTier
 from vsched.web.overview.document import NodeRow
 
 UNFIT = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
@@ -48,7 +50,11 @@ def held_after(snapshot: Snapshot, binds: Iterable[Bind]) -> NodeAllocation:
 
 
 def node_rows(
-    snapshot: Snapshot, held: NodeAllocation, columns: Sequence[int], most: int = MOST_NODES
+    snapshot: Snapshot,
+    held: NodeAllocation,
+    columns: Sequence[int],
+    label_tiers: Sequence[LabelTier] = (),
+    most: int = MOST_NODES,
 ) -> dict[str, NodeRow]:
     """Nodes by name: all of them, or ``most`` that stand for all."""
     table = snapshot.nodes
@@ -63,11 +69,23 @@ def node_rows(
     cpu, memory = used(table, snapshot.now, shown)
     pods: list[int] = held.by_node[PODS][shown].tolist()
     names = [statics.names[row] for row in shown.tolist()]
-    described = zip(names, parts, cpu, memory, pods, standings, strict=True)
+    described = zip(names, parts, cpu, memory, pods, standings, _racks(snapshot, label_tiers, shown), strict=True)
     return {
-        name: NodeRow(name, allocated, cpu_usage, memory_usage, count, *standing)
-        for name, allocated, cpu_usage, memory_usage, count, standing in described
+        name: NodeRow(name, allocated, cpu_usage, memory_usage, count, state, group, rack)
+        for name, allocated, cpu_usage, memory_usage, count, (state, group), rack in described
     }
+
+
+def _racks(snapshot: Snapshot, label_tiers: Sequence[LabelTier], rows: Rows) -> list[str]:
+    """The closest domains of these rows; where nothing says what is close, what their labels call racks."""
+    statics = snapshot.nodes.statics
+    tiers = tiers_of(snapshot.topology, label_tiers, statics)
+    if tiers.is_flat:
+        return statics.remember(
+            ("web", "racks", len(rows)), lambda: [rack_of(statics.attributes[row].labels) for row in rows.tolist()]
+        )
+    closest = tiers.tiers[0]
+    return ["" if at == NO_DOMAIN else closest.domains[at] for at in closest.ids[rows].tolist()]
 
 
 def shown_rows(attributes: Sequence[NodeAttributes], most: int) -> Rows:

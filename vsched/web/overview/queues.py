@@ -41,6 +41,8 @@ def queue_rows(
             listed[above] += own_listed[name]
             waiting[above] += own_waiting[name]
     deserved = {name: _deserved(found, names) for name, found in outcomes.items()}
+    if ROOT in deserved:
+        deserved[ROOT] = (None,) * len(names)  # all of the cluster is its own
     shares = {name: found.share for name, found in outcomes.items()}
     if is_flat(outcomes):
         deserved, shares = _summed(deserved, shares, held, parents)
@@ -52,7 +54,7 @@ def queue_rows(
             weight=queue.weight,
             priority=queue.priority,
             share=round(shares[name], DIGITS),
-            overused=outcomes[name].overused and name != ROOT,  # all of the cluster is its own
+            overused=outcomes[name].overused and name != ROOT,
             allocated=tuple(held[name]),
             deserved=deserved[name],
             guarantee=_stated(queue.guarantee, {}, columns, names),

@@ -17,6 +17,7 @@ from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats
 from vsched.model.plan import Bind, CycleReport, QueueOutcome
 from vsched.model.pods.shape import Shape
+from vsched.model.queues.queue import ROOT
 from vsched.model.queues.tree import lineage, tree
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview.queues import is_flat
@@ -66,6 +67,8 @@ def queue_shares(snapshot: Snapshot, report: CycleReport, placed_pods: PodCounts
     named = [names[column] for column in columns]
     held = _table(([found.allocated.get(name, 0) for name in named] for found in outcomes.values()), len(columns))
     deserved = _table((_deserved(found, named) for found in outcomes.values()), len(columns))
+    if ROOT in rows:
+        deserved[rows[ROOT]] = np.nan  # all of the cluster is its own
     waiting = _pending(snapshot, rows, columns)
     waiting[:-1] = np.maximum(waiting[:-1] - placed[:-1], 0.0)
 

@@ -25,6 +25,9 @@ export function amount(value, unit) {
 /** A part of one in per cent. */
 export const percent = (part) => (part === null || part === undefined ? "-" : `${Math.round(part * 100)}%`);
 
+/** The same; from twice as much on it is told how many times. */
+export const times = (part) => (part >= 2 ? `${Number(part.toPrecision(2))}×` : percent(part));
+
 /** A count with its thousands apart. */
 export const count = (value) => COUNTS.format(value ?? 0);
 

@@ -51,7 +51,7 @@ export class Autoscaling {
     if (buffers.length) told.push(`${counted(buffers.length, "CapacityBuffer")} ${buffers.length === 1 ? "keeps" : "keep"} room for ${counted(buffers.reduce((sum, one) => sum + one.pods, 0), "pod")}`);
     say(find("autoscaling-told"), told.join("; "));
     const asked = requests.map((one) =>
-      row(null, opening(this.open, "job", one.gang), one.request, count(one.attempt), one.state, moment(one.kept_until), moment(one.retry_at), one.message || "-"),
+      row(null, opening(this.open, "job", one.gang, one.called || one.gang), one.request, count(one.attempt), one.state, moment(one.kept_until), moment(one.retry_at), one.message || "-"),
     );
     const heads = ["gang", "request", "attempt", "state", "nodes kept until", "asked again", "what the autoscaler says"];
     const kept = buffers.map((one) => [`${one.namespace}/${one.name}`, count(one.pods), one.of || "-", one.state, one.message || "-"]);

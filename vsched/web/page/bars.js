@@ -1,6 +1,6 @@
 /** The bar of one resource in one queue: what is held, and marks for what is deserved, guaranteed and allowed. */
 
-import { amount, percent, short } from "./amounts.js";
+import { amount, short } from "./amounts.js";
 import { make, mark, say, style } from "./elements.js";
 
 /** The parts of a cell that shows one resource. */
@@ -47,19 +47,25 @@ export function limit(queues, queue, resource, at) {
   return most;
 }
 
-/** What a queue holds of what it deserves; null for the root, whose is all there is, and where nothing says what it deserves. */
-export const shareOf = (queue) =>
-  queue.name === "root" || queue.deserved.every((value) => value === null) ? null : queue.share;
+/** What a queue holds of what it deserves; null where nothing says what that is, as for the root, whose is all there is. */
+export const shareOf = (queue) => (queue.deserved.every((value) => value === null) ? null : queue.share);
 
 /** Whether a queue holds more than it deserves, by a part that can be told: the same that its bars show. */
 export const isOver = (queue) => Math.round((shareOf(queue) ?? 0) * 100) > 100;
 
-/** A part of what is deserved: beyond twice as much it is told how many times. */
-export const ofDeserved = (share) => (share !== null && share >= 2 ? `${Number(share.toPrecision(2))}×` : percent(share));
-
 /** The largest part that a queue holds of any resource of the cluster. */
 export const ofCluster = (queue, resources) =>
   Math.max(0, ...resources.map((resource, at) => (resource.total ? queue.allocated[at] / resource.total : 0)));
+
+const CLEARLY = 0.1; // So much more of another resource is held before that is called the scarcest.
+
+/** Where the resource is of which the largest part is held; the one before, unless another one is clearly scarcer. */
+export function scarcest(resources, before) {
+  const parts = resources.map((resource) => (resource.total ? resource.held / resource.total : 0));
+  const most = parts.indexOf(Math.max(...parts));
+  const kept = resources.findIndex((resource) => resource.name === before);
+  return kept >= 0 && parts[most] < parts[kept] + CLEARLY ? kept : most;
+}
 
 /** The amount that fills the bars of queues that stand side by side: the most that any of them holds or is to have. */
 export function scaleOf(rows, at) {

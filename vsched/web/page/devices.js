@@ -16,7 +16,7 @@ export function deviceParts(found, open) {
   if (!node || !(node.devices.length || node.counted.length)) return [];
   const heads = ["device", "taken", "held by", "memory", "computing power", "model"];
   const rows = node.devices.map((device) => row(null, device.name, ...facts(device)));
-  for (const one of node.counted) rows.push(row(null, one.resource, `${count(one.held)} of ${count(one.total)}`, "-", "-", "-", "-"));
+  for (const one of node.counted) rows.push(row(null, one.resource, `${count(one.held)} of ${count(one.total)}`, jobsOf(one) || "nobody", "-", "-", "-"));
   const drawn = field("Devices of the node", [{ node, cells: cellsOf(node) }], null, open);
   return [make("h3", { text: told(node) }), drawn, linked("Devices", heads, rows)];
 }
@@ -96,6 +96,14 @@ function holders(device) {
   return `${listed.join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
 }
 
+const holderOf = (one) => (one.job ? `${one.job}${one.queue ? ` in queue ${one.queue}` : ""}` : "pods without a job");
+
+/** Who holds devices that are only counted. */
+function jobsOf(counted) {
+  const more = counted.holder_count - counted.holders.length;
+  return `${counted.holders.map((one) => `${holderOf(one)}: ${count(one.held)}`).join(", ")}${more > 0 ? ` and ${count(more)} more` : ""}`;
+}
+
 function sentence(device) {
   const parts = [device.name];
   if (device.model) parts.push(device.model);
@@ -112,8 +120,12 @@ function sentence(device) {
 function cellsOf(node) {
   const cells = node.devices.map((one) => ({ taken: one.taken, ill: !one.healthy, parts: one.parts, says: sentence(one) }));
   for (const one of node.counted) {
-    const says = `${one.resource}: ${count(one.held)} of ${count(one.total)} held`;
-    for (let at = 0; at < one.total; at += 1) cells.push({ taken: at < one.held ? 100 : 0, ill: false, parts: at < one.held ? 1 : 0, says, whole: true });
+    const sum = `${one.resource}: ${count(one.held)} of ${count(one.total)} held`;
+    const by = one.holders.flatMap((holder) => Array(holder.held).fill(holderOf(holder)));
+    for (let at = 0; at < one.total; at += 1) {
+      const says = at < one.held ? `${sum}; this one by ${by[at] ?? "another job"}` : sum;
+      cells.push({ taken: at < one.held ? 100 : 0, ill: false, parts: at < one.held ? 1 : 0, says, whole: true });
+    }
   }
   return cells;
 }

@@ -37,7 +37,7 @@ export function explained(found) {
 
 /** Pods by what each is told; why their gang waits is above already. */
 function podsOf(found) {
-  const gang = `its gang ${found.key} waits: `;
+  const gang = `its gang ${found.called || found.key} waits: `;
   return Object.fromEntries(Object.entries(found.pods).map(([told, number]) => [told.startsWith(gang) ? "its gang waits" : told, number]));
 }
 

@@ -4,7 +4,7 @@ import { count } from "./amounts.js";
 import { make, say, style } from "./elements.js";
 
 const STEPS = 10; // Shades between nothing and all.
-const BLOCKS = 40; // Groups of their own; the nodes of all smaller groups stand together.
+export const BLOCKS = 40; // Groups of their own; the nodes of all smaller groups stand together.
 const [SMALLEST, LARGEST] = [5, 22]; // Pixels of a cell with the gap beside it.
 const ROOM = 300; // Pixels of height that the map is to need, roughly.
 const UNKNOWN = STEPS + 1;
@@ -42,9 +42,9 @@ export class Heat {
     });
   }
 
-  /** Show these nodes; `changed` has the names of those that differ from before, null for all. */
-  show(nodes, value, changed) {
-    Object.assign(this, { nodes, value });
+  /** Show these nodes in groups by one of their fields; `changed` has the names of those that differ from before, null for all. */
+  show(nodes, value, by, changed) {
+    Object.assign(this, { nodes, value, by });
     const layout = changed && this.#settled(changed) ? null : this.#layout();
     if (layout && layout !== this.drawn) {
       this.drawn = layout;
@@ -65,7 +65,7 @@ export class Heat {
   #settled(changed) {
     for (const name of changed) {
       const [node, place] = [this.nodes.get(name), this.places?.get(name)];
-      if (!node || !place || place.group !== node.group) return false;
+      if (!node || !place || place.group !== node[this.by]) return false;
     }
     return true;
   }
@@ -74,13 +74,13 @@ export class Heat {
   #layout() {
     const groups = new Map();
     for (const node of this.nodes.values()) {
-      if (!groups.has(node.group)) groups.set(node.group, []);
-      groups.get(node.group).push(node.name);
+      if (!groups.has(node[this.by])) groups.set(node[this.by], []);
+      groups.get(node[this.by]).push(node.name);
     }
     let all = [...groups].sort(([a, first], [b, second]) => second.length - first.length || (a < b ? -1 : 1));
     if (all.length > BLOCKS) {
       const rest = all.slice(BLOCKS - 1).flatMap(([, names]) => names);
-      all = [...all.slice(0, BLOCKS - 1), [`other groups (${all.length - BLOCKS + 1})`, rest]];
+      all = [...all.slice(0, BLOCKS - 1), [`others (${all.length - BLOCKS + 1})`, rest]];
     }
     this.width = this.host.clientWidth;
     const fitting = Math.floor(Math.sqrt((this.width * ROOM) / Math.max(1, this.nodes.size)));
@@ -107,7 +107,7 @@ export class Heat {
     style(canvas, "width", `${columns * this.cell}px`);
     style(canvas, "height", `${rows * this.cell}px`);
     const told = make("span", { class: "of" });
-    const name = group || (this.groups.length > 1 ? "no group" : "nodes");
+    const name = group || (this.groups.length > 1 ? "of none" : "nodes");
     const heading = make("p", { class: "group" }, make("span", { class: "whose", text: name, title: name }), told);
     const block = { names, columns, canvas, told, element: make("div", { class: "block" }, heading, canvas) };
     canvas.block = block;
@@ -115,7 +115,7 @@ export class Heat {
     block.pen.scale(devicePixelRatio, devicePixelRatio);
     block.first = this.order.length;
     names.forEach((name, at) => {
-      this.places.set(name, { block, at, group: this.nodes.get(name).group, look: null });
+      this.places.set(name, { block, at, group: this.nodes.get(name)[this.by], look: null });
       this.order.push(name);
     });
     return block;
@@ -196,7 +196,7 @@ export class Heat {
 
   #widened() {
     if (!this.value || !this.host.clientWidth || this.width === this.host.clientWidth) return;
-    this.show(this.nodes, this.value, null);
+    this.show(this.nodes, this.value, this.by, null);
   }
 
   // -- pointer and cursor

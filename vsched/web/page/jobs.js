@@ -88,7 +88,7 @@ export class Jobs {
       if (queues && !queues.has(job.queue)) continue;
       if (this.wanted.namespace && namespaceOf(job) !== this.wanted.namespace) continue;
       if (this.wanted.user && job.user !== this.wanted.user) continue;
-      if (text && !(namespace ? job.key.startsWith(text) : `${job.key} ${job.user} ${job.message}`.toLowerCase().includes(text))) continue;
+      if (text && !(namespace ? job.key.startsWith(text) : `${job.key} ${job.called} ${job.user} ${job.message}`.toLowerCase().includes(text))) continue;
       among += 1;
       const reason = job.reason || (waiting ? NO_REASON : "");
       if (reason) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
@@ -160,7 +160,7 @@ export class Jobs {
     const starts = column("start", (job) => job.start ?? Infinity, start, { class: "start", up: true, title: "its planned start" });
     const anyStarts = [...this.picture.jobs.values()].some((job) => job.start !== null);
     return [
-      told("job", (job) => job.key, { put: putName }),
+      told("job", (job) => job.called || job.key, { put: putName }),
       told("queue", (job) => job.queue),
       column("position", (job) => job.position, undefined, { class: "number position", up: true, title: "in the order of its queue", put: putPosition }),
       ...(anyStarts ? [starts] : []),
@@ -201,6 +201,6 @@ function putMessage(cell, job) {
 
 function putName(cell, job) {
   if (!cell.firstChild) cell.append(make("span", { class: "whole" }));
-  say(cell.firstChild, job.key);
+  say(cell.firstChild, job.called || job.key);
   mark(cell, "title", job.key);
 }

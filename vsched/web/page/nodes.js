@@ -2,10 +2,12 @@
 
 import * as address from "./address.js";
 import { count, counted, label } from "./amounts.js";
+import { scarcest } from "./bars.js";
 import { fill, find, make, onceAFrame, say, style, turning } from "./elements.js";
 import { Grid, column, sortedBy } from "./grid.js";
-import { Heat } from "./heat.js";
+import { BLOCKS, Heat } from "./heat.js";
 
+const GROUPS = { group: "pool", rack: "rack" };
 const USAGE = { "cpu usage": "cpu_usage", "memory usage": "memory_usage" };
 
 /** What a node is marked with, in words. */
@@ -19,12 +21,14 @@ export class Nodes {
     this.whole = true;
     this.choice = find("nodes-show");
     this.tip = find("nodes-tip");
-    this.wanted = address.word("show", "cpu");
+    this.grouping = find("nodes-by");
+    fill(this.grouping, Object.keys(GROUPS), (by) => make("option", { value: by, text: GROUPS[by] }));
     this.heat = new Heat(find("nodes-map"), {
       onPoint: (node, box, byKey) => this.#point(node, box, byKey),
       onOpen: (node) => onNode(node.name),
     });
     this.draw = onceAFrame(() => this.picture && this.#draw());
+    this.#look();
     this.grid = new Grid(find("nodes-grid"), {
       label: "Nodes",
       name: "node",
@@ -32,12 +36,13 @@ export class Nodes {
       order: { name: "node" },
       on: { open: (row) => onNode(row.key) },
     });
-    this.choice.addEventListener("change", () => this.#show(this.choice.value));
+    this.choice.addEventListener("change", () => this.#keep({ show: this.choice.value }));
+    this.grouping.addEventListener("change", () => this.#keep({ by: this.grouping.value }));
     turning(find("nodes-as-table"), find("nodes-heat"), find("nodes-table"), () => {
       this.whole = true;
       this.draw();
     });
-    address.onAddress(() => this.#show(address.word("show", this.wanted), false));
+    address.onAddress(() => this.#look());
   }
 
   /** Another picture, and what changed in it. */
@@ -55,10 +60,16 @@ export class Nodes {
     this.draw();
   }
 
-  #show(wanted, kept = true) {
-    this.wanted = wanted;
+  #keep(words) {
+    address.keep("nodes", words);
+    this.#look();
+  }
+
+  /** What the address says is shown; what it does not say stays. */
+  #look() {
+    this.wanted = address.word("show", this.wanted);
+    this.by = address.word("by", this.by);
     this.whole = true;
-    if (kept) address.keep("nodes", { show: wanted });
     this.draw();
   }
 
@@ -70,15 +81,33 @@ export class Nodes {
     this.at = picture.resources.findIndex((resource) => resource.name === this.wanted);
     // What was chosen is kept for when it is there again: a daemon that has only just begun shows no resource at all.
     let chosen = this.wanted;
-    if (this.at < 0 && !(chosen in USAGE)) [chosen, this.at] = [choices[0], picture.resources.length ? 0 : -1];
+    if (this.at < 0 && !(chosen in USAGE)) {
+      this.at = scarcest(picture.resources, this.scarcest);
+      chosen = choices[Math.max(0, this.at)];
+      if (this.at >= 0) this.scarcest = chosen;
+    }
     this.value = this.at < 0 ? (node) => node[USAGE[chosen]] : (node) => node.allocated[this.at];
     this.choice.value = chosen;
+    const by = this.#grouped();
     this.#told();
     if (find("nodes-table").hidden) {
-      this.heat.show(picture.nodes, this.value, this.whole ? null : this.changed);
+      this.heat.show(picture.nodes, this.value, by, this.whole ? null : this.changed);
     } else this.#table();
     this.changed.clear();
     this.whole = false;
+  }
+
+  /** By what the map groups: as somebody chose, else by racks where they are known, and few enough to be told apart. */
+  #grouped() {
+    const racks = new Set();
+    for (const node of this.picture.nodes.values()) racks.add(node.rack);
+    const known = racks.size > 1 || !racks.has("");
+    this.grouping.closest("label").hidden = !known;
+    let by = this.by in GROUPS ? this.by : racks.size <= BLOCKS ? "rack" : "group";
+    if (!known) by = "group";
+    this.grouping.value = by;
+    if (by !== this.heat.by) this.whole = true;
+    return by;
   }
 
   #told() {
@@ -114,7 +143,7 @@ export class Nodes {
 
   #sentence(node) {
     const parts = [node.name];
-    if (node.group) parts.push(node.group);
+    for (const name of [node.group, node.rack]) if (name) parts.push(name);
     if (node.state) parts.push(STATES[node.state] ?? node.state);
     const { resources } = this.picture;
     const shares = resources.map((resource, at) => [label(resource, resources), node.allocated[at]]);
@@ -131,7 +160,8 @@ export class Nodes {
     const words = (name, value) => column(name, (row) => value(row.node), undefined, { class: "text", up: true });
     this.grid.head([
       words("node", (node) => node.name),
-      words("group", (node) => node.group || "-"),
+      words("pool", (node) => node.group || "-"),
+      words("rack", (node) => node.rack || "-"),
       ...resources.map((resource, at) => number(`${resource.name} allocated`, (node) => node.allocated[at], share, told(resource))),
       number("cpu usage", (node) => node.cpu_usage, known),
       number("memory usage", (node) => node.memory_usage, known),

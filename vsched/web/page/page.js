@@ -7,6 +7,7 @@ import { Autoscaling } from "./autoscaling.js";
 import { Devices } from "./devices.js";
 import { Evictions } from "./evictions.js";
 import { Feed, keepToken, token } from "./feed.js";
+import { Holders } from "./holders.js";
 import { Jobs } from "./jobs.js";
 import { Nodes } from "./nodes.js";
 import { Panel } from "./panel.js";
@@ -32,6 +33,7 @@ const panel = new Panel({ onJobsOf: (queue) => address.go("jobs", { queue }) });
 const nodes = new Nodes({ onNode: (name) => panel.open("node", name) });
 const shares = new Shares();
 const autoscaling = new Autoscaling({ open: (kind, key) => panel.open(kind, key) });
+const holders = new Holders({ open: (kind, key) => panel.open(kind, key) });
 const devices = new Devices({ open: (kind, key) => panel.open(kind, key) });
 const sections = [
   new Queues({
@@ -39,6 +41,7 @@ const sections = [
     onWaiting: (queue, namespace) => address.go("jobs", { queue, namespace }),
   }),
   shares,
+  holders,
   nodes,
   autoscaling,
   new Jobs({ onJob: (key) => panel.open("job", key) }),
@@ -58,6 +61,7 @@ const feed = new Feed("events", take, (state) => {
   connection = state;
   shares.connected(state.kind === "live");
   autoscaling.connected(state.kind === "live");
+  holders.connected(state.kind === "live");
   devices.connected(state.kind === "live");
   askForToken(state);
   if (begins) panel.again();

@@ -1,15 +1,15 @@
 /** The panel at the side: everything about one job, queue or node, with the daemon's own explanation. */
 
 import * as address from "./address.js";
-import { amount, counted, day } from "./amounts.js";
+import { amount, counted, day, times } from "./amounts.js";
 import { find, make, mark, say, table } from "./elements.js";
 import { deviceParts, devicesPath } from "./devices.js";
 import { explained, facts, jobFacts, queueFacts } from "./explanation.js";
 import { ask, refusal } from "./feed.js";
-import { isOver, limit, ofDeserved, shareOf } from "./bars.js";
+import { isOver, limit, shareOf } from "./bars.js";
 import { opening, podParts, podsPath } from "./pods.js";
 import { STATES } from "./nodes.js";
-import { aheadOf, links, startsAt } from "./starts.js";
+import { aheadOf, calledBy, links, startsAt } from "./starts.js";
 
 const AGES = 5_000; // How often its age is brought up to date where nothing else changes.
 const CALM = 5_000; // An explanation takes the daemon up to a second of work, so it is asked for this often at most.
@@ -51,7 +51,6 @@ export class Panel {
     address.keep("", { open: `${kind}:${key}` }, !address.word("open"));
     this.element.hidden = false;
     say(find("panel-kind"), TITLES[kind]);
-    say(find("panel-title"), key);
     this.#put([], "");
     this.#known();
     renew(find("panel-pods"), []);
@@ -84,7 +83,12 @@ export class Panel {
     if (this.failed && !this.element.hidden) this.#soon();
   }
 
+  #title() {
+    return (this.kind === "job" && this.picture?.jobs.get(this.key)?.called) || this.key;
+  }
+
   #known() {
+    say(find("panel-title"), this.#title());
     const record = this.picture?.[`${this.kind}s`].get(this.key);
     const parts = record ? this[`_${this.kind}`](record) : [make("p", { text: this.picture ? "It is not there (any more)." : "…" })];
     const body = find("panel-known");
@@ -101,11 +105,11 @@ export class Panel {
   /** When it starts, and who goes before whom, on nodes that are kept for planned starts. */
   #starts(job) {
     const facts = [];
-    if (job.ahead_of) facts.push(["goes before", opening(this.leads, "job", job.ahead_of)]);
+    if (job.ahead_of) facts.push(["goes before", opening(this.leads, "job", job.ahead_of, calledBy(this.picture.jobs, job.ahead_of))]);
     if (job.start === null) return facts;
     facts.push(["planned start", `${startsAt(job, this.picture.now())}, on ${counted(job.start_nodes, "node")}`]);
     const before = aheadOf(this.picture.jobs).get(job.key);
-    if (before) facts.push(["before it", make("span", {}, ...links(before, this.leads))]);
+    if (before) facts.push(["before it", make("span", {}, ...links(before, this.picture.jobs, this.leads))]);
     return facts;
   }
 
@@ -116,7 +120,7 @@ export class Panel {
       return [resource.name, ...values.map((value) => amount(value, resource.unit))];
     });
     const part = shareOf(queue);
-    const told = part === null ? "Nothing says what it deserves" : `Holds ${ofDeserved(part)} ${part >= 2 ? "" : "of "}what it deserves`;
+    const told = part === null ? "Nothing says what it deserves" : `Holds ${times(part)} ${part >= 2 ? "" : "of "}what it deserves`;
     const share = make("p", { text: `${told}${isOver(queue) ? ": over-used" : ""}.` });
     const jobs = make("button", { type: "button", text: `Show its ${counted(queue.waiting, "waiting job")}` });
     jobs.addEventListener("click", () => this.onJobsOf(queue.name));
@@ -131,7 +135,8 @@ export class Panel {
     });
     return [
       facts([
-        ["group", node.group],
+        ["pool", node.group],
+        ["rack", node.rack],
         ["state", STATES[node.state] ?? node.state ?? ""],
         ["pods", String(node.pods)],
         ...shares,

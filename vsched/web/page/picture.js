@@ -11,9 +11,9 @@ export const FIELDS = {
   queues:
     "name parent state weight priority share overused allocated deserved guarantee capability jobs waiting problem",
   namespaces: "queue namespace weight share allocated waiting deserved",
-  nodes: "name allocated cpu_usage memory_usage pods state group",
+  nodes: "name allocated cpu_usage memory_usage pods state group rack",
   jobs:
-    "key queue phase priority min_member ready pending running created position reason message request user start start_nodes ahead_of",
+    "key queue phase priority min_member ready pending running created position reason message request user start start_nodes ahead_of called",
   sessions: "number at reason snapshot_ms decide_ms handover_ms binds evictions waiting actions",
 };
 

@@ -40,7 +40,7 @@ function pods({ pods: listed, states, total }, kind, open) {
     const name = kind === "job" ? pod.name : `${pod.namespace}/${pod.name}`;
     const asks = Object.entries(pod.requests).map(([resource, amount]) => `${amount} ${resource}`).join(", ") || "-";
     const where = pod.node ? opening(open, "node", pod.node) : pod.nominated ? ["kept: ", opening(open, "node", pod.nominated)] : "-";
-    const whose = pod.job ? opening(open, "job", pod.job) : "of others";
+    const whose = pod.job ? opening(open, "job", pod.job, pod.called) : "of others";
     const cells = kind === "job" ? [pod.state, where, asks] : [whose, pod.state, asks];
     return row(pod.message, name, ...cells);
   });
@@ -50,9 +50,9 @@ function pods({ pods: listed, states, total }, kind, open) {
 /** Evictions, the latest first: who, where, for whom, why, and what came of it. */
 export function evictionTable(evictions, open) {
   const rows = evictions.map((one) => {
-    const job = one.job ? [" of ", opening(open, "job", one.job)] : "";
+    const job = one.job ? [" of ", opening(open, "job", one.job, one.called)] : "";
     // Arbitration names the pod that waits, everything else its job.
-    const whom = !one.beneficiary ? "-" : one.action === "arbitrate" ? one.beneficiary : opening(open, "job", one.beneficiary);
+    const whom = !one.beneficiary ? "-" : one.action === "arbitrate" ? one.beneficiary : opening(open, "job", one.beneficiary, one.whom);
     const why = `${one.action}: ${one.why}`;
     const result = one.message ? `${one.result}: ${one.message}` : one.result;
     return row(day(one.at), when(one.at), [one.pod, ...job], opening(open, "node", one.node), whom, why, result);

@@ -1,11 +1,10 @@
 /** Queues as a tree with a bar for each resource, and what namespaces hold in them. */
 
-import { byText, count, label, percent } from "./amounts.js";
-import { isOver, limit, ofCluster, ofDeserved, putBar, scaleOf, shareOf } from "./bars.js";
+import { byText, count, label, percent, times } from "./amounts.js";
+import { isOver, limit, ofCluster, putBar, scaleOf, scarcest, shareOf } from "./bars.js";
 import { find, make, mark, onceAFrame, say } from "./elements.js";
 import { Grid } from "./grid.js";
 
-const CLEARLY = 0.1; // So much more of another resource is held before that is called the most contested.
 const OPENED_AT_FIRST = 60; // Rows; in a larger tree queues begin closed, but for a root that has all others below it.
 
 /** The section of the queues. */
@@ -104,11 +103,7 @@ export class Queues {
 
   /** The order in which resources stay where there is little room: the most contested first, the others as they come. */
   #ranks(resources) {
-    const part = (at) => (resources[at]?.total ? resources[at].held / resources[at].total : 0);
-    const parts = resources.map((_, at) => part(at));
-    const before = resources.findIndex((resource) => resource.name === this.contested);
-    const most = parts.indexOf(Math.max(...parts));
-    const first = before >= 0 && parts[most] < parts[before] + CLEARLY ? before : most;
+    const first = scarcest(resources, this.contested);
     this.contested = resources[first]?.name;
     return resources.map((_, at) => (at === first ? 0 : at < first ? at + 1 : at));
   }
@@ -156,7 +151,7 @@ function putState(cell, row) {
 function putShare(cell, row) {
   const share = row.kind === "queue" ? shareOf(row) : null;
   const over = row.kind === "queue" && isOver(row);
-  say(cell, row.kind === "queue" ? ofDeserved(share) : "");
+  say(cell, row.kind === "queue" ? times(share) : "");
   cell.classList.toggle("over", over);
   const told = share === null ? "nothing says what it deserves" : `${percent(share)} of what it deserves`;
   mark(cell, "title", row.kind === "queue" ? `${told}${over ? ": over-used" : ""}` : null);

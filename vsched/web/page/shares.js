@@ -1,6 +1,6 @@
 /** Shares of queues over the last hour or week: what each held, deserved and waited for, as charts and as a table. */
 
-import { byText, clock, counted, day, percent } from "./amounts.js";
+import { byText, clock, counted, day, percent, times } from "./amounts.js";
 import { fill, find, make, mark, onceAFrame, say, turning } from "./elements.js";
 import { ask, refusal } from "./feed.js";
 import { Grid, column } from "./grid.js";
@@ -94,10 +94,10 @@ export class Shares {
   }
 
   #charts(series) {
-    // All charts share one scale, so that they can be compared; what waits may be more than fits.
+    // All charts share one scale, so that they can be compared; what waits or is deserved may be more than there is.
     const known = series.flatMap((one) => [...one.held, ...one.deserved]).filter((value) => value !== null);
-    this.top = Math.max(0.05, ...known);
-    say(find("shares-scale"), `The height of a chart is ${percent(this.top)} of the cluster; what waits is cut off there.`);
+    this.top = Math.min(1, Math.max(0.05, ...known));
+    say(find("shares-scale"), `The height of a chart is ${percent(this.top)} of the cluster; what is more is cut off there.`);
     fill(find("shares-figures"), series.map((one) => one.queue), (name) => figure(name));
     series.forEach((one, at) => {
       const chart = find("shares-figures").children[at];
@@ -123,7 +123,7 @@ export class Shares {
       const chart = find("shares-figures").children[index];
       if (!chart) return;
       const told = TOLD.filter((kind) => one[kind].some((value) => value !== null));
-      say(chart.told, told.map((kind) => `${kind} ${percent(one[kind][at])}`).join(", "));
+      say(chart.told, told.map((kind) => `${kind} ${times(one[kind][at])}`).join(", "));
       const x = (((at + 0.5) / steps) * WIDTH).toFixed(1);
       mark(chart.cursor, "d", this.at === null || this.at === undefined ? "" : `M${x} 0V${HEIGHT}`);
     });
@@ -145,7 +145,7 @@ export class Shares {
     this.at = at === null || !this.#steps ? null : Math.max(0, Math.min(this.#steps - 1, at));
     this.#captions();
     if (!byKey || this.at === null) return;
-    const told = this.found.queues.map((one) => `${nameOf(one.queue)} held ${percent(one.held[this.at])}`);
+    const told = this.found.queues.map((one) => `${nameOf(one.queue)} held ${times(one.held[this.at])}`);
     say(find("shares-said"), `${timeOf(this.found, this.at)}: ${told.join(", ")}`);
   }
 
@@ -158,7 +158,7 @@ export class Shares {
   }
 
   #table(series) {
-    const number = (name, value) => column(name, value, (row) => percent(value(row)));
+    const number = (name, value) => column(name, value, (row) => times(value(row)));
     this.grid.head([
       column("queue", (row) => nameOf(row.queue), (row) => nameOf(row.queue), { class: "" }),
       number("held", (row) => row.held.at(-1)),

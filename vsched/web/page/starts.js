@@ -26,9 +26,12 @@ export function aheadOf(jobs) {
   return found;
 }
 
+/** How people know the job of a key. */
+export const calledBy = (jobs, key) => jobs.get(key)?.called || key;
+
 /** Links to the first of these jobs, and how many more there are. */
-export function links(keys, open) {
-  const made = keys.slice(0, MOST).flatMap((key, at) => [...(at ? [", "] : []), opening(open, "job", key)]);
+export function links(keys, jobs, open) {
+  const made = keys.slice(0, MOST).flatMap((key, at) => [...(at ? [", "] : []), opening(open, "job", key, calledBy(jobs, key))]);
   return keys.length > MOST ? [...made, ` and ${count(keys.length - MOST)} more`] : made;
 }
 
@@ -58,7 +61,7 @@ export class Starts {
     this.drawn = drawn;
     say(find("starts-told"), `room is kept for ${counted(found.length, "job")}; work that ends in time may go before`);
     const rows = told.map(([job, at, keys]) =>
-      row(null, opening(this.open, "job", job.key), job.queue, at, count(job.start_nodes), job.message, keys.length ? links(keys, this.open) : "-"),
+      row(null, opening(this.open, "job", job.key, job.called || job.key), job.queue, at, count(job.start_nodes), job.message, keys.length ? links(keys, this.picture.jobs, this.open) : "-"),
     );
     const list = find("starts-list");
     const among = [...list.querySelectorAll("a")].indexOf(document.activeElement);

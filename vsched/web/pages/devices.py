@@ -8,7 +8,7 @@ from aiohttp import web
 from msgspec import to_builtins
 
 from vsched.model.snapshot import Snapshot
-from vsched.web.overview.devices import NODES_SHOWN, devices_shown
+from vsched.web.overview.devices import NODES_SHOWN, devices_shown, resources_held
 from vsched.web.serve.routing import Route, as_json, aside
 
 
@@ -25,6 +25,9 @@ def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
         unknown = [name for name in names if name not in found.nodes.statics.row]
         if unknown:
             return as_json({"error": f"no node {unknown[0]} is known here"}, 404)
+        if request.query.get("only") == "resources":
+            return await aside(lambda: as_json({"resources": to_builtins(resources_held(found, names))}))
         return await aside(lambda: as_json(to_builtins(devices_shown(found, names))))
 
-    return Route("/devices", answer, "devices of nodes, what part is taken and by whom: ?node=NAME,NAME or none")
+    says = "devices of nodes, what part is taken and by whom, and who holds each resource: ?node=NAME,NAME or none"
+    return Route("/devices", answer, f"{says}; ?only=resources")

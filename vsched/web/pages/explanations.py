@@ -1,11 +1,13 @@
 """The pages that explain why a pod, a PodGroup or a queue waits, as of a session that starts with the request.
 
-Changes that would help are searched by simulation, for about a second of work.
+Changes that would help are searched by simulation. An answer comes in about two seconds with what was found by then;
+whoever can wait may ask for a longer search.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,7 @@ from msgspec import to_builtins
 
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
-from vsched.explain.explaining import explain, explain_queue
+from vsched.explain.explaining import CHANGES_SHARE, explain, explain_queue
 from vsched.explain.names import POD, POD_GROUP, jobs_made_for, kinds_of
 from vsched.explain.records import Explanation
 from vsched.explain.simulation import Asked, Spent
@@ -49,12 +51,10 @@ EXPLAINING = ThreadPoolExecutor(2, "explain")
 """Threads for explanations: searches take longer than pages, and pages must not wait for them."""
 MOST_AT_ONCE = 16
 """How many explanations may be under way or wait."""
-SEARCH_SECONDS = 1.0
-"""Processor time for the search for changes."""
-ESTIMATE_SECONDS = 1.0
-"""Processor time for the estimate of the start."""
-SEARCH_LONGEST_SECONDS = 3.0
-"""Elapsed time of a search, on a busy machine."""
+SEARCH_SECONDS = 2.0
+"""From the question to the end of both searches, for changes and for the start, unless ``?seconds=`` says otherwise."""
+WORK_SHARE = 0.5
+"""The part of that time for which each of the searches may use a processor."""
 LONGEST_SECONDS = 20.0
 """Elapsed time of a whole explanation; it is stopped after that."""
 REST_SECONDS = 0.05
@@ -65,7 +65,7 @@ CLOSE_MAX = 3
 
 KINDS = {"": "", "pod": POD, "podgroup": POD_GROUP, "pg": POD_GROUP}
 """Values of ``?kind=``, in lower case."""
-SEARCHES = {"": True, "true": True, "1": True, "false": False, "0": False}
+SEARCHES = {"": SEARCH_SECONDS, "true": SEARCH_SECONDS, "1": SEARCH_SECONDS, "false": 0.0, "0": 0.0}
 """Values of ``?changes=``."""
 
 
@@ -91,13 +91,16 @@ class Explainer:
         """Waits until no session is under way, at most for so many seconds."""
         self._asked = 0
 
-    async def of(self, namespace: str, name: str, kind: str, search: bool) -> Explanation | str:
-        """The explanation of a pod or PodGroup, else why there is none; raises Unavailable."""
+    async def of(self, namespace: str, name: str, kind: str, seconds: float) -> Explanation | str:
+        """The explanation of a pod or PodGroup, else why there is none; raises Unavailable.
+
+        ``seconds`` from now on it is searched for what would help, and for the start; 0: not at all.
+        """
+        asked = time.monotonic()
         if who := self._elsewhere(namespace, name):
             return who
 
         def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
-            simulations = SIMULATIONS_MAX if search else 0
             return explain(
                 frozen.snapshot,
                 frozen.policy,
@@ -107,9 +110,9 @@ class Explainer:
                 name,
                 kind=kind,
                 callout=Repeating(frozen.calls),
-                simulations=simulations,
-                spent=self._spent(),
-                foreseen=self._spent(ESTIMATE_SECONDS) if search else None,
+                simulations=SIMULATIONS_MAX if seconds else 0,
+                spent=self._spent(asked + seconds * CHANGES_SHARE, seconds * WORK_SHARE),
+                foreseen=self._spent(asked + seconds, seconds * WORK_SHARE) if seconds else None,
                 over=over,
             )
 
@@ -128,8 +131,9 @@ class Explainer:
         close = await self._aside(lambda: close_names(frozen, namespace, name))
         return f"no {what} {namespace}/{name} is known here{_meant(close)}"
 
-    async def of_queue(self, name: str, search: bool) -> Explanation | str:
+    async def of_queue(self, name: str, seconds: float) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
+        asked = time.monotonic()
 
         def make(frozen: FrozenSnapshot, over: Asked) -> Explanation | None:
             return explain_queue(
@@ -139,8 +143,8 @@ class Explainer:
                 frozen.report,
                 name,
                 callout=Repeating(frozen.calls),
-                simulations=SIMULATIONS_MAX if search else 0,
-                spent=self._spent(),
+                simulations=SIMULATIONS_MAX if seconds else 0,
+                spent=self._spent(asked + seconds, seconds),
                 over=over,
             )
 
@@ -171,15 +175,16 @@ class Explainer:
     async def _aside(self, make: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(EXPLAINING, make)
 
-    def _spent(self, most: float = SEARCH_SECONDS) -> Callable[[], bool]:
-        """A function that says whether a search has used its time, from its first call on. Call it in that thread."""
-        until: list[float] = []
+    def _spent(self, until: float, work_seconds: float) -> Callable[[], bool]:
+        """A function that says whether a search has used its time: until then, or so much of a processor from its first
+        call on. Call it in that thread."""
+        most: list[float] = []
 
         def spent() -> bool:
-            if not until:
-                until.extend((time.thread_time() + most, time.monotonic() + SEARCH_LONGEST_SECONDS))
+            if not most:
+                most.append(time.thread_time() + work_seconds)
             self._at_rest(REST_SECONDS)
-            return time.thread_time() > until[0] or time.monotonic() > until[1]
+            return time.monotonic() > until or time.thread_time() > most[0]
 
         return spent
 
@@ -199,12 +204,12 @@ def explanation_routes(
         Route(
             "/explain/{namespace}/{name}",
             or_unavailable(_explain(explainer)),
-            "why a pod or a PodGroup waits; ?kind=, ?changes=",
+            "why a pod or a PodGroup waits; ?kind=, ?changes=, ?seconds=",
         ),
         Route(
             "/explain-queue/{name}",
             or_unavailable(_explain_queue(explainer)),
-            "why the jobs of a queue wait; ?changes=",
+            "why the jobs of a queue wait; ?changes=, ?seconds=",
         ),
     ]
 
@@ -213,38 +218,55 @@ def _explain(explainer: Explainer) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
         namespace, name = request.match_info["namespace"], request.match_info["name"]
         kind = KINDS.get(request.query.get("kind", "").lower())
-        search = SEARCHES.get(request.query.get("changes", "").lower())
         if kind is None:
             return as_json({"error": "?kind=: expected Pod or PodGroup"}, 400)
-        if search is None:
-            return as_json({"error": "?changes=: expected true or false"}, 400)
-        return await _answered(explainer.of(namespace, name, kind, search))
+        seconds = _seconds_of(request)
+        return await _answered(seconds if isinstance(seconds, str) else explainer.of(namespace, name, kind, seconds))
 
     return answer
 
 
 def _explain_queue(explainer: Explainer) -> Handler:
     async def answer(request: web.Request) -> web.StreamResponse:
-        search = SEARCHES.get(request.query.get("changes", "").lower())
-        if search is None:
-            return as_json({"error": "?changes=: expected true or false"}, 400)
-        return await _answered(explainer.of_queue(request.match_info["name"], search))
+        seconds, name = _seconds_of(request), request.match_info["name"]
+        return await _answered(seconds if isinstance(seconds, str) else explainer.of_queue(name, seconds))
 
     return answer
 
 
-async def _answered(making: Awaitable[Explanation | str]) -> web.StreamResponse:
+def _seconds_of(request: web.Request) -> float | str:
+    """For how long it may be searched, else what is wrong with the question."""
+    search = SEARCHES.get(request.query.get("changes", "").lower())
+    if search is None:
+        return "?changes=: expected true or false"
+    if (text := request.query.get("seconds")) is None or not search:
+        return search
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if 0 < seconds <= LONGEST_SECONDS:
+        return seconds
+    return f"?seconds=: expected a number of more than 0 and at most {LONGEST_SECONDS:g}"
+
+
+async def _answered(making: Awaitable[Explanation | str] | str) -> web.StreamResponse:
+    """The answer once it is made; 400 with what is wrong with a question."""
+    if isinstance(making, str):
+        return as_json({"error": making}, 400)
     found = await making
     return as_json({"error": found}, 404) if isinstance(found, str) else as_json(to_builtins(found))
 
 
 def close_names(frozen: FrozenSnapshot, namespace: str, name: str) -> list[str]:
-    """Jobs that were made for an object of this name; else jobs and pods with a similar name, or with the same name in
-    another namespace."""
+    """Jobs that were made for an object of this name, with what they are called.
+
+    Where there are none: jobs and pods with a similar name, or with the same name in another namespace.
+    """
     snapshot = frozen.snapshot
     made = jobs_made_for(snapshot, f"{namespace}/{name}")
     if made:
-        return list(made[:CLOSE_MAX])
+        return [f"{key} ({snapshot.called(key)})" for key in made[:CLOSE_MAX]]
     elsewhere = [key for key in snapshot.jobs if key.endswith(f"/{name}")][:CLOSE_MAX]
     own = (key for key in snapshot.jobs if key.startswith(f"{namespace}/"))
     here = (job for key, job in snapshot.jobs.items() if key.startswith(f"{namespace}/"))

@@ -37,6 +37,8 @@ class MirrorView(NamedTuple):
     """Of a node."""
     names: Callable[[], Sequence[str]]
     """Of resources, by column."""
+    called: Callable[[str], str]
+    """How sentences name a job, by its key."""
 
 
 def pod_routes(
@@ -64,7 +66,7 @@ def _pods(seen: MirrorView, evictions: Evictions, verdicts: Callable[[], Mapping
         def made() -> web.Response:
             pods = frozenset(task.key for task in tasks)
             found = of_job(rows, job, pods) if job else on_node(rows, node)
-            return as_json({**pod_document(tasks, names, unschedulable), **eviction_document(found)})
+            return as_json({**pod_document(tasks, names, unschedulable, seen.called), **eviction_document(found)})
 
         return await aside(made)
 
@@ -78,7 +80,12 @@ def _evictions(evictions: Evictions) -> Handler:
     return answer
 
 
-def pod_document(tasks: Iterable[Task], names: Sequence[str], unschedulable: Mapping[str, Unschedulable]) -> Document:
+def pod_document(
+    tasks: Iterable[Task],
+    names: Sequence[str],
+    unschedulable: Mapping[str, Unschedulable],
+    called: Callable[[str], str],
+) -> Document:
     """Counts by state, and the first pods: waiting and leaving ones before the others, then by name."""
     listed = list(tasks)
     states: dict[str, int] = {}
@@ -86,7 +93,11 @@ def pod_document(tasks: Iterable[Task], names: Sequence[str], unschedulable: Map
         state = state_of(task)
         states[state] = states.get(state, 0) + 1
     first = nsmallest(MOST_PODS, listed, key=_rank)
-    return {"total": len(listed), "states": states, "pods": [_pod(task, names, unschedulable) for task in first]}
+    return {
+        "total": len(listed),
+        "states": states,
+        "pods": [_pod(task, names, unschedulable, called) for task in first],
+    }
 
 
 def eviction_document(rows: Sequence[EvictionRow]) -> Document:
@@ -109,17 +120,21 @@ def _rank(task: Task) -> tuple[int, str, int, str]:
     return rank, task.namespace, len(task.name), task.name
 
 
-def _pod(task: Task, names: Sequence[str], unschedulable: Mapping[str, Unschedulable]) -> Document:
+def _pod(
+    task: Task, names: Sequence[str], unschedulable: Mapping[str, Unschedulable], called: Callable[[str], str]
+) -> Document:
     verdict = unschedulable.get(task.key) if task.status is Status.PENDING else None
+    asked = told_of_request(task.asked, called)
     return {
         "namespace": task.namespace,
         "name": task.name,
         "job": task.job,
+        "called": called(task.job),
         "state": state_of(task),
         "node": task.node,
         "nominated": task.nominated,
         "role": task.role,
         "started": task.started,
         "requests": amounts({names[column]: value for column, value in task.shape.request if names[column] != "pods"}),
-        "message": verdict.message if verdict is not None and verdict.uid == task.uid else told_of_request(task.asked),
+        "message": verdict.message if verdict is not None and verdict.uid == task.uid else asked,
     }

@@ -94,6 +94,7 @@ def _job(job: Job, outcome: JobOutcome | None, ahead_of: str) -> View:
     if outcome is not None and outcome.phase == Phase.COMPLETED:  # finished pods may have been cleaned away since
         succeeded, failed = max(succeeded, outcome.succeeded), max(failed, outcome.failed)
     return {
+        "called": job.called if job.spec.made_for else "",
         "phase": outcome.phase if outcome is not None else job.spec.phase,
         "queue": job.spec.queue,
         "priority": job.priority,

@@ -85,7 +85,7 @@ def decoded(body: bytes | msgspec.Raw, kind: type[T], at: str = "") -> T:
             body.decode()  # the decoder does not check skipped fields for valid UTF-8
         return msgspec.json.decode(body, type=kind)
     except msgspec.ValidationError as error:
-        raise RequestError(400, located(error, at)) from None
+        raise RequestError(400, located(error, at, body)) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(400, f"the body is not JSON: {error}") from None
 

@@ -17,7 +17,7 @@ from vsched.clock import Clock
 from vsched.framework.codes import Code
 from vsched.kube.times import time_stamp
 from vsched.model.claims.plan import NOT_HAD
-from vsched.model.jobs.advice import WOULD_START, about, headline_of
+from vsched.model.jobs.advice import WOULD_START, is_overtaken
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import OLDEST_VERSION, ChildGroup, NativeGroup, native_key
 from vsched.model.jobs.runs import WALL_TIME_OVER, over_of
@@ -25,7 +25,7 @@ from vsched.model.maps import news
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bodies import native_condition_write, podgroup_reference
+from vsched.writes.bodies import cause_of_eviction, native_condition_write, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.status.podgroups import JobStatusSettings
 from vsched.writes.status.writer import Failures
@@ -203,7 +203,7 @@ class NativeStatuses:
             job = snapshot.jobs.get(eviction.job)
             native = None if job is None else job.spec.native
             if job is not None and native is not None and native.whole:
-                message = f"{eviction.action} for {eviction.beneficiary}" if eviction.beneficiary else eviction.action
+                message = cause_of_eviction(eviction)
                 self._submit(
                     GroupCondition(
                         job.key,
@@ -243,9 +243,8 @@ class NativeStatuses:
         if before is None or before[:2] != due.content[:2]:
             return self._settings.grace_seconds
         old, new = before[2], due.message
-        if about(headline_of(new)) == about(headline_of(old)) and (WOULD_START in old or WOULD_START not in new):
-            return self._settings.reword_seconds
-        return self._settings.grace_seconds
+        is_soon = is_overtaken(old, new) or WOULD_START in new
+        return self._settings.grace_seconds if is_soon else self._settings.reword_seconds
 
     async def _write(self, key: tuple[str, str], due: GroupCondition) -> None:
         condition = {

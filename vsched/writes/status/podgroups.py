@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
+from math import inf
 from typing import NamedTuple
 
 import msgspec
@@ -13,7 +14,7 @@ from msgspec.structs import replace
 from vsched.clock import Clock
 from vsched.framework.reports.closing import NOTICE
 from vsched.mirror.resources import PODGROUPS
-from vsched.model.jobs.advice import WOULD_START, about, headline_of
+from vsched.model.jobs.advice import WOULD_START, about, headline_of, is_overtaken
 from vsched.model.jobs.job import Condition, Job, JobSpec
 from vsched.model.plan import JobOutcome
 from vsched.model.pods.status import Phase
@@ -42,7 +43,9 @@ class JobStatusSettings(msgspec.Struct, frozen=True):
     grace_seconds: float = 1.0
     """Counts and conditions wait this long, because in a burst they change again at once."""
     reword_seconds: float = 30.0
-    """The least time between writes where only the message changes: it counts nodes, and these change often."""
+    """The least time between writes where only numbers change: messages count nodes, and these change often."""
+    overtaken_seconds: float = 5.0
+    """The same where the reason is another one, or where advice no longer holds."""
     rewords_per_second: float = 50.0
     """Rewritten messages of all objects together."""
     inherited_seconds: float = 600.0
@@ -98,21 +101,36 @@ def spoken_by(spec: JobSpec) -> StatusContent:
     return StatusContent(spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
 
 
+def _changed_messages(content: StatusContent, before: StatusContent) -> list[tuple[str, str]]:
+    """The new and the old messages of conditions of the same kinds, where they differ."""
+    pairs = zip(content.conditions, before.conditions, strict=True)
+    return [(new.message, old.message) for new, old in pairs if new.message != old.message]
+
+
 def _adds_advice(content: StatusContent, before: StatusContent) -> bool:
     """Whether nothing but advice is new, numbers aside: advice is written soon."""
-    pairs = zip(content.conditions, before.conditions, strict=True)
-    changed = [(new.message, old.message) for new, old in pairs if new.message != old.message]
+    changed = _changed_messages(content, before)
     return bool(changed) and all(
         WOULD_START in new and WOULD_START not in old and about(headline_of(new)) == about(old) for new, old in changed
     )
+
+
+def _gives_old_advice(content: StatusContent, before: StatusContent) -> bool:
+    """Whether the object advises what may no longer be enough."""
+    return any(WOULD_START in old for _, old in _changed_messages(content, before))
+
+
+def _gives_other_reason(content: StatusContent, before: StatusContent) -> bool:
+    """Whether the object gives another reason, numbers aside."""
+    return any(is_overtaken(old, new) for new, old in _changed_messages(content, before))
 
 
 def _loses_advice(content: StatusContent, before: StatusContent) -> bool:
     """Whether nothing is new but that the advice is missing."""
     if content.without_messages() != before.without_messages():
         return False
-    pairs = [(new.message, old.message) for new, old in zip(content.conditions, before.conditions, strict=True)]
-    return all(new == old or (WOULD_START in old and headline_of(old) == new) for new, old in pairs)
+    changed = _changed_messages(content, before)
+    return all(WOULD_START in old and headline_of(old) == new for new, old in changed)
 
 
 def _says_again(condition: Condition, known: Iterable[Condition]) -> bool:
@@ -222,7 +240,9 @@ class JobStatuses:
             return False
         if on_its_way and waiting is not None and not _on_its_way(waiting.outcome):
             self.workqueue.discard(key)  # once only: what is on its way already keeps its place
-        wait_seconds = self._statuses.wait_seconds(key, self._wait_seconds(content, before, on_its_way))
+        since_seconds = inf if written is None else self._clock.monotonic() - written.at
+        wait_seconds = self._wait_seconds(content, before, since_seconds, on_its_way=on_its_way)
+        wait_seconds = self._statuses.wait_seconds(key, wait_seconds)
         alone = job.spec.made and len(job.tasks) == 1
         due = DueStatus(outcome, job.spec.uid, job.spec.conditions, alone)
         return self.workqueue.put(key, due, wait_seconds, yields=_only_tells(outcome, before))
@@ -240,12 +260,22 @@ class JobStatuses:
             self._began = self._clock.monotonic()
         return self._clock.monotonic() < self._began + self._settings.inherited_seconds
 
-    def _wait_seconds(self, content: StatusContent, before: StatusContent, on_its_way: bool) -> float:
+    def _wait_seconds(
+        self, content: StatusContent, before: StatusContent, since_seconds: float, *, on_its_way: bool
+    ) -> float:
+        """How long a status waits for further changes; the object was written ``since_seconds`` ago."""
+        settings = self._settings
         if content.phase != before.phase and not on_its_way:
-            return self._settings.phase_seconds
-        if content.without_messages() == before.without_messages() and not _adds_advice(content, before):
-            return max(self._settings.reword_seconds, len(self.workqueue) / self._settings.rewords_per_second)
-        return self._settings.grace_seconds
+            return settings.phase_seconds
+        if content.without_messages() != before.without_messages() or _adds_advice(content, before):
+            return settings.grace_seconds
+        soon_seconds = max(settings.grace_seconds, settings.overtaken_seconds - since_seconds)
+        spread_seconds = len(self.workqueue) / settings.rewords_per_second
+        if _gives_old_advice(content, before):
+            return soon_seconds  # only of so many jobs as changes are searched for
+        if _gives_other_reason(content, before):
+            return max(soon_seconds, spread_seconds)
+        return max(settings.reword_seconds, spread_seconds)
 
     async def _write(self, key: str, due: DueStatus) -> None:
         outcome = due.outcome

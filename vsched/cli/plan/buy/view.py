@@ -72,7 +72,9 @@ def _heading(found: Bought) -> Text:
 
 def _title(menu: Menu) -> Text:
     has = f"{menu.ready} of {counted(menu.minimum, 'pod', 'pods')}"
-    return Text.assemble((menu.job, "bold"), f"  queue {menu.queue}, priority {menu.priority}, has {has}")
+    return Text.assemble(
+        (menu.called or menu.job, "bold"), f"  queue {menu.queue}, priority {menu.priority}, has {has}"
+    )
 
 
 def _why(menu: Menu) -> str:
