@@ -266,17 +266,19 @@ class Pools:
     def release(self) -> None:
         """Undo the reservations in ``booked``; called when the action ends.
 
-        Jobs that pods leave for keep those of their minimum, and all of them where ``allocate`` does not follow. If
-        others took that room, the pods would leave in vain.
+        Jobs that pods leave for keep those of their minimum; where ``allocate`` does not follow, also what their queue
+        may reclaim. If others took that room, the pods would leave in vain.
         """
-        job_pipelined = self._session.plugins.job_pipelined
-        victims_for = {entry.cause.beneficiary for entry in self._session.committed if entry.cause is not None}
+        plugins = self._session.plugins
         with self._session.statement() as statement:
             for entry in self.booked:
                 statement.withdraw(entry.job, entry.task, entry.row)
-            for entry in self.booked:
-                if entry.job.key in victims_for and not (self.allocate_follows and job_pipelined(entry.job)):
-                    statement.pipeline(entry.job, entry.task, entry.row)
+            for job, task, row, *_ in self.booked:
+                if job.gained and (
+                    not plugins.job_pipelined(job)
+                    or (not self.allocate_follows and plugins.preemptive(self._session.queue(job), task.shape.request))
+                ):
+                    statement.pipeline(job, task, row)
             statement.keep()
 
     def of(self, search: VictimSearch, task: Task) -> CandidatePool:
