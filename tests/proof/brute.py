@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
 from vsched.proof.cycle import Cycle
 from vsched.proof.placement import forbids
-from vsched.proof.taking import is_within_limits, room_for, units
+from vsched.proof.queues import Queues
+from vsched.proof.taking import is_within_limits, room_for, takers_in_turn, units
 
 STEPS_MAX = 20_000
 """Where more are needed, the question stays open."""
@@ -45,14 +46,15 @@ def fit_together(pods: Sequence[Pod], room: Mapping[str, Vector]) -> bool | None
 
 def spared(cycle: Cycle) -> Iterator[str]:
     """Victims that could stay if what was placed of the jobs that they leave for were placed on other nodes."""
-    for key in [] if cycle.has_more_on_paper else cycle.takers():
-        victims = cycle.victims(key)
+    queues = Queues(cycle)
+    for key, holds in takers_in_turn(cycle, queues):
+        victims = cycle.victims[key]
         for together in units(cycle, victims):
-            room = room_for(cycle, key, [task.uid for task in victims if task not in together])
-            shapes = [cycle.tasks[uid].shape for uid in cycle.placed(key)]
+            room = room_for(cycle, key, cycle.nodes, [task.uid for task in victims if task not in together])
+            shapes = [cycle.tasks[uid].shape for uid in cycle.placed[key]]
             pods = [
                 (shape.request, tuple(node for node in room if not forbids(shape.rules, cycle.nodes[node])))
                 for shape in shapes
             ]
-            if is_within_limits(cycle, key, together) and fit_together(pods, room):
+            if is_within_limits(queues, key, together, holds) and fit_together(pods, room):
                 yield ", ".join(task.key for task in together)

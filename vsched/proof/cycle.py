@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 
 from vsched.model.amounts.resources import PODS, Amounts, add, subtract
 from vsched.model.jobs.job import Job
@@ -13,6 +14,7 @@ from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.proof.facts import Facts
+from vsched.proof.minima import lacking
 
 Sums = Counter[int]
 """Amounts by column, 0 where there is none."""
@@ -27,7 +29,6 @@ class Cycle:
 
     def __init__(self, snapshot: Snapshot, facts: Facts, report: CycleReport) -> None:
         self.snapshot, self.facts, self.report = snapshot, facts, report
-        self.names = snapshot.axis.names
         self.jobs = snapshot.jobs
         self.nodes: dict[str, NodeAttributes] = {node.name: node for node in snapshot.nodes.statics.attributes}
         self.idle: dict[str, Sums] = {}
@@ -42,13 +43,28 @@ class Cycle:
         self.tasks: dict[str, Task] = {task.uid: task for job in jobs for task in job.tasks.values()}
         self.bound: dict[str, str] = {bind.uid: bind.node for bind in report.binds}
         """By uid: the node that a pod was bound to."""
-        self.evicted: dict[str, Evict] = {eviction.uid: eviction for eviction in report.evictions}
+        self.evicted: dict[str, Evict] = {one.uid: one for one in report.evictions if one.uid in self.tasks}
         self.kept: dict[str, str] = {}
         """By uid: the node on which room is kept for a waiting pod when the cycle ends."""
         told = {nomination.uid: nomination.node for nomination in report.nominations}
         for job in self.jobs.values():
             found = {uid: told.get(uid, task.nominated) for uid, task in job.pending.items() if uid not in self.bound}
             self.kept |= {uid: node for uid, node in found.items() if node}
+        self.bound_on, self.kept_on = _turned(self.bound), _turned(self.kept)
+        self.evicted_from = _turned({uid: one.node for uid, one in self.evicted.items()})
+        """By node: uids of pods that were bound there, that room is kept for, and that were evicted."""
+        self.placed: dict[str, dict[str, str]] = defaultdict(dict)
+        """By job: its pods that were bound, or for which room is kept, with their nodes."""
+        for uid, node in (self.bound | self.kept).items():
+            self.placed[self.tasks[uid].job][uid] = node
+        self.victims: dict[str, list[Task]] = {}
+        """By the job that they leave for: the pods that were evicted for others, in the order decided."""
+        for eviction, task in self.takings():
+            self.victims.setdefault(eviction.beneficiary, []).append(task)
+
+    def takings(self) -> Iterator[tuple[Evict, Task]]:
+        """The evictions for others, in the order decided."""
+        return ((one, self.tasks[one.uid]) for one in self.evicted.values() if one.action in TAKING)
 
     @property
     def has_more_on_paper(self) -> bool:
@@ -60,11 +76,6 @@ class Cycle:
         """Whether an action decides before ``allocate`` binds pods."""
         actions = self.facts.actions
         return "allocate" in actions and action in actions[: actions.index("allocate")]
-
-    def placed(self, job: str) -> dict[str, str]:
-        """The pods of a job that were bound, or for which room is kept, with their nodes."""
-        found = self.bound | self.kept
-        return {uid: found[uid] for uid in self.jobs[job].pending if uid in found} if job in self.jobs else {}
 
     def ready(self, job: Job, *, kept: bool = False, evicted: bool = False) -> list[Task]:
         """The pods that count for a job's minima after the cycle.
@@ -79,6 +90,16 @@ class Cycle:
             or (kept and task.uid in self.kept)
         ]
 
+    def short(self, key: str, *, kept: bool = False, evicted: bool = False) -> str:
+        """What these pods lack of a job's minima, for people, where the policy asks for them; else empty."""
+        job = self.jobs[key]
+        return lacking(job, self.ready(job, kept=kept, evicted=evicted)) if self.facts.starts_whole else ""
+
+    @cached_property
+    def hollow(self) -> frozenset[str]:
+        """Jobs that room is kept for, and that could not start with it: their room is nobody's."""
+        return frozenset(key for key in {self.tasks[uid].job for uid in self.kept} if self.short(key, kept=True))
+
     def request(self, uid: str) -> Amounts:
         """What a pod asks for."""
         return self.tasks[uid].shape.request
@@ -90,39 +111,38 @@ class Cycle:
             add(total, self.request(uid))
         return total
 
-    def takings(self) -> Iterator[tuple[Evict, Task]]:
-        """The evictions for others, in the order decided."""
-        return ((one, self.tasks[one.uid]) for one in self.report.evictions if one.action in TAKING)
-
-    def takers(self) -> list[str]:
-        """The jobs that pods were evicted for, in the order decided."""
-        return list(dict.fromkeys(eviction.beneficiary for eviction, _ in self.takings()))
-
-    def victims(self, *takers: str) -> list[Task]:
-        """The pods that were evicted for these jobs, in the order decided."""
-        return [task for eviction, task in self.takings() if eviction.beneficiary in takers]
+    def sums_on(self, nodes: Mapping[str, str]) -> dict[str, Sums]:
+        """The same by node, of nodes by uid."""
+        found = {node: Sums() for node in nodes.values()}
+        for uid, node in nodes.items():
+            add(found[node], self.request(uid))
+        return found
 
     def idle_after(self, node: str) -> Sums:
         """What no pod holds on a node once what was bound is there; what is leaving still holds it."""
         left = self.idle[node].copy()
-        subtract(left, self.sum_of(uid for uid, at in self.bound.items() if at == node).items())
+        subtract(left, self.sum_of(self.bound_on[node]).items())
         return left
 
     def room_after(self, node: str) -> Sums:
         """The same once what is leaving is gone."""
         left = self.idle_after(node)
         add(left, self.leaving[node].items())
-        add(left, self.sum_of(uid for uid, one in self.evicted.items() if one.node == node).items())
+        add(left, self.sum_of(self.evicted_from[node]).items())
         return left
-
-    def kept_on(self, node: str, *, but: str = "") -> Sums:
-        """What room is kept for on a node, but for the pods of one job."""
-        return self.sum_of(uid for uid, at in self.kept.items() if at == node and self.tasks[uid].job != but)
 
     def words(self, amounts: Mapping[int, int]) -> str:
         """Amounts for people: ``cpu 2, memory 1Gi``."""
         found = self.snapshot.axis.render(sorted(amounts.items()))
         return ", ".join(f"{name} {value}" for name, value in found.items()) or "nothing"
+
+
+def _turned(nodes: Mapping[str, str]) -> dict[str, list[str]]:
+    """Uids by node, of nodes by uid."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for uid, node in nodes.items():
+        found[node].append(uid)
+    return found
 
 
 def waits(task: Task) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vsched.proof.cycle import Cycle
-from vsched.proof.minima import lacking
 from vsched.proof.placement import could_be_whole
 
 
@@ -14,11 +13,8 @@ def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
 
     config/policies/README.md, "gang": all of a job's minimum or nothing, by ``minMember``, role and sub-group.
     """
-    if not cycle.facts.starts_whole:
-        return
     for key in dict.fromkeys(bind.job for bind in cycle.report.binds):
-        job = cycle.jobs[key]
-        short = lacking(job, cycle.ready(job, evicted=True))
+        short = cycle.short(key, evicted=True)
         yield f"{key} starts with {short}" if short else ""
 
 
@@ -28,10 +24,7 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
     A gang that cannot start takes nothing, not even on paper: others could use the room. Reports tell of no room that
     a gang has on paper besides on idle nodes: it counts where there is any.
     """
-    if not cycle.facts.starts_whole:
-        return
     for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
-        job = cycle.jobs[key]
-        short = lacking(job, cycle.ready(job, kept=True))
-        if short and not could_be_whole(cycle, job):
-            yield f"room is kept for {key}, which would start with {short}"
+        short = cycle.short(key, kept=True)
+        wrong = short and not could_be_whole(cycle, cycle.jobs[key])
+        yield f"room is kept for {key}, which would start with {short}" if wrong else ""

@@ -36,17 +36,14 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     if not LIMITING & cycle.facts.limits:
         return
     queues = Queues(cycle)
-    holds = queues.holds(cycle.evicted)
+    held = queues.standing(queues.holds(cycle.evicted))
     for name, amounts in queues.got().items():
-        if not queues.sound(name):
-            continue
-        beside = queues.beside(name)
-        for column in [column for column, value in amounts.items() if value > 0]:
-            kept = sum(queues.claimed(other, holds, column) for other in beside) - queues.above(name)[column]
-            over = kept > 0 and holds[name][column] > queues.guarantee(name)[column]
-            over = over and any(queues.guarantee(other)[column] for other in beside if other != name)
-            what = f"{cycle.words({column: kept})} of what is guaranteed to others"
-            yield f"queue {name} takes {what}" if over else ""
+        for column in [column for column, value in amounts.items() if value > 0 and queues.sound(name)]:
+            over = held.claims_below[queues.parents[name]][column] - queues.above(name)[column]
+            beyond = held.own[name][column] > queues.guarantee(name)[column]
+            what = f"{cycle.words({column: over})} of what is guaranteed to others"
+            wrong = over > 0 and beyond and queues.guaranteed_beside(name, column)
+            yield f"queue {name} takes {what}" if wrong else ""
 
 
 def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
@@ -47,8 +47,7 @@ def parts_lacking(policies: Sequence[SubGroupPolicy], have: Iterable[Task]) -> s
     return ""
 
 
-def leaves_whole(job: Job, evicted: Iterable[str]) -> bool:
+def leaves_whole(job: Job, evicted: Collection[str]) -> bool:
     """Whether all pods of a job that hold a node leave it, so that nothing of the gang stays behind."""
-    gone = set(evicted)
     stays = (Status.RUNNING, Status.BOUND, Status.BINDING, Status.ALLOCATED)
-    return all(task.uid in gone for task in job.tasks.values() if task.status in stays)
+    return all(task.uid in evicted for task in job.tasks.values() if task.status in stays)

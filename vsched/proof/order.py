@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from vsched.model.amounts.resources import add
-from vsched.model.pods.status import HOLDS, Status
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums
 from vsched.proof.minima import lacking
@@ -26,6 +26,12 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
     holds = queues.held()
     for uid in cycle.evicted:
         queues.count(holds, uid, -1)
+    left = {name: _share(queues, name, held) for name, held in holds.items()}
+    more = [queue for queue in queues.all.values() if queue.reclaimable and left[queue.name] > 1]
+    stay: dict[tuple[str, str], list[Task]] = {}
+    for job in cycle.jobs.values() if more else ():
+        for task in cycle.ready(job) if not job.spec.preemptibility else ():
+            stay.setdefault((job.spec.queue, task.node), []).append(task)
     last = {(one.beneficiary, cycle.jobs[task.job].spec.queue): one for one, task in cycle.takings()}
     for (beneficiary, name), eviction in last.items():
         if eviction.action != "reclaim" or beneficiary not in cycle.jobs:
@@ -33,15 +39,12 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
         victim, why = cycle.tasks[eviction.uid], ""
         before = holds[name].copy()
         add(before, cycle.request(eviction.uid))
-        share, mine = _share(queues, name, before), queues.all[name]
-        for other in queues.all.values():
-            if other.name in (name, cycle.jobs[beneficiary].spec.queue) or other.priority != mine.priority:
-                continue
-            left = _share(queues, other.name, holds[other.name])
-            if left > share and left > 1 and other.reclaimable and _could_give(cycle, other.name, victim):
-                why = (
-                    f"{victim.key} leaves queue {name}, which held less of its share than queue {other.name} still has"
-                )
+        share, but = _share(queues, name, before), (name, cycle.jobs[beneficiary].spec.queue)
+        for other in more:
+            equal = other.name not in but and other.priority == queues.all[name].priority
+            alike = stay.get((other.name, victim.node), ())
+            if equal and left[other.name] > share and any(_could_go(cycle, task, victim) for task in alike):
+                why = f"{victim.key} leaves queue {name}, which held less of its share than {other.name} still has"
         yield why
 
 
@@ -50,13 +53,10 @@ def _share(queues: Queues, name: str, held: Sums) -> Fraction:
     return max((Fraction(held[column], value) for column, value in deserved.items() if value), default=Fraction(1))
 
 
-def _could_give(cycle: Cycle, queue: str, victim: Task) -> bool:
-    """Whether a queue has a pod like the victim, on the same node, that its job could lose as well."""
-    for job in cycle.jobs.values():
-        stay = [one for one in job.tasks.values() if HOLDS[one.status].ready and one.uid not in cycle.evicted]
-        for task in stay if job.spec.queue == queue and not job.spec.preemptibility else ():
-            alike = task.shape is victim.shape and task.node == victim.node and task.preemptable == victim.preemptable
-            equal = task.status is Status.RUNNING and task.priority == victim.priority
-            if alike and equal and not lacking(job, [one for one in stay if one is not task]):
-                return True
-    return False
+def _could_go(cycle: Cycle, task: Task, victim: Task) -> bool:
+    """Whether a pod is like a victim, and its job could lose it as well."""
+    if task.shape is not victim.shape or (task.preemptable, task.priority) != (victim.preemptable, victim.priority):
+        return False
+    job = cycle.jobs[task.job]
+    stay = [one for one in cycle.ready(job) if one is not task and one.uid not in cycle.bound]
+    return task.status is Status.RUNNING and not lacking(job, stay)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from vsched.model.amounts.resources import add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
+from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, waits
 from vsched.proof.minima import lacking
@@ -38,16 +39,34 @@ def apart_where_asked(cycle: Cycle) -> Iterator[str]:
     """No bound pod shares a domain with a pod that it repels, or that repels it (required anti-affinity)."""
     if "predicates" not in cycle.facts.plugins:
         return
-    there: list[tuple[Task, str]] = [
-        (task, task.node) for task in cycle.tasks.values() if task.node and task.uid not in cycle.bound
+    there = [(cycle.tasks[uid], node) for uid, node in cycle.bound.items()]
+    there += [
+        (task, task.node) for task in cycle.tasks.values() if task.node in cycle.nodes and HOLDS[task.status].uses
     ]
-    for uid, node in cycle.bound.items():
-        task, clash = cycle.tasks[uid], ""
-        for other, at in there:
-            if repels(cycle, task, node, other, at) or repels(cycle, other, at, task, node):
-                clash = f"{task.key} is bound to {node}, apart from which {other.key} on {at} has to be"
-        there.append((task, node))
-        yield clash
+    labelled: dict[PodLabels, list[tuple[Task, str]]] = {}
+    pairs: dict[tuple[str, str], list[PodLabels]] = {}
+    owners: dict[PodTerm, list[tuple[Task, str]]] = {}
+    for task, node in there:
+        if task.labels not in labelled:
+            for pair in task.labels.pairs:
+                pairs.setdefault(pair, []).append(task.labels)
+        labelled.setdefault(task.labels, []).append((task, node))
+        for term in task.shape.affinity.anti_required if task.shape.affinity is not None else ():
+            owners.setdefault(term, []).append((task, node))
+    clashes: dict[str, str] = {}
+    for term, those in owners.items():
+        domains: dict[str | None, list[Task]] = {}
+        for owner, node in those:
+            domains.setdefault(cycle.nodes[node].labels.get(term.topology_key), []).append(owner)
+        for labels in _candidates(term, pairs, labelled):
+            for other, at in labelled[labels] if _selects(cycle, term, labels) else ():
+                domain = cycle.nodes[at].labels.get(term.topology_key)
+                # Those that were bound come first, so that two are enough to find one that is another pod.
+                for owner in domains.get(domain, ())[:2] if domain is not None else ():
+                    for one in {owner.uid, other.uid} & cycle.bound.keys() if owner is not other else ():
+                        clashes[one] = f"{owner.key} and {other.key} are in one domain, and have to be apart"
+    for uid in cycle.bound:
+        yield clashes.get(uid, "")
 
 
 def forbids(rules: Rules, node: NodeAttributes) -> str:
@@ -73,18 +92,22 @@ def is_bound_by_more(task: Task) -> bool:
     return bool(shape.ports or shape.affinity or shape.spread or shape.zones or shape.devices or task.claims)
 
 
-def repels(cycle: Cycle, owner: Task, at: str, other: Task, there: str) -> bool:
-    """Whether a pod has a required anti-affinity to another pod, and both are in one domain of it."""
-    affinity = owner.shape.affinity
-    if affinity is None or at not in cycle.nodes or there not in cycle.nodes:
+def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
+    if not term.expressions and not term.fields:
         return False
-    mine, others = cycle.nodes[at].labels, cycle.nodes[there].labels
-    return any(
-        term.topology_key in mine
-        and mine[term.topology_key] == others.get(term.topology_key)
-        and _selects(cycle, term, other.labels)
-        for term in affinity.anti_required
+    return all(requirement_holds(one, node.labels) for one in term.expressions) and all(
+        requirement_holds(one, {"metadata.name": node.name}) for one in term.fields
     )
+
+
+def _candidates(
+    term: PodTerm, pairs: Mapping[tuple[str, str], Iterable[PodLabels]], every: Iterable[PodLabels]
+) -> Iterable[PodLabels]:
+    """Sets of labels that a term may be about: for one that names values of a label, those with such a value."""
+    for one in term.selector.requirements if term.selector is not None else ():
+        if one.operator == "In":
+            return [labels for value in one.values for labels in pairs.get((one.key, value), ())]
+    return every
 
 
 def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
@@ -108,13 +131,15 @@ def _selects(cycle: Cycle, term: PodTerm, labels: PodLabels) -> bool:
 def could_be_whole(cycle: Cycle, job: Job) -> bool:
     """Whether more waiting pods of a job fit besides all that is kept, so that it has its minima; tries all ways.
 
-    True where that takes too many steps to find out.
+    True where that may take too many steps to find out.
     """
-    room, steps = {node: cycle.room_after(node) for node in cycle.nodes}, 0
-    for node, left in room.items():
-        subtract(left, cycle.kept_on(node).items())
-    placed = cycle.bound.keys() | cycle.kept.keys()
+    placed, steps = cycle.placed[job.key], 0
     pods = [task for task in job.pending.values() if waits(task) and task.uid not in placed]
+    if len(pods) * len(cycle.nodes) > STEPS_MAX:
+        return True
+    room = {node: cycle.room_after(node) for node in cycle.nodes}
+    for node, left in room.items():
+        subtract(left, cycle.sum_of(cycle.kept_on[node]).items())
 
     def fits(at: int, have: list[Task]) -> bool:
         nonlocal steps

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
-from itertools import pairwise
+from functools import cached_property
+from typing import NamedTuple
 
 from vsched.model.amounts.resources import PODS, add, maximum, subtract
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.tree import lineage, tree
 from vsched.proof.cycle import Cycle, Sums
+
+
+class Held(NamedTuple):
+    """What queues hold at some time, and what follows from it; sums over the queues right below one are by that one."""
+
+    own: dict[str, Sums]
+    below: dict[str, Sums]
+    claims: dict[str, Sums]
+    """By queue: what it holds, or is guaranteed if that is more; what those below it claim, if that is more still."""
+    claims_below: dict[str, Sums]
 
 
 class Queues:
@@ -19,35 +32,33 @@ class Queues:
         self.cycle = cycle
         self.all = cycle.snapshot.queues
         self.parents = tree(self.all) if cycle.facts.tree else dict.fromkeys(self.all, "")
-        self.columns = range(len(cycle.names))
+        self.columns = range(len(cycle.snapshot.axis.names))
         self.total = Sums(dict(enumerate(map(int, cycle.snapshot.total))))
-        self.cut = {name for name, outcome in cycle.report.queues.items() if outcome.problem_reason}
-        """Queues that are left out, or whose amounts contradict those above them."""
+        cut = [name for name, outcome in cycle.report.queues.items() if outcome.problem_reason]
+        self.troubled = {self.parents[upper] for name in cut for upper in self.path(name)}
+        """What is above queues that are left out or contradict those above them, and above all that is above these."""
         self.foreign = Sums(dict(enumerate(map(int, cycle.snapshot.used))))
         """What pods hold of the nodes that count in no queue."""
-        subtract(self.foreign, cycle.sum_of(uid for uid in cycle.tasks if self._counts(uid)).items())
+        subtract(self.foreign, cycle.sum_of(filter(self._counts, cycle.tasks)).items())
+        self.upwards = sorted(self.all, key=lambda name: -len(self.path(name)))
+        """All queues, each before those above it."""
         self._guarantees: dict[str, Sums] = {}
+        self._guaranteed_below: dict[str, Sums] = defaultdict(Sums)
+        for name in self.upwards:
+            most = dict(self.all[name].capability)
+            below = self._guaranteed_below[name].items()
+            may = tuple((column, min(value, most.get(column, value))) for column, value in below)
+            self._guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, may)))
+            add(self._guaranteed_below[self.parents[name]], self._guarantees[name].items())
         self._limits: dict[str, Sums] = {}
-        self._parts: dict[str, dict[int, Fraction]] | None = None
 
     def path(self, name: str) -> list[str]:
         """A queue and the queues above it, nearest first."""
         return [name, *lineage(name, self.parents)] if name in self.all else []
 
-    def beside(self, name: str) -> list[str]:
-        """The queues with the same parent, itself included."""
-        return [other for other in self.all if self.parents[other] == self.parents[name]]
-
     def sound(self, name: str) -> bool:
-        """Whether there is such a queue, and nothing is wrong with it, what is above and below, and beside these."""
-        path = self.path(name)
-        beside = {other for one in path for other in self.beside(one)}.difference(path)
-        troubled = {upper for one in self.cut for upper in self.path(one)}
-        return bool(path) and not (self.cut.intersection(path) or beside & troubled or name in troubled)
-
-    def below(self, name: str) -> list[str]:
-        """The queues right below it."""
-        return [other for other in self.all if self.parents[other] == name]
+        """Whether there is such a queue, and nothing is wrong with it, what is above it, and beside these."""
+        return name in self.all and not any(self.parents[one] in self.troubled for one in self.path(name))
 
     def amounts_of(self, uids: Iterable[str]) -> dict[str, Sums]:
         """What these pods ask for by queue, in each queue above as well."""
@@ -90,13 +101,11 @@ class Queues:
 
     def guarantee(self, name: str) -> Sums:
         """What is guaranteed to a queue, or to those below it together if that is more and within its capability."""
-        if name not in self._guarantees:
-            together, most = Sums(), dict(self.all[name].capability)
-            for child in self.below(name):
-                add(together, self.guarantee(child).items())
-            may = tuple((column, min(value, most.get(column, value))) for column, value in together.items())
-            self._guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, may)))
         return self._guarantees[name]
+
+    def guaranteed_beside(self, name: str, column: int) -> int:
+        """What is guaranteed to the other queues with the same parent."""
+        return self._guaranteed_below[self.parents[name]][column] - self._guarantees[name][column]
 
     def above(self, name: str) -> Sums:
         """What the queues side by side with this one may hold together."""
@@ -111,7 +120,7 @@ class Queues:
             above, mine, found = self.above(name), self.guarantee(name), Sums()
             stated = dict(self.all[name].capability)
             for column in self.columns:
-                others = sum(self.guarantee(other)[column] for other in self.beside(name) if other != name)
+                others = self.guaranteed_beside(name, column)
                 most = max(above[column] - others, min(above[column], mine[column]), 0)
                 found[column] = min(most, stated.get(column, most))
             self._limits[name] = found
@@ -125,33 +134,38 @@ class Queues:
         stated = maximum(self.all[name].deserved, tuple(guarantee.items()))
         return Sums({column: max(min(value, limit[column]), guarantee[column]) for column, value in stated})
 
-    @property
+    @cached_property
     def parts(self) -> dict[str, dict[int, Fraction]]:
         """What each queue deserves where ``proportion`` divides the cluster by weight alone; else empty."""
-        if self._parts is None:
-            plugins = self.cycle.facts.plugins
-            divides = "proportion" in plugins and "usage-history" not in plugins
-            self._parts = _divided(self) if divides else {}
-        return self._parts
+        plugins = self.cycle.facts.plugins
+        return _divided(self) if "proportion" in plugins and "usage-history" not in plugins else {}
 
-    def claimed(self, name: str, holds: dict[str, Sums], column: int) -> int:
-        """What a queue holds, or is guaranteed if that is more; what its children claim, if that is more still."""
-        children = sum(self.claimed(child, holds, column) for child in self.below(name))
-        capped = dict(self.all[name].capability).get(column, children)
-        return max(holds[name][column], self.guarantee(name)[column], min(children, capped))
+    def standing(self, own: dict[str, Sums]) -> Held:
+        """What follows from what queues hold."""
+        below, claims, claims_below = defaultdict[str, Sums](Sums), dict[str, Sums](), defaultdict[str, Sums](Sums)
+        for name in self.upwards:
+            most, mine, found = dict(self.all[name].capability), self.guarantee(name), Sums()
+            for column, value in claims_below[name].items():
+                found[column] = min(value, most.get(column, value))
+            for column in self.columns:
+                found[column] = max(own[name][column], mine[column], found[column])
+            claims[name] = found
+            add(below[self.parents[name]], own[name].items())
+            add(claims_below[self.parents[name]], found.items())
+        return Held(own, below, claims, claims_below)
 
-    def most(self, name: str, holds: dict[str, Sums]) -> Sums:
+    def most(self, name: str, held: Held) -> Sums:
         """The most that a queue may hold while all others hold this: what is guaranteed, and not held, stays free.
 
         That is so of queues beside it and of those below it. Pods that belong to no queue, and those that are leaving,
         take part of what there is.
         """
-        found, siblings = self.limit(name).copy(), [one for one in self.beside(name) if one != name]
+        found, parent = self.limit(name).copy(), self.parents[name]
         for column in self.columns:
-            below = sum(self.claimed(one, holds, column) for one in self.below(name)) - holds[name][column]
-            claims = sum(self.claimed(one, holds, column) for one in siblings) + max(below, 0)
-            if claims > sum(holds[one][column] for one in siblings):
-                there = self.above(name)[column] - (0 if self.parents[name] else self.foreign[column])
+            beside = held.claims_below[parent][column] - held.claims[name][column]
+            claims = beside + max(held.claims_below[name][column] - held.own[name][column], 0)
+            if claims > held.below[parent][column] - held.own[name][column]:
+                there = self.above(name)[column] - (0 if parent else self.foreign[column])
                 found[column] = min(found[column], there - claims)
             if "proportion" in self.cycle.facts.limits and name in self.parts and column != PODS:
                 found[column] = min(found[column], int(self.parts[name][column]))
@@ -192,7 +206,8 @@ def _level(whole: int, bounds: list[tuple[int, int, int]]) -> Fraction:
         return sum((_part(level, *bound) for bound in bounds), Fraction())
 
     bends = sorted({Fraction(bound, weight) for weight, *ends in bounds if weight for bound in (0, *ends)})
-    for low, high in pairwise(bends):  # between two bends the sum grows evenly
-        if together(low) <= whole < together(high):
-            return low + (high - low) * (whole - together(low)) / (together(high) - together(low))
-    return bends[-1] if bends and together(bends[-1]) <= whole else Fraction()
+    after = bisect_right(bends, Fraction(whole), key=together)
+    if 0 < after < len(bends):  # between two bends the sum grows evenly
+        low, high = bends[after - 1], bends[after]
+        return low + (high - low) * (whole - together(low)) / (together(high) - together(low))
+    return bends[-1] if bends and after else Fraction()

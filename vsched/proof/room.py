@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vsched.model.claims.devices import Allocation, DeviceId
+from vsched.model.pods.shape import HostPort
 from vsched.proof.cycle import Cycle
 
 
 def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
     """On each node, what was bound asks for no more than what was idle: what is leaving still holds its room."""
     for node in dict.fromkeys(cycle.bound.values()):
-        asked = cycle.sum_of(uid for uid, at in cycle.bound.items() if at == node)
-        short = {column: value for column, value in asked.items() if value > cycle.idle[node][column]}
+        left = cycle.idle_after(node)
+        asked = cycle.sum_of(cycle.bound_on[node])
+        short = {column: value for column, value in asked.items() if left[column] < 0 < value}
         yield f"{node} is bound {cycle.words(short)}, of which it had less idle" if short else ""
 
 
@@ -22,16 +24,17 @@ def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
         if node not in cycle.nodes:
             yield f"room is kept on {node}, which is no node"
             continue
-        room = cycle.room_after(node)
-        short = {column: value for column, value in cycle.kept_on(node).items() if value > room[column]}
+        room, asked = cycle.room_after(node), cycle.sum_of(cycle.kept_on[node])
+        short = {column: value for column, value in asked.items() if value > room[column]}
         yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""
 
 
 def ports_are_free(cycle: Cycle) -> Iterator[str]:
     """No two pods on a node have the same port of the host; ``0.0.0.0`` is every address."""
-    taken = {
-        node: [port for port, counts in cycle.snapshot.placed.ports.items() if counts.get(node)] for node in cycle.nodes
-    }
+    taken: dict[str, list[HostPort]] = {node: [] for node in cycle.nodes}
+    for port, counts in cycle.snapshot.placed.ports.items():
+        for node in counts.keys() & taken.keys():
+            taken[node].append(port)
     for uid, node in cycle.bound.items():
         clash = ""
         for port in cycle.tasks[uid].shape.ports:

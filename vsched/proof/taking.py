@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache
+from itertools import takewhile
 
 from vsched.model.amounts.resources import PODS, add, subtract
 from vsched.model.jobs.job import Job
@@ -25,18 +27,26 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
     queues = Queues(cycle)
     holds = queues.holds(gone=())
+
+    @cache
+    def asking(key: str, action: str) -> tuple[set[int], bool]:
+        """The columns that a taker lacks, and whether it has its minimum before the action."""
+        later = cycle.bound if cycle.comes_before_allocate(action) else ()
+        have = [task for task in cycle.ready(cycle.jobs[key], evicted=True) if task.uid not in later]
+        return _lacks_on_nodes(cycle, key), not lacking(cycle.jobs[key], have)
+
+    @cache
+    def as_one(key: str, action: str) -> bool:
+        return _leaves_as_one(cycle, cycle.jobs[key], {action})
+
     for eviction, task in cycle.takings():
         queues.count(holds, task.uid, -1)
-        taker, job = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job)
-        protects = cycle.facts.protects(division, eviction.action)
-        if "reclaim" not in eviction.action or taker is None or job is None or not protects:
+        taker, job, action = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job), eviction.action
+        if "reclaim" not in action or taker is None or job is None or not cycle.facts.protects(division, action):
             continue
-        short, lost = _lacks_on_nodes(cycle, taker.key), cycle.sum_of([task.uid])
-        whole = _leaves_as_one(cycle, job, {eviction.action})
-        kept = whole or job.spec.preemptibility is Preemptibility.NONE
-        later = cycle.bound if cycle.comes_before_allocate(eviction.action) else ()
-        have = [task for task in cycle.ready(taker, evicted=True) if task.uid not in later]
-        keeps, why = kept or not lacking(taker, have), ""
+        short, complete = asking(taker.key, action)
+        whole, lost, why = as_one(job.key, action), cycle.sum_of([task.uid]), ""
+        keeps = whole or complete or job.spec.preemptibility is Preemptibility.NONE
         for name in queues.path(job.spec.queue):
             if name in queues.path(taker.spec.queue) or not queues.sound(name):
                 break
@@ -60,40 +70,48 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
     Or the job's queue lacks it for its limits. Looked at are pods whose place depends on amounts and their own
     rules for nodes alone. What leaves together with others counts as one.
     """
-    for key in [] if cycle.has_more_on_paper else cycle.takers():
-        placed, victims = cycle.placed(key), cycle.victims(key)
+    queues = Queues(cycle)
+    for key, holds in takers_in_turn(cycle, queues):
+        placed, victims = cycle.placed[key], cycle.victims[key]
         if not placed or any(map(is_bound_by_more, [*victims, *(cycle.tasks[uid] for uid in placed)])):
             continue
+        room = room_for(cycle, key, set(placed.values()), {task.uid for task in victims})
+        asked = cycle.sums_on(placed)
+        for node, left in room.items():
+            subtract(left, asked[node].items())
+        fits = all(left[column] >= 0 for node, left in room.items() for column in asked[node])
         for together in units(cycle, victims):
-            room = room_for(cycle, key, [task.uid for task in victims if task not in together])
-            for uid, node in placed.items():
-                subtract(room[node], cycle.request(uid))
-            fits = all(room[node][column] >= 0 for uid, node in placed.items() for column, _ in cycle.request(uid))
+            lost = cycle.sums_on({task.uid: task.node for task in together})
+            spared = fits and all(
+                room[node][column] >= lost[node][column] for node in room.keys() & lost for column in asked[node]
+            )
             names = ", ".join(task.key for task in together)
-            in_vain = fits and is_within_limits(cycle, key, together)
+            in_vain = spared and is_within_limits(queues, key, together, holds)
             yield f"{names} leaves in vain: what is placed of {key} fits without it" if in_vain else ""
 
 
 def _lacks_on_nodes(cycle: Cycle, key: str) -> set[int]:
     """The columns that a job lacks where it gets room, while its victims stay; all if it lacks slots for pods alone."""
-    placed, room = cycle.placed(key), room_for(cycle, key, ())
-    short = set[int]()
-    for node in dict.fromkeys(placed.values()):
-        asked = cycle.sum_of(uid for uid, at in placed.items() if at == node)
-        short |= {column for column, value in asked.items() if value > room[node][column]}
+    placed, short = cycle.placed[key], set[int]()
+    asked = cycle.sums_on(placed)
+    for node, room in room_for(cycle, key, asked, ()).items():
+        short |= {column for column, value in asked[node].items() if value > room[column]}
     return short - {PODS} or set(cycle.sum_of(placed)) - {PODS}
 
 
 def _leaves_as_one(cycle: Cycle, job: Job, actions: set[str]) -> bool:
     """Whether the pods of a job leave together: by its own word, or because a gang form breaks it up."""
-    had_minimum = not lacking(job, cycle.ready(job, evicted=True))
-    return job.spec.leaves_whole or (actions <= WHOLE and had_minimum and leaves_whole(job, cycle.evicted))
+    if job.spec.leaves_whole or not actions <= WHOLE:
+        return job.spec.leaves_whole
+    return leaves_whole(job, cycle.evicted) and not lacking(job, cycle.ready(job, evicted=True))
 
 
 def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
     """Victims one by one; those of a gang that leaves as a whole together."""
-    for key in dict.fromkeys(task.job for task in victims):
-        tasks = [task for task in victims if task.job == key]
+    by_job: dict[str, list[Task]] = {}
+    for task in victims:
+        by_job.setdefault(task.job, []).append(task)
+    for key, tasks in by_job.items():
         actions = {cycle.evicted[task.uid].action for task in tasks}
         if key in cycle.jobs and _leaves_as_one(cycle, cycle.jobs[key], actions):
             yield tasks
@@ -101,53 +119,57 @@ def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
             yield from ([task] for task in tasks)
 
 
-def is_within_limits(cycle: Cycle, key: str, stay: list[Task]) -> bool:
-    """Whether the queues of a job are within their limits if these victims stay, and those of later takers, too.
+def takers_in_turn(cycle: Cycle, queues: Queues) -> Iterator[tuple[str, dict[str, Sums]]]:
+    """The jobs that pods were evicted for, with what queues hold then: later ones have evicted nobody, and got nothing.
 
-    Later takers have evicted nobody by then: what is guaranteed to their queues is still to be kept free.
+    So what is guaranteed to the queues of later ones is still to be kept free. None where reports do not tell enough.
     """
-    queues = Queues(cycle)
+    takers = [] if cycle.has_more_on_paper else list(cycle.victims)
+    holds = queues.holds(uid for key in takers for uid in cycle.placed[key] if uid in cycle.kept)
+    for key in takers:
+        for uid in cycle.placed[key]:
+            queues.count(holds, uid, int(uid in cycle.kept))
+        for task in cycle.victims[key]:
+            queues.count(holds, task.uid, -1)
+        yield key, holds
+
+
+def is_within_limits(queues: Queues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
+    """Whether the queues of a job are within their limits if these victims stay, where queues hold this without."""
+    cycle = queues.cycle
     if not LIMITING & cycle.facts.limits:
         return True
-    until = _until(cycle, key)
-    gone = {task.uid for task in cycle.victims(*until) if task not in stay}
-    later = {other for other in cycle.takers() if other not in until}
-    gone |= {uid for uid in cycle.kept if cycle.tasks[uid].job in later}
-    holds = queues.holds(gone)
-    return all(
-        holds[name][column] <= queues.most(name, holds)[column]
-        for name in queues.path(cycle.jobs[key].spec.queue)
-        for column in cycle.sum_of(cycle.placed(key))
-    )
+    for task in stay:
+        queues.count(holds, task.uid)
+    held, columns = queues.standing(holds), set(cycle.sum_of(cycle.placed[key]))
+    path = queues.path(cycle.jobs[key].spec.queue)
+    within = all(holds[name][column] <= queues.most(name, held)[column] for name in path for column in columns)
+    for task in stay:
+        queues.count(holds, task.uid, -1)
+    return within
 
 
-def room_for(cycle: Cycle, key: str, victims: Collection[str]) -> dict[str, Sums]:
-    """The room on nodes for a job if these pods leave for it, by node: what others got is not there.
+def room_for(cycle: Cycle, key: str, nodes: Iterable[str], victims: Collection[str]) -> dict[str, Sums]:
+    """The room on these nodes for a job if these pods leave for it, by node: what others got is not there.
 
     Victims of jobs that evicted before have left; those of later ones are still there. Room that is kept for gangs
     that cannot start is nobody's. What was freed before beyond what was placed there counts as taken: reports do not
     tell of pods that get it on paper, until ``allocate`` places them.
     """
-    room, before = {node: amounts.copy() for node, amounts in cycle.idle.items()}, _until(cycle, key)[:-1]
-    for node, leaving in cycle.leaving.items():
-        add(room[node], leaving.items())
-    freed = {node: Sums() for node in room}
-    for uid, eviction in cycle.evicted.items():
-        if eviction.node in room:
+    room, before = dict[str, Sums](), set(takewhile(lambda taker: taker != key, cycle.victims))
+    for node in cycle.nodes.keys() & nodes:
+        left, freed = cycle.idle[node].copy(), Sums()
+        add(left, cycle.leaving[node].items())
+        for uid in cycle.evicted_from[node]:
+            eviction = cycle.evicted[uid]
             if uid in victims or eviction.action not in TAKING:
-                add(room[eviction.node], cycle.request(uid))
+                add(left, cycle.request(uid))
             elif eviction.beneficiary in before:
-                add(freed[eviction.node], cycle.request(uid))
-    for uid, node in (cycle.bound | cycle.kept).items():
-        job = cycle.jobs[cycle.tasks[uid].job]
-        starts = uid in cycle.bound or not cycle.facts.starts_whole or not lacking(job, cycle.ready(job, kept=True))
-        if job.key != key and starts and node in room:
-            subtract(freed[node] if job.key in before else room[node], cycle.request(uid))
-    for node, amounts in freed.items():
-        add(room[node], ((column, min(amount, 0)) for column, amount in amounts.items()))
+                add(freed, cycle.request(uid))
+        for uid in (*cycle.bound_on[node], *cycle.kept_on[node]):
+            job = cycle.tasks[uid].job
+            if job != key and (uid in cycle.bound or job not in cycle.hollow):
+                subtract(freed if job in before else left, cycle.request(uid))
+        add(left, ((column, min(amount, 0)) for column, amount in freed.items()))
+        room[node] = left
     return room
-
-
-def _until(cycle: Cycle, key: str) -> list[str]:
-    """The jobs that pods were evicted for, up to this one."""
-    return cycle.takers()[: cycle.takers().index(key) + 1]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from vsched.model.jobs.job import Job
 from vsched.model.plan import Evict
 from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import WHOLE, Cycle
 from vsched.proof.minima import lacking, leaves_whole
@@ -55,6 +56,11 @@ def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:
 
     ``gangpreempt`` takes from jobs of lower priority alone. A job whose pods never preempt takes from nobody.
     """
+    calm = {
+        key
+        for key in cycle.victims
+        if cycle.placed[key] and not any(cycle.tasks[uid].preempts for uid in cycle.placed[key])
+    }
     for eviction, task in cycle.takings():
         taker, job, action, why = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job), eviction.action, ""
         if taker is None or job is None:
@@ -69,8 +75,7 @@ def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:
             why = "in another queue than the job that it leaves for"
         elif action == "gangpreempt" and job.priority >= taker.priority:
             why = "and its job is no less than the one that it leaves for"
-        placed = cycle.placed(eviction.beneficiary)
-        if not why and placed and not any(cycle.tasks[uid].preempts for uid in placed):
+        if not why and eviction.beneficiary in calm:
             why = f"for {eviction.beneficiary}, whose pods never preempt"
         yield f"{task.key} is evicted by {action} {why}" if why else ""
 
@@ -80,18 +85,20 @@ def budgets_hold(cycle: Cycle) -> Iterator[str]:
 
     Pods that do not run yet are free, and those that are not ready where the budget says so.
     """
-    evicted = [cycle.tasks[uid] for uid, one in cycle.evicted.items() if one.asks_budgets and uid in cycle.tasks]
+    evicted: dict[str, list[tuple[Task, dict[str, str]]]] = {}
+    for uid, one in cycle.evicted.items():
+        if one.asks_budgets and uid in cycle.tasks and (task := cycle.tasks[uid]).status is Status.RUNNING:
+            evicted.setdefault(task.namespace, []).append((task, dict(task.labels.pairs)))
     concerned = Counter[str]()
-    for budget in [one for budgets in cycle.snapshot.budgets.values() for one in budgets]:
-        running = [task for task in evicted if (task.namespace, task.status) == (budget.namespace, Status.RUNNING)]
-        found = [task for task in running if budget.selector.matches(dict(task.labels.pairs))]
+    for budget in [one for namespace in evicted for one in cycle.snapshot.budgets.get(namespace, ())]:
+        found = [task for task, labels in evicted[budget.namespace] if budget.selector.matches(labels)]
         concerned.update(task.uid for task in found)
         counted = [one for one in found if one.name not in budget.disrupted]
         used = sum(not (task.unready and budget.spares_unready) for task in counted)
         what = f"{used} pods of budget {budget.namespace}/{budget.name} leave, of {budget.allowed}"
         yield what if used > budget.allowed else ""
-    for task in evicted:
-        yield f"{task.key} is in two budgets" if concerned[task.uid] > 1 else ""
+    for uid in concerned:
+        yield f"{cycle.tasks[uid].key} is in two budgets" if concerned[uid] > 1 else ""
 
 
 def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
@@ -132,10 +139,10 @@ def takers_are_complete(cycle: Cycle) -> Iterator[str]:
 
     "The gang gets all of its minimum, or nobody is evicted."
     """
-    for key in dict.fromkeys(eviction.beneficiary for eviction, _ in cycle.takings()):
+    for key in cycle.victims:
         job, why = cycle.jobs.get(key), ""
-        if job is None or not cycle.placed(key):
+        if job is None or not cycle.placed[key]:
             why = "which gets no room"
-        elif cycle.facts.starts_whole and (short := lacking(job, cycle.ready(job, kept=True))):
+        elif short := cycle.short(key, kept=True):
             why = "" if could_be_whole(cycle, job) else f"which then has {short}"
         yield f"pods are evicted for {key}, {why}" if why else ""

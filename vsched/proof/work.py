@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 
-from vsched.model.amounts.resources import Amounts, add, subtract
+from vsched.model.amounts.resources import Amounts, subtract
 from vsched.model.jobs.job import Job
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
@@ -27,28 +29,34 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     if cycle.snapshot.masks or cycle.has_more_on_paper:
         return
     queues = Queues(cycle)
-    holds = queues.holds(gone=())  # room that evictions made came too late for what waits
-    at = {uid: cycle.bound.get(uid, task.node) for uid, task in cycle.tasks.items()}
-    repelling = [(task, at[uid]) for uid, task in cycle.tasks.items() if at[uid] and task.shape.affinity is not None]
+    held = queues.standing(queues.holds(gone=()))  # room that evictions made came too late for what waits
+    room = {node: cycle.idle_after(node) for node in cycle.nodes}
+    for node, left in room.items():
+        subtract(left, cycle.sum_of(cycle.kept_on[node]).items())
+
+    @cache
+    def times_on_nodes(shape: Shape) -> int:
+        able = [node.name for node in cycle.nodes.values() if not forbids(shape.rules, node)]
+        return sum(_times(shape.request, room[node]) for node in able)
+
+    @cache
+    def left_of(name: str) -> Sums:
+        left = queues.most(name, held)
+        subtract(left, held.own[name].items())
+        return left
+
     for key, job in cycle.jobs.items():
         pods, spec = _waiting(cycle, job), job.spec
         if not pods or not queues.sound(spec.queue):
             continue
-        request, rules = pods[0].shape.request, pods[0].shape.rules
-        missing = _missing(cycle, job, pods)
-        held = Counter(cycle.kept[task.uid] for task in pods if task.uid in cycle.kept)
-        fit = 0
-        for node in cycle.nodes.values():
-            if not forbids(rules, node) and not any(repels(cycle, *one, pods[0], node.name) for one in repelling):
-                room = cycle.idle_after(node.name)
-                subtract(room, cycle.kept_on(node.name, but=key).items())
-                times = _times(request, room)
-                fit += min(times, held[node.name]) if held else times
+        shape, missing = pods[0].shape, _missing(cycle, job, pods)
+        own = Counter(cycle.kept[task.uid] for task in pods if task.uid in cycle.kept)
+        fit = 0 if own else times_on_nodes(shape)
+        for node, count in own.items():
+            if node in cycle.nodes and not forbids(shape.rules, cycle.nodes[node]):
+                fit += min(_times(shape.request, room[node], count), count)
         for name in queues.path(spec.queue) if LIMITING & cycle.facts.limits else ():
-            room = queues.most(name, holds)
-            subtract(room, holds[name].items())
-            add(room, [(column, value * held.total()) for column, value in request])
-            fit = min(fit, _times(request, room))
+            fit = min(fit, _times(shape.request, left_of(name), own.total()))
         what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
         yield what if 0 < missing <= fit else ""
 
@@ -75,7 +83,7 @@ def _waiting(cycle: Cycle, job: Job) -> list[Task]:
 def _missing(cycle: Cycle, job: Job, pods: list[Task]) -> int:
     """How many more pods the job needs to go on; 0 where that many are not there, or where it needs certain ones."""
     ready = cycle.ready(job)
-    if not cycle.facts.starts_whole or not lacking(job, ready):
+    if not cycle.short(job.key):
         return 1
     minima = job.spec.min_task_member
     if minima and len({task.role for task in job.tasks.values()}) > 1:
@@ -83,6 +91,6 @@ def _missing(cycle: Cycle, job: Job, pods: list[Task]) -> int:
     return 0 if lacking(job, [*ready, *pods]) else job.spec.min_member - len(ready)
 
 
-def _times(request: Amounts, room: Sums) -> int:
-    """How often an amount is in another."""
-    return max(0, min(room[column] // value for column, value in request if value))
+def _times(request: Amounts, room: Sums, more: int = 0) -> int:
+    """How often an amount is in another, and ``more`` times besides."""
+    return max(0, min(room[column] // value for column, value in request if value) + more)
