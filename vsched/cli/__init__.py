@@ -31,6 +31,7 @@ COMMANDS = {
     "devices": "devices of nodes: what part of each is taken, and by which pods",
     "dump": "a cycle of a running daemon as a file, to be run again",
     "replay": "runs a cycle again from its file, or a trace of a cluster under several policies",
+    "verify": "whether what recorded cycles decided keeps the rules",
     "check": "validates a policy file",
     "migrate": "what it takes to change from another scheduler: checks a cluster, converts queues",
     "rbac": "the roles that a daemon with given flags needs, as manifests",

@@ -16,10 +16,6 @@ from vsched.proof.minima import lacking
 STEPS_MAX = 2_000
 """Where more are needed to try all ways to place a gang, the question stays open."""
 CORDONED = "node.kubernetes.io/unschedulable"
-ELSE_KEPT_OUT_BY = frozenset({"allocation", "deviceshare", "easy-backfill", "extender", "job-limits", "nodegroup"}) | {
-    *("numa-aware", "rescheduling", "resource-strategy-fit", "tdm", "usage", "wall-time")
-}
-"""Plugins that keep pods from idle nodes by rules that are not looked at here."""
 
 
 def bound_where_allowed(cycle: Cycle) -> Iterator[str]:

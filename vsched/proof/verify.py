@@ -43,19 +43,27 @@ RULES: dict[str, tuple[Rule, ...]] = {
 
 
 class Finding(NamedTuple):
-    """What a rule says of a cycle."""
+    """What a rule says of one cycle, or of several."""
 
     rule: str
     looked_at: int
     violations: tuple[str, ...]
 
 
-def verify(snapshot: Snapshot, facts: Facts, report: CycleReport) -> tuple[Finding, ...]:
-    """What each rule says of the decisions of a cycle, in the order of the rules."""
+def verify(
+    snapshot: Snapshot, facts: Facts, report: CycleReport, between: Callable[[], object] = lambda: None
+) -> tuple[Finding, ...]:
+    """What each rule says of the decisions of a cycle, in the order of the rules.
+
+    ``between`` is called after each decision that a rule has looked at.
+    """
     cycle, found = Cycle(snapshot, facts, report), []
     for group, rules in RULES.items():
         for rule in rules:
-            told = list(rule(cycle))
-            name = f"{group}: {rule.__name__.replace('_', ' ')}"
-            found.append(Finding(name, len(told), tuple(text for text in told if text)))
+            looked_at, violations = 0, list[str]()
+            for text in rule(cycle):
+                looked_at += 1
+                violations += [text] if text else []
+                between()
+            found.append(Finding(f"{group}: {rule.__name__.replace('_', ' ')}", looked_at, tuple(violations)))
     return tuple(found)

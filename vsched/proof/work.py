@@ -14,8 +14,16 @@ from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking
-from vsched.proof.placement import ELSE_KEPT_OUT_BY, forbids, is_bound_by_more, repels
+from vsched.proof.placement import forbids, is_bound_by_more
 from vsched.proof.queues import Queues
+
+LOOKED_AT = frozenset(
+    {"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "fragmentation", "gang"}
+) | {
+    *("minruntime", "network-topology-aware", "nodeorder", "overcommit", "pdb", "predicates", "preemption-delay"),
+    *("priority", "proportion", "resourcequota", "sla", "task-topology", "usage-history"),
+}
+"""Plugins that keep no pod from idle nodes by rules that are not looked at here."""
 
 
 def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
@@ -24,7 +32,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     Looked at are jobs whose waiting pods are alike, so that any order of them does as well as another, and depend on
     amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes.
     """
-    if cycle.facts.plugins & ELSE_KEPT_OUT_BY or "allocate" not in cycle.facts.actions:
+    if not cycle.facts.plugins <= LOOKED_AT or "allocate" not in cycle.facts.actions:
         return
     if cycle.snapshot.masks or cycle.has_more_on_paper:
         return

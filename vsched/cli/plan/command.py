@@ -26,6 +26,7 @@ from vsched.cli.plan.changes_view import as_text as what_if_text
 from vsched.cli.plan.edits import InOrder, editing, edits_of, submitted
 from vsched.cli.plan.live import OUR_NAMES, WhatIf, buy_live, fetch, what_if
 from vsched.cli.plan.on_paper import decide_on_paper
+from vsched.cli.plan.proving import Proof, unchecked
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.usage_file import read_usage
 from vsched.cli.plan.view import Planned, as_document
@@ -51,6 +52,7 @@ Examples:
   vsched plan -f cluster.yaml --config config/policies/usage.yaml --usage usage.yaml
   vsched plan -f cluster.yaml --ignore-unsupported volumes,priority-classes
   vsched plan -f cluster.yaml --arbitrate --cycles 3
+  vsched plan -f cluster.yaml --verify
   vsched plan --live --submit new-job.yaml
   vsched plan --live --drain node-7 --add-nodes 2 --like node-8 --set queue/research.weight=3
   vsched plan --from session.dump --config new-policy.yaml -o json
@@ -85,6 +87,9 @@ Examples:
     metavar="FILE",
     help="The daemon's table of workload kinds, as for vsched run: whose pods are made, and which gangs they form.",
 )
+@click.option(
+    "--verify", "proves", is_flag=True, help="Check what is planned against the rules; exit 1 if it breaks one."
+)
 @ignore_flag
 @editing
 @buy_flags
@@ -102,6 +107,7 @@ def command(
     arbitrate_grace: float | None,
     arbitrate_evictions: int | None,
     workloads: Path | None,
+    proves: bool,
     output: str,
     live: bool,
     dump: Path | None,
@@ -122,6 +128,8 @@ def command(
     of which pool, more quota, how much time, or whose work would have to go.
     """
     buying.check(live=live)
+    proof = Proof() if proves else None
+    on_decided = unchecked if proof is None else proof.decided
     if live or dump is not None:
         if live and dump is not None:
             raise click.UsageError("give --live for a running cluster, or --from FILE, not both")
@@ -138,11 +146,14 @@ def command(
         policy = _policy(config).policy if config else None
         table = table_for(submitted(changes), workloads)
         asked: dict[str, Any] = {"policy": policy, "config": config or "", "names": names, "workloads": table}
+        asked["on_decided"] = on_decided
         recording = fetch(target) if dump is None else load(dump)
         if buying.buy:
             show_menus(buy_live(recording, changes, buying, cycles=cycles, **asked), output)
         else:
             show_what_if(what_if(recording, changes, cycles=cycles, **asked), output)
+        if proof is not None:
+            proof.tell()
         return
     if not files:
         raise click.UsageError("Missing option '-f' / '--filename', or --live for a running cluster.")
@@ -169,11 +180,14 @@ def command(
         rules=rules,
         ignored=ignored,
         workloads=table,
+        on_decided=on_decided,
     )
     if buying.buy:
         show_menus(bought(paper.snapshot(), paper.policy, buying), output)
     else:
         show(paper.planned, output)
+    if proof is not None:
+        proof.tell()
 
 
 def _refuse_with_live(**given: object) -> None:

@@ -11,6 +11,7 @@ from vsched.cli.plan.buy.answer import Bought, bought
 from vsched.cli.plan.buy.flags import BuyFlags
 from vsched.cli.plan.changes import Changes, Ran, changes_between
 from vsched.cli.plan.moments import next_moment
+from vsched.cli.plan.proving import OnDecided, unchecked
 from vsched.cli.plan.trial import Edit, PlanTrial
 from vsched.cli.plan.view import Planned
 from vsched.daemon.loop.callouts import Caller
@@ -73,6 +74,7 @@ def what_if(
     names: Sequence[str] = (),
     cycles: int = 1,
     workloads: WorkloadTable = NO_WORKLOADS,
+    on_decided: OnDecided = unchecked,
 ) -> WhatIf:
     """What would be decided if the edits were made, in this order, against what is decided without them.
 
@@ -94,7 +96,7 @@ def what_if(
                 f"session {recording.head.number} ended in an error, and does so again: {recording.head.error} "
                 "(expected a session that decided; vsched replay shows the error)"
             ) from error
-        after = _run(then, policy or in_force, cycles, caller)
+        after = _run(then, policy or in_force, cycles, caller, on_decided)
     if caller.problem:
         then.notes.append(f"the extender does not answer: {caller.problem}")
     if recording.snapshot.ceilings:
@@ -114,6 +116,7 @@ def buy_live(
     names: Sequence[str] = (),
     cycles: int = 1,
     workloads: WorkloadTable = NO_WORKLOADS,
+    on_decided: OnDecided = unchecked,
 ) -> Bought:
     """The menus of the gangs that still wait once the edits are made and so many cycles have decided."""
     in_force, policy = _policies(recording, policy)
@@ -121,7 +124,7 @@ def buy_live(
     for edit in edits:
         edit.apply(trial)
     with Caller() as caller:
-        ran = _run(trial, policy or in_force, cycles, caller)
+        ran = _run(trial, policy or in_force, cycles, caller, on_decided)
     if recording.snapshot.ceilings:
         trial.notes.append(SAME_DIVISION)
     return bought(
@@ -156,7 +159,7 @@ def _restored(recording: Recording, names: Sequence[str], workloads: WorkloadTab
     return mirror
 
 
-def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller) -> Ran:
+def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller, on_decided: OnDecided = unchecked) -> Ran:
     """Decide so often; between cycles what was decided has come true."""
     mirror, reports = trial.mirror, list[CycleReport]()
     ended: list[str] = []
@@ -165,6 +168,7 @@ def _run(trial: PlanTrial, policy: Policy, cycles: int, caller: Caller) -> Ran:
             mirror.moment = next_moment(mirror, reports, mirror.moment, ended)
         snapshot = mirror.snapshot(mirror.moment)
         report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
+        on_decided(snapshot, policy, report)
         reports.append(report)
         mirror.settle(report)
     planned = Planned(reports, snapshot.queues, trial.ignored, mirror.moment, ended, called=snapshot.called)

@@ -11,6 +11,7 @@ from vsched.arbitrator.rules import ArbitrationRules
 from vsched.cli.plan.arbitrate import AT_ONCE, Rounds, is_wanted
 from vsched.cli.plan.claims import new_volume_claims
 from vsched.cli.plan.moments import next_moment
+from vsched.cli.plan.proving import OnDecided, unchecked
 from vsched.cli.plan.view import Document, Planned, as_document
 from vsched.cli.show.output import say
 from vsched.daemon.loop.callouts import Caller
@@ -96,8 +97,12 @@ def decide_on_paper(
     rules: ArbitrationRules | None = None,
     ignored: Iterable[str] = (),
     workloads: WorkloadTable = NO_WORKLOADS,
+    on_decided: OnDecided = unchecked,
 ) -> OnPaper:
-    """The same, with the cluster in which the plan has come true; ``workloads`` say what gangs there are."""
+    """The same, with the cluster in which the plan has come true; ``workloads`` say what gangs there are.
+
+    ``on_decided`` is told of each cycle.
+    """
     if rules is None and is_wanted(manifests.objects):
         rules = AT_ONCE
     cache = PaperMirror(
@@ -138,6 +143,7 @@ def decide_on_paper(
             if rounds is not None:
                 snapshot, evicted = rounds.arbitrate(snapshot)
             report = run_cycle(snapshot, policy, registry(), callout=caller.cycle())
+            on_decided(snapshot, policy, report)
             report = replace(report, evictions=(*evicted, *report.evictions))
             reports.append(report)
             cache.settle(report)

@@ -1,0 +1,45 @@
+"""Checking recorded cycles, and those of plans."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from vsched.cli.ask.recordings import load
+from vsched.errors import BadInput
+from vsched.model.dump.cycle import Head
+from vsched.proof.verify import Finding, verify
+from vsched.settings.installed import registry
+from vsched.settings.proving import facts_of
+from vsched.web.pages.recording import error_text, policy_of, replay
+
+
+class Verified(NamedTuple):
+    """A recorded cycle, and what the rules say of it."""
+
+    file: Path
+    head: Head
+    findings: Sequence[Finding]
+
+
+def verified(file: Path) -> Verified:
+    """What the rules say of the cycle in a file; raises BadInput where it cannot be read, or decides nothing."""
+    recording = load(file)
+    policy, report = policy_of(recording, registry()), recording.report
+    if report is None:
+        try:
+            report = replay(recording, policy, registry()).report
+        except Exception as error:  # what a cycle dies of is a result, and nothing was decided
+            raise BadInput(f"{file}: the cycle ends in an error and decides nothing: {error_text(error)}") from None
+    return Verified(file, recording.head, verify(recording.snapshot, facts_of(policy), report))
+
+
+def together(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
+    """What each rule says of several cycles."""
+    return [
+        Finding(
+            same[0].rule, sum(one.looked_at for one in same), tuple(text for one in same for text in one.violations)
+        )
+        for same in zip(*findings, strict=True)
+    ]
