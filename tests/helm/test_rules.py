@@ -64,6 +64,11 @@ FIRES: dict[str, tuple[dict[str, str], str, dict[str, str]]] = {
         "10m",
         {"action": "reclaim"},
     ),
+    "VschedRuleViolated": (
+        {f'vsched_verify_violations_total{{{SERIES},rule="gangs: gangs start whole"}}': "0x5 1x40"},
+        "10m",
+        {"rule": "gangs: gangs start whole"},
+    ),
     "VschedSessionsFail": ({f"vsched_cycle_exceptions_total{{{SERIES}}}": "0x5 3x20"}, "5m", {}),
     "VschedSessionsSlow": (
         {

@@ -66,6 +66,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Place pods; off for an arbitrator alone, beside other schedulers."""
     advise: bool = True
     """Search for changes that would let waiting jobs start, and show them as advice."""
+    verify: float = 0.01
+    """The share of sessions that are checked against the rules, at most; 0 for none."""
     arbitrate: bool = False
     """Divide the cluster among namespaces by their Consumers."""
     sharding_mode: ShardingMode = "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from vsched.model.plan import CycleReport
@@ -42,6 +43,11 @@ RULES: dict[str, tuple[Rule, ...]] = {
 }
 
 
+def rule_names() -> list[str]:
+    """The rules as findings name them: ``gangs: gangs start whole``."""
+    return [f"{group}: {rule.__name__.replace('_', ' ')}" for group, rules in RULES.items() for rule in rules]
+
+
 class Finding(NamedTuple):
     """What a rule says of one cycle, or of several."""
 
@@ -58,12 +64,11 @@ def verify(
     ``between`` is called after each decision that a rule has looked at.
     """
     cycle, found = Cycle(snapshot, facts, report), []
-    for group, rules in RULES.items():
-        for rule in rules:
-            looked_at, violations = 0, list[str]()
-            for text in rule(cycle):
-                looked_at += 1
-                violations += [text] if text else []
-                between()
-            found.append(Finding(f"{group}: {rule.__name__.replace('_', ' ')}", looked_at, tuple(violations)))
+    for name, rule in zip(rule_names(), chain.from_iterable(RULES.values()), strict=True):
+        looked_at, violations = 0, list[str]()
+        for text in rule(cycle):
+            looked_at += 1
+            violations += [text] if text else []
+            between()
+        found.append(Finding(name, looked_at, tuple(violations)))
     return tuple(found)

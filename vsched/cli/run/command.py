@@ -13,6 +13,7 @@ from vsched.cli.flags.environment import by_environment
 from vsched.cli.flags.fields import flags_of
 from vsched.cli.flags.ignoring import ignore_flag
 from vsched.cli.flags.periods import PERIOD, Period
+from vsched.cli.flags.shares import SHARE
 from vsched.cli.run.access import access_flags, access_of
 from vsched.daemon.options import SHARDS_MAX, Options
 from vsched.log import LEVELS, LogFormat, configure
@@ -23,6 +24,7 @@ Examples:
   vsched run --kubeconfig ~/.kube/config --scheduler-conf config/scheduler.yaml
   vsched run --scheduler-name vsched --scheduler-name volcano     (in a pod)
   vsched run --ignore-unsupported volumes     (as Volcano without its volume binding: claims bind no pod to a node)
+  vsched run --verify 100%                (check as many sessions against the rules as time allows)
   vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
   vsched run --arbitrate --no-schedule    (divide it only: others place the pods)
 
@@ -119,6 +121,12 @@ flag = flags_of(Options)
 @flag(
     "--advise",
     "look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
+)
+@flag(
+    "--verify",
+    "sessions that are checked against the rules, at most, in what time sessions leave; 0 for none",
+    type=SHARE,
+    default="1%",
 )
 @flag(
     "--workloads",

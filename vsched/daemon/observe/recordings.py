@@ -1,7 +1,8 @@
 """Records cycles in which something looked wrong, so that people can fetch them and run them again.
 
-Recorded are errors, wasted evictions, and sessions without progress. Otherwise only sessions that evict have a cost:
-their snapshots are kept in memory until it is known whether the beneficiaries were placed.
+Recorded are errors, wasted evictions, sessions without progress, and decisions that violate a rule. Otherwise only
+sessions that evict have a cost: their snapshots are kept in memory until it is known whether the beneficiaries were
+placed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from vsched.web.pages.recording import Whose, error_text, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 from vsched.web.snapshots import FrozenSnapshot
 
-EXCEPTION, NO_PROGRESS, USELESS, LOOP = KEPT
+EXCEPTION, NO_PROGRESS, USELESS, LOOP, VIOLATION = KEPT
 REST_SECONDS = 60.0
 """Between two recordings for the same reason."""
 MOST_HELD = 8
@@ -110,6 +111,11 @@ class Recorder:
         found = next((held for held in self._held if (beneficiary, node) in held.takings), None)
         if found is not None and self._wants(USELESS, says):
             self._keep(found.frozen, USELESS, says)
+
+    def violated(self, frozen: FrozenSnapshot, says: str) -> None:
+        """A session decided something that violates a rule."""
+        if self._wants(VIOLATION, says):
+            self._keep(frozen, VIOLATION, says)
 
     def looped(self, taker: str, victim: str) -> None:
         """A job took from one that had taken from it before."""

@@ -1,4 +1,4 @@
-"""Settings of overviews, recordings, advice and the search for wasted evictions."""
+"""Settings of overviews, recordings, advice, checks and the search for wasted evictions."""
 
 from __future__ import annotations
 
@@ -50,6 +50,21 @@ class AdvisorSettings(msgspec.Struct, frozen=True):
     """After a round that failed."""
 
 
+class VerifierSettings(msgspec.Struct, frozen=True):
+    """Bounds of the checks of sessions against the rules."""
+
+    look_seconds: float = 0.5
+    """Between two looks whether enough sessions have passed."""
+    part: float = 0.05
+    """The part of one processor that checks use on average."""
+    seconds_max: float = 30.0
+    """Processor time for one session."""
+    rest_seconds: float = 1.0
+    """How long a check waits at once for the end of a session."""
+    pause_seconds: float = 10.0
+    """After a check that failed."""
+
+
 @dataclass(frozen=True, slots=True)
 class ObserveSettings:
     """Settings of the modules that observe a daemon."""
@@ -63,3 +78,5 @@ class ObserveSettings:
     """Between two searches for wasted evictions."""
     advice: AdvisorSettings = field(default_factory=AdvisorSettings)
     """Bounds of the searches for what would let waiting jobs start."""
+    verifying: VerifierSettings = field(default_factory=VerifierSettings)
+    """Bounds of the checks of sessions against the rules."""

@@ -47,6 +47,11 @@ class SnapshotService:
         self.at_rest.set()
 
     @property
+    def number(self) -> int:
+        """The number of the session that started last, from 1 on."""
+        return self._number
+
+    @property
     def waiting(self) -> int:
         """How many wait for a session to start."""
         return len(self._waiting)

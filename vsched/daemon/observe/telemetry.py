@@ -6,7 +6,7 @@ Other modules report facts here; this one turns them into metrics, log lines and
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -22,6 +22,7 @@ from vsched.model.dump.cycle import Head
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
+from vsched.proof.verify import Finding
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
@@ -44,6 +45,8 @@ RESULTS = {
 """The label of ``volcano_schedule_attempts_total`` for each outcome of a binding."""
 
 
+VIOLATED = "a rule is violated"
+"""The log line about it; soaks look for it."""
 LINE_SECONDS = 1.0
 """The least time between two log lines about sessions."""
 FAILURES_PER_SECOND = 5.0
@@ -250,6 +253,15 @@ class Telemetry(ProcessTelemetry):
         self.metrics.recordings.labels(head.why).inc()
         fetch = f"vsched dump --recording {head.number}"
         self._log.warning("cycle kept", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
+
+    def verified(self, number: int, findings: Sequence[Finding] | None) -> None:
+        """A session was checked against the rules; None where that took too long."""
+        broken = [one for one in findings or () if one.violations]
+        self.metrics.verified.labels("given up" if findings is None else "violated" if broken else "kept").inc()
+        for one in broken:
+            self.metrics.violations.labels(one.rule).inc(len(one.violations))
+            first = {"says": one.violations[0], "violations": len(one.violations)}
+            self._log.warning(VIOLATED, session=number, rule=one.rule, **first)
 
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
         """A session ended in an error: logged with its traceback the first time, in one line after that."""

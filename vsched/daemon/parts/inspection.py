@@ -10,6 +10,7 @@ from vsched.daemon.observe.numbers import Numbers
 from vsched.daemon.observe.overviews import OverviewPublisher
 from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
+from vsched.daemon.observe.verifier import Verifier
 from vsched.daemon.parts.base import Base
 from vsched.daemon.tasks import LongLived
 from vsched.model.frozen import frozen_history
@@ -59,6 +60,10 @@ class Inspection:
         self.recorder = Recorder(
             options.recordings, self.snapshots, whose, clock, telemetry, base.observing.binding_tries
         )
+        self._verifier: Verifier | None = None
+        if options.verify and options.schedule:
+            bounds = base.observing.verifying
+            self._verifier = Verifier(options.verify, self.snapshots, self.recorder, telemetry, bounds)
         self._dumps = dump_routes(self.snapshots.look, self.recorder.ring, whose, registry)
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
@@ -87,6 +92,8 @@ class Inspection:
         if self._advisor is not None:
             says = "finds what would let waiting jobs start"
             tasks.append(LongLived("advice", self._advisor.run, says, acts=True))
+        if self._verifier is not None:
+            tasks.append(LongLived("checks", self._verifier.run, "checks sessions against the rules", acts=True))
         return tasks
 
     @property

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Gauge, Info
 
+from vsched.proof.verify import rule_names
 from vsched.version import build
 from vsched.web.metrics.tallies import Counter, Histogram
 
 MILLISECONDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000)
 SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 
-KEPT = ("exception", "no-progress", "useless-eviction", "eviction-loop")
+KEPT = ("exception", "no-progress", "useless-eviction", "eviction-loop", "violation")
 """Reasons for which cycles are recorded."""
 EVICTING = ("preempt", "reclaim", "gangpreempt", "gangreclaim", "arbitrate")
 """Actions whose evictions have a beneficiary."""
@@ -105,6 +106,14 @@ class Metrics:
         )
         for reason in KEPT:
             self.recordings.labels(reason)
+        self.verified = counter(
+            "vsched_verify_sessions_total", "Sessions that were checked against the rules, by result.", "result"
+        )
+        self.violations = counter(
+            "vsched_verify_violations_total", "Decisions that violate a rule, among those checked: to stay 0.", "rule"
+        )
+        for rule in rule_names():
+            self.violations.labels(rule)
         self.api_requests = counter(
             "vsched_api_requests_total",
             "Requests to the API server, repeats and watches included; code 0 where no answer came.",
