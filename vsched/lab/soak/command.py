@@ -32,7 +32,8 @@ Examples:
 
 Exit code 1 where a promise was broken: a pod bound twice, a node over its size, a pod that was never bound or a gang
 that stayed partial although there was room, a pod without its claims or a claim for nobody, a daemon that died by
-itself or that nobody followed, an error in a log, memory, files, tasks or series that grow.
+itself or that nobody followed, an error in a log, memory, files, tasks or series that grow, a session that violates
+a rule of vsched verify (the daemons check as many as time allows).
 """
 
 FULLEST = 0.85

@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from vsched.daemon.observe.telemetry import VIOLATED
 from vsched.errors import VschedError
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -95,10 +96,13 @@ class SoakDaemon:
         log.unlink(missing_ok=True)
 
     def _read(self, log: Path) -> None:
-        """Note errors in its log as violations, and count its warnings."""
+        """Note errors and violated rules in its log as violations, and count its warnings."""
         for found in _records(log):
             event = str(found.get("event", ""))
-            if complaint := complaint_of(found):
+            if rule := rule_violated(found):
+                said = f"{self.name}, session {found.get('session')}: {found.get('says')}"
+                self._violations.add(f"rule violated ({rule})", said[:LONGEST_LINE])
+            elif complaint := complaint_of(found):
                 self._violations.add("error in a log", f"{self.name}: {complaint}"[:LONGEST_LINE])
             elif found.get("level") == "warning" and (event in self._warnings or len(self._warnings) < MOST_WARNINGS):
                 self._warnings[event] += 1
@@ -124,7 +128,7 @@ class SoakDaemon:
         return found
 
     async def figures(self) -> Mapping[str, float]:
-        """Its memory, open files, tasks and series; empty where it does not answer."""
+        """Its memory, open files, tasks, series and checked sessions; empty where it does not answer."""
         running = self.running
         if running is None:
             return {}
@@ -135,8 +139,11 @@ class SoakDaemon:
         except (VschedError, OSError):
             return {}
         lines = [line for line in text.splitlines() if line and not line.startswith("#")]
-        tasks = next((float(line.split()[1]) for line in lines if line.startswith("vsched_loop_tasks ")), 0.0)
-        return {**found, "tasks": tasks, "series": float(len(lines))}
+        tasks, checked = (
+            sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.startswith(name))
+            for name in ("vsched_loop_tasks ", "vsched_verify_sessions_total{")
+        )
+        return {**found, "tasks": tasks, "series": float(len(lines)), "checked": checked}
 
 
 def _held(process: int) -> dict[str, float]:
@@ -153,6 +160,11 @@ def complaint_of(record: Mapping[str, Any]) -> str:
         return " ".join([event, *str(record.get("exception", "")).strip().splitlines()[-1:]]).strip()
     # A line without a level comes from Python itself, or is the command's last message.
     return event if level is None and not event.startswith("vsched: ") else ""
+
+
+def rule_violated(record: Mapping[str, Any]) -> str:
+    """The rule that a session violates, by a line of a log; empty for other lines."""
+    return str(record.get("rule", "")) if record.get("event") == VIOLATED else ""
 
 
 def _records(log: Path) -> Iterator[Mapping[str, Any]]:

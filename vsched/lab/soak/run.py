@@ -230,6 +230,7 @@ class Soak:
             "waiting": len(outcomes.never_bound()),
             "partial_gangs": len(outcomes.partial()),
             "latency_ms": spread_ms(outcomes.latencies),
+            "checked_sessions": sum(int(samples[-1][1]["checked"]) for samples in self._samples.values()),
             "kills": kills.count,
             "gave_up": sum(daemon.gave_up for daemon in self._daemons),
             "kill_to_leader_seconds": _spread(kills.to_lead),
@@ -248,7 +249,17 @@ def _spread(seconds: list[float]) -> dict[str, float]:
 
 
 def _arguments(kubeconfig: Path, settings: SoakSettings) -> tuple[str, ...]:
-    common = ("run", "--kubeconfig", str(kubeconfig), "--log-level", "warning", "--log-format", "json")
+    common = (
+        "run",
+        "--kubeconfig",
+        str(kubeconfig),
+        "--log-level",
+        "warning",
+        "--log-format",
+        "json",
+        "--verify",
+        "100%",
+    )
     if settings.daemons == 1:
         return common
     lease = lease_of(settings.lease_seconds)
