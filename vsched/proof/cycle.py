@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+import msgspec
+
 from vsched.model.amounts.resources import PODS, Amounts, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
@@ -13,7 +15,6 @@ from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.proof.facts import Facts
 from vsched.proof.minima import lacking
 
 Sums = Counter[int]
@@ -22,6 +23,34 @@ TAKING = frozenset({"preempt", "reclaim", "gangpreempt", "gangreclaim"})
 """Actions that evict pods for others."""
 WHOLE = frozenset({"gangpreempt", "gangreclaim"})
 """Those by which a whole gang may have to leave."""
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """The actions and plugins of a policy, and those of their switches and arguments that rules depend on."""
+
+    actions: tuple[str, ...]
+    plugins: frozenset[str]
+    starts_whole: bool
+    """Whether ``gang`` says when a job may start (``enableJobReady`` and ``enableJobPipelined``)."""
+    limits: frozenset[str]
+    """Plugins that limit what queues hold (``enabledAllocatable``)."""
+    protects_from_preempt: frozenset[str]
+    """Plugins that have a say in who is preempted (``enablePreemptable``)."""
+    protects_from_reclaim: frozenset[str]
+    """The same of ``enableReclaimable``."""
+    tree: bool
+    """Whether ``capacity`` has a tree of queues (``enableHierarchy``)."""
+    lenient: frozenset[str] = frozenset()
+    """Actions with ``victimTiers: reference``: what one tier protects, a later one may name."""
+
+    keeping: Mapping[str, frozenset[str]] = {}
+    """By action: queues whose non-preemptible jobs keep all they have; ``*`` for all queues."""
+
+    def protects(self, plugin: str, action: str) -> bool:
+        """Whether a plugin protects from the evictions of an action, whatever the tiers."""
+        if action in self.lenient:
+            return False
+        return plugin in (self.protects_from_reclaim if "reclaim" in action else self.protects_from_preempt)
 
 
 class Cycle:

@@ -1,10 +1,10 @@
-"""What queues hold, and what they may hold: read from the objects, with exact fractions where shares are divided."""
+"""Queues: what they hold and may hold, with exact fractions where shares are divided, and the rules about it."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -13,6 +13,9 @@ from vsched.model.amounts.resources import PODS, add, maximum, subtract
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.tree import lineage, tree
 from vsched.proof.cycle import Cycle, Sums
+
+LIMITING = frozenset({"capacity", "proportion"})
+"""Plugins that limit what queues hold."""
 
 
 class Held(NamedTuple):
@@ -42,14 +45,15 @@ class Queues:
         subtract(self.foreign, cycle.sum_of(filter(self._counts, cycle.tasks)).items())
         self.upwards = sorted(self.all, key=lambda name: -len(self.path(name)))
         """All queues, each before those above it."""
-        self._guarantees: dict[str, Sums] = {}
+        self.guarantees: dict[str, Sums] = {}
+        """What is guaranteed to a queue, or to those below it together if that is more and within its capability."""
         self._guaranteed_below: dict[str, Sums] = defaultdict(Sums)
         for name in self.upwards:
             most = dict(self.all[name].capability)
             below = self._guaranteed_below[name].items()
             may = tuple((column, min(value, most.get(column, value))) for column, value in below)
-            self._guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, may)))
-            add(self._guaranteed_below[self.parents[name]], self._guarantees[name].items())
+            self.guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, may)))
+            add(self._guaranteed_below[self.parents[name]], self.guarantees[name].items())
         self._limits: dict[str, Sums] = {}
 
     def path(self, name: str) -> list[str]:
@@ -99,13 +103,9 @@ class Queues:
             self.count(found, uid, -1)
         return found
 
-    def guarantee(self, name: str) -> Sums:
-        """What is guaranteed to a queue, or to those below it together if that is more and within its capability."""
-        return self._guarantees[name]
-
     def guaranteed_beside(self, name: str, column: int) -> int:
         """What is guaranteed to the other queues with the same parent."""
-        return self._guaranteed_below[self.parents[name]][column] - self._guarantees[name][column]
+        return self._guaranteed_below[self.parents[name]][column] - self.guarantees[name][column]
 
     def above(self, name: str) -> Sums:
         """What the queues side by side with this one may hold together."""
@@ -117,7 +117,7 @@ class Queues:
         volcano.md 4.5 and 4.6, ``realCapability``; config/README.md: limits are cut to what the parent passes on.
         """
         if name not in self._limits:
-            above, mine, found = self.above(name), self.guarantee(name), Sums()
+            above, mine, found = self.above(name), self.guarantees[name], Sums()
             stated = dict(self.all[name].capability)
             for column in self.columns:
                 others = self.guaranteed_beside(name, column)
@@ -130,7 +130,7 @@ class Queues:
         """What a queue deserves: its part, or what it states, within its limit and no less than its guarantee."""
         if "proportion" in self.cycle.facts.plugins:
             return Sums({column: int(value) for column, value in self.parts.get(name, {}).items()})
-        limit, guarantee = self.limit(name), self.guarantee(name)
+        limit, guarantee = self.limit(name), self.guarantees[name]
         stated = maximum(self.all[name].deserved, tuple(guarantee.items()))
         return Sums({column: max(min(value, limit[column]), guarantee[column]) for column, value in stated})
 
@@ -144,7 +144,7 @@ class Queues:
         """What follows from what queues hold."""
         below, claims, claims_below = defaultdict[str, Sums](Sums), dict[str, Sums](), defaultdict[str, Sums](Sums)
         for name in self.upwards:
-            most, mine, found = dict(self.all[name].capability), self.guarantee(name), Sums()
+            most, mine, found = dict(self.all[name].capability), self.guarantees[name], Sums()
             for column, value in claims_below[name].items():
                 found[column] = min(value, most.get(column, value))
             for column in self.columns:
@@ -186,7 +186,7 @@ def _divided(queues: Queues) -> dict[str, dict[int, Fraction]]:
     for column in queues.columns:
         bounds: dict[str, tuple[int, int, int]] = {}
         for name in names:
-            least, weight = queues.guarantee(name)[column], queues.all[name].weight
+            least, weight = queues.guarantees[name][column], queues.all[name].weight
             most = max(least, min(asked[name][column], queues.limit(name)[column])) if weight else least
             bounds[name] = (weight, least, most)
         level = _level(queues.total[column], list(bounds.values()))
@@ -211,3 +211,56 @@ def _level(whole: int, bounds: list[tuple[int, int, int]]) -> Fraction:
         low, high = bends[after - 1], bends[after]
         return low + (high - low) * (whole - together(low)) / (together(high) - together(low))
     return bends[-1] if bends and after else Fraction()
+
+
+def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
+    """A queue that got more, and each queue above it, holds no more than its capability.
+
+    config/README.md: ``capability`` is the most that a queue may ever hold; 0 is none, and pods count.
+    """
+    if not LIMITING & cycle.facts.limits:
+        return
+    queues = Queues(cycle)
+    got, holds = queues.got(), queues.holds(cycle.evicted)
+    for name, amounts in got.items():
+        for column, most in queues.all[name].capability if any(amounts.values()) else ():
+            over = amounts[column] > 0 and holds[name][column] > most
+            what = f"{cycle.words({column: holds[name][column]})} of at most {cycle.words({column: most})}"
+            yield f"queue {name} holds {what}" if over else ""
+
+
+def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
+    """What a queue gets beyond its own guarantee leaves free what is guaranteed to the others and not used by them.
+
+    config/README.md: ``guarantee`` is kept free for the queue, whether it asks for it or not. So with what each queue
+    holds, or is guaranteed if that is more, all queues side by side are within what is above them.
+    """
+    if not LIMITING & cycle.facts.limits:
+        return
+    queues = Queues(cycle)
+    held = queues.standing(queues.holds(cycle.evicted))
+    for name, amounts in queues.got().items():
+        for column in [column for column, value in amounts.items() if value > 0 and queues.sound(name)]:
+            over = held.claims_below[queues.parents[name]][column] - queues.above(name)[column]
+            beyond = held.own[name][column] > queues.guarantees[name][column]
+            what = f"{cycle.words({column: over})} of what is guaranteed to others"
+            wrong = over > 0 and beyond and queues.guaranteed_beside(name, column)
+            yield f"queue {name} takes {what}" if wrong else ""
+
+
+def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
+    """With ``proportion``, a queue that got more holds no more than it deserves of what its pods ask for.
+
+    A pod that was nominated before keeps its room, though what its queue deserves may drop for a moment. Amounts are
+    whole numbers, so a share may be rounded by one.
+    """
+    queues = Queues(cycle)
+    deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.holds(cycle.evicted)
+    backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
+    new = [uid for uid in (*cycle.bound, *cycle.kept) if uid not in backfilled and not cycle.tasks[uid].nominated]
+    for name, amounts in queues.amounts_of(new).items():
+        for column in amounts if name in deserved else ():
+            if column != PODS:
+                has, part = holds[name][column], deserved[name][column]
+                what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
+                yield f"queue {name} holds {what}" if has >= part + 1 else ""

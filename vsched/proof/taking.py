@@ -1,20 +1,21 @@
-"""What is taken from others: no more than queues have beyond their part, and nothing in vain."""
+"""What is taken from others: no more than queues have beyond their part, nothing in vain, and in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from fractions import Fraction
 from functools import cache
 from itertools import takewhile
 
 from vsched.model.amounts.resources import PODS, add, subtract
 from vsched.model.jobs.job import Job
+from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import TAKING, WHOLE, Cycle, Sums
-from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
-from vsched.proof.queues import Queues
+from vsched.proof.queues import LIMITING, Queues
 
 
 def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -50,7 +51,7 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
         for name in queues.path(job.spec.queue):
             if name in queues.path(taker.spec.queue) or not queues.sound(name):
                 break
-            deserved, guarantee, left = queues.deserved(name), queues.guarantee(name), holds[name]
+            deserved, guarantee, left = queues.deserved(name), queues.guarantees[name], holds[name]
             under = [column for column in lost if left[column] < min(left[column] + lost[column], guarantee[column])]
             over = any(
                 left[column] + (0 if keeps else lost[column] - 1) >= deserved[column]
@@ -173,3 +174,53 @@ def room_for(cycle: Cycle, key: str, nodes: Iterable[str], victims: Collection[s
         add(left, ((column, min(amount, 0)) for column, amount in freed.items()))
         room[node] = left
     return room
+
+
+def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
+    """``reclaim`` takes from the queue with the largest share at that moment, as long as shares are what tells.
+
+    Compared are queues side by side with ``capacity``, of equal priority, by pods that ask for the same on the same
+    node: before its last victim, no queue had a smaller share than another one is left with. volcano.md 4.6,
+    QueueOrder, reversed for victims.
+    """
+    if cycle.facts.tree or "capacity" not in cycle.facts.plugins:
+        return
+    queues = Queues(cycle)
+    holds = queues.held()
+    for uid in cycle.evicted:
+        queues.count(holds, uid, -1)
+    left = {name: _share(queues, name, held) for name, held in holds.items()}
+    more = [queue for queue in queues.all.values() if queue.reclaimable and left[queue.name] > 1]
+    stay: dict[tuple[str, str], list[Task]] = {}
+    for job in cycle.jobs.values() if more else ():
+        for task in cycle.ready(job) if not job.spec.preemptibility else ():
+            stay.setdefault((job.spec.queue, task.node), []).append(task)
+    takings = [(one, cycle.jobs[task.job]) for one, task in cycle.takings() if task.job in cycle.jobs]
+    last = {(one.beneficiary, job.spec.queue): one for one, job in takings}
+    for (beneficiary, name), eviction in last.items():
+        if eviction.action != "reclaim" or beneficiary not in cycle.jobs:
+            continue
+        victim, why = cycle.tasks[eviction.uid], ""
+        before = holds[name].copy()
+        add(before, cycle.request(eviction.uid))
+        share, but = _share(queues, name, before), (name, cycle.jobs[beneficiary].spec.queue)
+        for other in more:
+            equal = other.name not in but and other.priority == queues.all[name].priority
+            alike = stay.get((other.name, victim.node), ())
+            if equal and left[other.name] > share and any(_could_go(cycle, task, victim) for task in alike):
+                why = f"{victim.key} leaves queue {name}, which held less of its share than {other.name} still has"
+        yield why
+
+
+def _share(queues: Queues, name: str, held: Sums) -> Fraction:
+    deserved = queues.deserved(name)
+    return max((Fraction(held[column], value) for column, value in deserved.items() if value), default=Fraction(1))
+
+
+def _could_go(cycle: Cycle, task: Task, victim: Task) -> bool:
+    """Whether a pod is like a victim, and its job could lose it as well."""
+    if task.shape is not victim.shape or (task.preemptable, task.priority) != (victim.preemptable, victim.priority):
+        return False
+    job = cycle.jobs[task.job]
+    stay = [one for one in cycle.ready(job) if one is not task and one.uid not in cycle.bound]
+    return task.status is Status.RUNNING and not lacking(job, stay)

@@ -8,26 +8,25 @@ from typing import NamedTuple
 
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.proof import gangs, limits, order, placement, room, taking, victims, work
-from vsched.proof.cycle import Cycle
-from vsched.proof.facts import Facts
+from vsched.proof import placement, queues, starting, taking, victims
+from vsched.proof.cycle import Cycle, Facts
 
 Rule = Callable[[Cycle], Iterator[str]]
 """Yields one text for each decision that it looks at: empty where the rule is kept, else what is wrong."""
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "room": (
-        room.nodes_hold_what_is_bound,
-        room.nodes_hold_what_is_kept,
-        room.ports_are_free,
-        room.devices_are_given_once,
+        placement.nodes_hold_what_is_bound,
+        placement.nodes_hold_what_is_kept,
+        placement.ports_are_free,
+        placement.devices_are_given_once,
     ),
     "rules": (placement.bound_where_allowed, placement.apart_where_asked),
-    "gangs": (gangs.gangs_start_whole, gangs.gangs_keep_whole),
+    "gangs": (starting.gangs_start_whole, starting.gangs_keep_whole),
     "limits": (
-        limits.queues_stay_within_capability,
-        limits.guarantees_are_kept_free,
-        limits.queues_get_what_they_deserve,
+        queues.queues_stay_within_capability,
+        queues.guarantees_are_kept_free,
+        queues.queues_get_what_they_deserve,
     ),
     "victims": (
         victims.victims_may_leave,
@@ -38,8 +37,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
         taking.queues_keep_what_they_deserve,
         taking.nobody_leaves_in_vain,
     ),
-    "work": (work.nothing_that_fits_waits,),
-    "order": (order.queues_give_in_turn,),
+    "work": (starting.nothing_that_fits_waits,),
+    "order": (taking.queues_give_in_turn,),
 }
 
 

@@ -25,21 +25,18 @@ def victims_may_leave(cycle: Cycle) -> Iterator[str]:
     """
     for eviction, task in cycle.takings():
         action, job = eviction.action, cycle.jobs.get(task.job)
-        why = ""
-        if task.status not in (Status.RUNNING, Status.BOUND):
-            why = "does not run"
-        elif not task.preemptable or task.spared:
-            why = "is not preemptable"
-        elif job is not None and job.spec.preemptibility is Preemptibility.NONE and not _gives_back(cycle, job, action):
-            why = "belongs to a job that is not preemptible"
-        elif job is not None and action in WHOLE and job.spec.preemptable is False:
-            why = "belongs to a job that is not preemptable"
-        elif cycle.facts.protects("conformance", action) and (
-            task.priority_class in SYSTEM_CLASSES or task.namespace == "kube-system"
-        ):
-            why = "is one of the cluster's own"
-        elif cycle.facts.protects("cdp", action) and task.protected_until > cycle.snapshot.now:
-            why = "was placed a moment ago"
+        own = task.priority_class in SYSTEM_CLASSES or task.namespace == "kube-system"
+        stays = job is not None and job.spec.preemptibility is Preemptibility.NONE
+        reasons = {
+            "does not run": task.status not in (Status.RUNNING, Status.BOUND),
+            "is not preemptable": not task.preemptable or task.spared,
+            "belongs to a job that is not preemptible": job and stays and not _gives_back(cycle, job, action),
+            "belongs to a job that is not preemptable": action in WHOLE and job and job.spec.preemptable is False,
+            "is one of the cluster's own": own and cycle.facts.protects("conformance", action),
+            "was placed a moment ago": cycle.facts.protects("cdp", action)
+            and task.protected_until > cycle.snapshot.now,
+        }
+        why = next((reason for reason, holds in reasons.items() if holds), "")
         yield f"{task.key} is evicted by {action}, and {why}" if why else ""
 
 
@@ -56,27 +53,20 @@ def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:
 
     ``gangpreempt`` takes from jobs of lower priority alone. A job whose pods never preempt takes from nobody.
     """
-    calm = {
-        key
-        for key in cycle.victims
-        if cycle.placed[key] and not any(cycle.tasks[uid].preempts for uid in cycle.placed[key])
-    }
+    placed = {key: [cycle.tasks[uid] for uid in cycle.placed[key]] for key in cycle.victims}
+    calm = {key for key, tasks in placed.items() if tasks and not any(task.preempts for task in tasks)}
     for eviction, task in cycle.takings():
         taker, job, action, why = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job), eviction.action, ""
         if taker is None or job is None:
             why = "for nobody" if taker is None else "though it belongs to no job"
-        elif "reclaim" in action:
-            queue = cycle.snapshot.queues.get(job.spec.queue)
-            if job.spec.queue == taker.spec.queue:
-                why = "in the queue of the job that it leaves for"
-            elif queue is not None and not queue.reclaimable:
-                why = f"and its queue {queue.name} is not reclaimable"
-        elif job.spec.queue != taker.spec.queue:
-            why = "in another queue than the job that it leaves for"
+        elif ("reclaim" in action) is (job.spec.queue == taker.spec.queue):
+            why = f"though its queue is {job.spec.queue}, and that of the job that it leaves for {taker.spec.queue}"
+        elif "reclaim" in action and not cycle.snapshot.queues[job.spec.queue].reclaimable:
+            why = f"and its queue {job.spec.queue} is not reclaimable"
         elif action == "gangpreempt" and job.priority >= taker.priority:
             why = "and its job is no less than the one that it leaves for"
-        if not why and eviction.beneficiary in calm:
-            why = f"for {eviction.beneficiary}, whose pods never preempt"
+        elif taker.key in calm:
+            why = f"for {taker.key}, whose pods never preempt"
         yield f"{task.key} is evicted by {action} {why}" if why else ""
 
 
@@ -111,21 +101,15 @@ def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
     for eviction, task in cycle.takings():
         losers.setdefault(task.job, []).append(eviction)
     for key, evictions in losers.items():
-        job = cycle.jobs.get(key)
-        if job is None:
+        if (job := cycle.jobs.get(key)) is None:
             continue
-        actions = {one.action for one in evictions}
-        guarded = [
-            at
-            for at, one in enumerate(evictions)
-            if job.spec.preemptibility is Preemptibility.SEMI
-            or (one.action not in WHOLE and cycle.facts.protects("gang", one.action))
-        ]
+        actions, semi, why = {one.action for one in evictions}, job.spec.preemptibility is Preemptibility.SEMI, ""
+        goes_by = {one for one in actions if semi or (one not in WHOLE and cycle.facts.protects("gang", one))}
+        guarded = [at for at, one in enumerate(evictions) if one.action in goes_by]
         # What an action takes that does not go by minima, after the last one that does, is no fault of that one.
         gone = {one.uid for one in (evictions[: guarded[-1] + 1] if guarded else evictions)}
         whole, had = leaves_whole(job, cycle.evicted), cycle.ready(job, evicted=True)
         before, after = lacking(job, had), lacking(job, [task for task in had if task.uid not in gone])
-        why = ""
         if job.spec.leaves_whole:
             why = "" if whole else "leaves in part, and says that it leaves as a whole"
         elif (guarded or actions <= WHOLE) and not (whole and actions <= WHOLE):

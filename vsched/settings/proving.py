@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.framework.policy import Policy
-from vsched.proof.facts import Facts
+from vsched.proof.cycle import Facts
 
 
 def facts_of(policy: Policy) -> Facts:

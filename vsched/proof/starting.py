@@ -1,4 +1,4 @@
-"""Work: nothing that fits waits."""
+"""What starts: gangs whole or not at all, on paper as well, and everything that fits."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
-from vsched.proof.limits import LIMITING
 from vsched.proof.minima import lacking
-from vsched.proof.placement import forbids, is_bound_by_more
-from vsched.proof.queues import Queues
+from vsched.proof.placement import could_be_whole, forbids, is_bound_by_more
+from vsched.proof.queues import LIMITING, Queues
 
 LOOKED_AT = frozenset(
     {"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "fragmentation", "gang"}
@@ -24,6 +23,28 @@ LOOKED_AT = frozenset(
     *("priority", "proportion", "resourcequota", "sla", "task-topology", "usage-history"),
 }
 """Plugins that keep no pod from idle nodes by rules that are not looked at here."""
+
+
+def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
+    """Pods of a job are bound only if its minima are met with what ran and what was bound.
+
+    config/policies/README.md, "gang": all of a job's minimum or nothing, by ``minMember``, role and sub-group.
+    """
+    for key in dict.fromkeys(bind.job for bind in cycle.report.binds):
+        short = cycle.short(key, evicted=True)
+        yield f"{key} starts with {short}" if short else ""
+
+
+def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
+    """Room is kept for the pods of a job only if its minima are met with that room.
+
+    A gang that cannot start takes nothing, not even on paper: others could use the room. Reports tell of no room that
+    a gang has on paper besides on idle nodes: it counts where there is any.
+    """
+    for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
+        short = cycle.short(key, kept=True)
+        wrong = short and not could_be_whole(cycle, cycle.jobs[key])
+        yield f"room is kept for {key}, which would start with {short}" if wrong else ""
 
 
 def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
