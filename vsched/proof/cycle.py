@@ -8,7 +8,7 @@ from functools import cached_property
 
 import msgspec
 
-from vsched.model.amounts.resources import PODS, Amounts, add, subtract
+from vsched.model.amounts.resources import PODS, add, subtract
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.plan import CycleReport, Evict
@@ -42,15 +42,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether ``capacity`` has a tree of queues (``enableHierarchy``)."""
     lenient: frozenset[str] = frozenset()
     """Actions with ``victimTiers: reference``: what one tier protects, a later one may name."""
-
     keeping: Mapping[str, frozenset[str]] = {}
     """By action: queues whose non-preemptible jobs keep all they have; ``*`` for all queues."""
 
     def protects(self, plugin: str, action: str) -> bool:
         """Whether a plugin protects from the evictions of an action, whatever the tiers."""
-        if action in self.lenient:
-            return False
-        return plugin in (self.protects_from_reclaim if "reclaim" in action else self.protects_from_preempt)
+        protects = self.protects_from_reclaim if "reclaim" in action else self.protects_from_preempt
+        return plugin in protects and action not in self.lenient
 
 
 class Cycle:
@@ -73,12 +71,10 @@ class Cycle:
         self.bound: dict[str, str] = {bind.uid: bind.node for bind in report.binds}
         """By uid: the node that a pod was bound to."""
         self.evicted: dict[str, Evict] = {one.uid: one for one in report.evictions if one.uid in self.tasks}
-        self.kept: dict[str, str] = {}
-        """By uid: the node on which room is kept for a waiting pod when the cycle ends."""
         told = {nomination.uid: nomination.node for nomination in report.nominations}
-        for job in self.jobs.values():
-            found = {uid: told.get(uid, task.nominated) for uid, task in job.pending.items() if uid not in self.bound}
-            self.kept |= {uid: node for uid, node in found.items() if node}
+        waiting = [task for job in self.jobs.values() for task in job.pending.values() if task.uid not in self.bound]
+        self.kept = {task.uid: node for task in waiting if (node := told.get(task.uid, task.nominated))}
+        """By uid: the node on which room is kept for a waiting pod when the cycle ends."""
         self.bound_on, self.kept_on = _turned(self.bound), _turned(self.kept)
         self.evicted_from = _turned({uid: one.node for uid, one in self.evicted.items()})
         """By node: uids of pods that were bound there, that room is kept for, and that were evicted."""
@@ -129,35 +125,27 @@ class Cycle:
         """Jobs that room is kept for, and that could not start with it: their room is nobody's."""
         return frozenset(key for key in {self.tasks[uid].job for uid in self.kept} if self.short(key, kept=True))
 
-    def request(self, uid: str) -> Amounts:
-        """What a pod asks for."""
-        return self.tasks[uid].shape.request
-
     def sum_of(self, uids: Iterable[str]) -> Sums:
         """What these pods ask for together."""
         total = Sums()
         for uid in uids:
-            add(total, self.request(uid))
+            add(total, self.tasks[uid].shape.request)
         return total
 
     def sums_on(self, nodes: Mapping[str, str]) -> dict[str, Sums]:
         """The same by node, of nodes by uid."""
-        found = {node: Sums() for node in nodes.values()}
-        for uid, node in nodes.items():
-            add(found[node], self.request(uid))
-        return found
+        return {node: self.sum_of(uids) for node, uids in _turned(nodes).items()}
 
-    def idle_after(self, node: str) -> Sums:
-        """What no pod holds on a node once what was bound is there; what is leaving still holds it."""
+    def room_on(self, node: str, *, gone: bool = False, kept: bool = False) -> Sums:
+        """What no pod holds on a node once what was bound is there; with ``gone``, once what is leaving has left.
+
+        With ``kept``, less what room is kept for.
+        """
         left = self.idle[node].copy()
-        subtract(left, self.sum_of(self.bound_on[node]).items())
-        return left
-
-    def room_after(self, node: str) -> Sums:
-        """The same once what is leaving is gone."""
-        left = self.idle_after(node)
-        add(left, self.leaving[node].items())
-        add(left, self.sum_of(self.evicted_from[node]).items())
+        subtract(left, self.sum_of((*self.bound_on[node], *(self.kept_on[node] if kept else ()))).items())
+        if gone:
+            add(left, self.leaving[node].items())
+            add(left, self.sum_of(self.evicted_from[node]).items())
         return left
 
     def words(self, amounts: Mapping[int, int]) -> str:

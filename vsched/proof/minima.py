@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.topology.constraints import NO_POLICY, SubGroupPolicy
+from vsched.model.topology.constraints import NO_POLICY
 from vsched.model.topology.subgroups import LEFT_OVER, Membership
 
 
@@ -28,18 +28,12 @@ def lacking(job: Job, have: Iterable[Task]) -> str:
         for role, minimum in minima:
             if roles[role] < minimum:
                 return f"{roles[role]} of the {minimum} pods that its role {role} needs"
-    return parts_lacking(spec.sub_groups, counted.values())
-
-
-def parts_lacking(policies: Sequence[SubGroupPolicy], have: Iterable[Task]) -> str:
-    """What is lacking of the sub-groups that a job needs; empty for nothing."""
-    membership, complete = Membership(policies), Counter[int]()
-    for key, count in Counter(map(membership.of, have)).items():
+    membership, complete = Membership(spec.sub_groups), Counter[int]()
+    for key, count in Counter(map(membership.of, counted.values())).items():
         if key != LEFT_OVER:
             group = membership.group(key)
-            complete[key.policy] += count >= (policies[key.policy].size if group is None else group.size)
-    for position in reversed(range(len(policies))):  # policies come after those above them
-        policy = policies[position]
+            complete[key.policy] += count >= (spec.sub_groups[key.policy].size if group is None else group.size)
+    for position, policy in reversed(list(enumerate(spec.sub_groups))):  # policies come after those above them
         if policy.above != NO_POLICY:
             complete[policy.above] += complete[position] >= policy.minimum
         elif complete[position] < policy.minimum:

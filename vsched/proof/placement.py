@@ -8,7 +8,7 @@ from vsched.model.amounts.resources import add, subtract
 from vsched.model.claims.devices import Allocation, DeviceId
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
-from vsched.model.pods.shape import HostPort, NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
+from vsched.model.pods.shape import NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, waits
@@ -16,7 +16,8 @@ from vsched.proof.minima import lacking
 
 STEPS_MAX = 2_000
 """Where more are needed to try all ways to place a gang, the question stays open."""
-CORDONED = "node.kubernetes.io/unschedulable"
+CORDONED, EVERY = "node.kubernetes.io/unschedulable", "0.0.0.0"
+"""The taint of a cordoned node, and the address that stands for all."""
 
 
 def bound_where_allowed(cycle: Cycle) -> Iterator[str]:
@@ -90,11 +91,9 @@ def is_bound_by_more(task: Task) -> bool:
 
 
 def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    return all(requirement_holds(one, node.labels) for one in term.expressions) and all(
-        requirement_holds(one, {"metadata.name": node.name}) for one in term.fields
-    )
+    found = [requirement_holds(one, node.labels) for one in term.expressions]
+    found += [requirement_holds(one, {"metadata.name": node.name}) for one in term.fields]
+    return bool(found) and all(found)
 
 
 def _candidates(
@@ -118,11 +117,9 @@ def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
 def _selects(cycle: Cycle, term: PodTerm, labels: PodLabels) -> bool:
     if term.selector is None or not term.selector.matches(dict(labels.pairs)):
         return False
-    if labels.namespace in term.namespaces:
-        return True
-    namespace = cycle.snapshot.namespaces.get(labels.namespace)
+    namespace, selector = cycle.snapshot.namespaces.get(labels.namespace), term.namespace_selector
     known = dict(namespace.labels) if namespace is not None else {}
-    return term.namespace_selector is not None and term.namespace_selector.matches(known)
+    return labels.namespace in term.namespaces or (selector is not None and selector.matches(known))
 
 
 def could_be_whole(cycle: Cycle, job: Job) -> bool:
@@ -134,9 +131,7 @@ def could_be_whole(cycle: Cycle, job: Job) -> bool:
     pods = [task for task in job.pending.values() if waits(task) and task.uid not in placed]
     if len(pods) * len(cycle.nodes) > STEPS_MAX:
         return True
-    room = {node: cycle.room_after(node) for node in cycle.nodes}
-    for node, left in room.items():
-        subtract(left, cycle.sum_of(cycle.kept_on[node]).items())
+    room = {node: cycle.room_on(node, gone=True, kept=True) for node in cycle.nodes}
 
     def fits(at: int, have: list[Task]) -> bool:
         nonlocal steps
@@ -160,8 +155,7 @@ def could_be_whole(cycle: Cycle, job: Job) -> bool:
 def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
     """On each node, what was bound asks for no more than what was idle: what is leaving still holds its room."""
     for node in dict.fromkeys(cycle.bound.values()):
-        left = cycle.idle_after(node)
-        asked = cycle.sum_of(cycle.bound_on[node])
+        left, asked = cycle.room_on(node), cycle.sum_of(cycle.bound_on[node])
         short = {column: value for column, value in asked.items() if left[column] < 0 < value}
         yield f"{node} is bound {cycle.words(short)}, of which it had less idle" if short else ""
 
@@ -172,25 +166,25 @@ def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
         if node not in cycle.nodes:
             yield f"room is kept on {node}, which is no node"
             continue
-        room, asked = cycle.room_after(node), cycle.sum_of(cycle.kept_on[node])
-        short = {column: value for column, value in asked.items() if value > room[column]}
+        left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.kept_on[node])
+        short = {column: value for column, value in asked.items() if left[column] < 0 < value}
         yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""
 
 
 def ports_are_free(cycle: Cycle) -> Iterator[str]:
     """No two pods on a node have the same port of the host; ``0.0.0.0`` is every address."""
-    taken: dict[str, list[HostPort]] = {node: [] for node in cycle.nodes}
+    taken: dict[tuple[str, int, str], set[str]] = {}
+    """Addresses by node, port and protocol."""
     for port, counts in cycle.snapshot.placed.ports.items():
-        for node in counts.keys() & taken.keys():
-            taken[node].append(port)
+        for node in counts:
+            taken.setdefault((node, port.port, port.protocol), set()).add(port.ip)
     for uid, node in cycle.bound.items():
         clash = ""
         for port in cycle.tasks[uid].shape.ports:
-            for other in taken[node]:
-                same = (port.port, port.protocol) == (other.port, other.protocol)
-                if same and (port.ip == other.ip or "0.0.0.0" in (port.ip, other.ip)):
-                    clash = f"{cycle.tasks[uid].key} is bound to {node}, where port {port.port} is taken"
-            taken[node].append(port)
+            addresses = taken.setdefault((node, port.port, port.protocol), set())
+            if addresses and (port.ip in (EVERY, *addresses) or EVERY in addresses):
+                clash = f"{cycle.tasks[uid].key} is bound to {node}, where port {port.port} is taken"
+            addresses.add(port.ip)
         yield clash
 
 
@@ -209,7 +203,6 @@ def devices_are_given_once(cycle: Cycle) -> Iterator[str]:
             yield clash
 
 
-def _whole_devices(allocation: Allocation | None) -> Iterator[DeviceId]:
-    for device in allocation.devices if allocation is not None else ():
-        if not device.admin and not device.share:
-            yield device.device
+def _whole_devices(allocation: Allocation | None) -> list[DeviceId]:
+    devices = allocation.devices if allocation is not None else ()
+    return [one.device for one in devices if not one.admin and not one.share]

@@ -42,7 +42,9 @@ class Queues:
         """What is above queues that are left out or contradict those above them, and above all that is above these."""
         self.foreign = Sums(dict(enumerate(map(int, cycle.snapshot.used))))
         """What pods hold of the nodes that count in no queue."""
-        subtract(self.foreign, cycle.sum_of(filter(self._counts, cycle.tasks)).items())
+        jobs = [job for job in cycle.jobs.values() if job.spec.queue in self.all]
+        self._holding = [task.uid for job in jobs for task in job.tasks.values() if HOLDS[task.status].allocated]
+        subtract(self.foreign, cycle.sum_of(self._holding).items())
         self.upwards = sorted(self.all, key=lambda name: -len(self.path(name)))
         """All queues, each before those above it."""
         self.guarantees: dict[str, Sums] = {}
@@ -54,7 +56,17 @@ class Queues:
             may = tuple((column, min(value, most.get(column, value))) for column, value in below)
             self.guarantees[name] = Sums(dict(maximum(self.all[name].guarantee, may)))
             add(self._guaranteed_below[self.parents[name]], self.guarantees[name].items())
-        self._limits: dict[str, Sums] = {}
+        self.limits: dict[str, Sums] = {}
+        """The most that a queue may hold: its capability, within what is above it minus what is guaranteed beside it.
+
+        volcano.md 4.5 and 4.6, ``realCapability``; config/README.md: limits are cut to what the parent passes on.
+        """
+        for name in reversed(self.upwards):
+            above, stated, self.limits[name] = self.above(name), dict(self.all[name].capability), Sums()
+            for column in self.columns:
+                beside, mine = self.guaranteed_beside(name, column), self.guarantees[name][column]
+                passed_on = max(above[column] - beside, min(above[column], mine), 0)
+                self.limits[name][column] = min(passed_on, stated.get(column, passed_on))
 
     def path(self, name: str) -> list[str]:
         """A queue and the queues above it, nearest first."""
@@ -73,32 +85,18 @@ class Queues:
 
     def count(self, into: dict[str, Sums], uid: str, sign: int = 1) -> None:
         """Add what a pod asks for to its queue and all above it, or subtract it."""
-        task = self.cycle.tasks.get(uid)
-        job = self.cycle.jobs.get(task.job) if task is not None else None
+        task = self.cycle.tasks[uid]
+        job = self.cycle.jobs.get(task.job)
         for name in self.path(job.spec.queue) if job is not None else ():
-            add(into[name], ((column, sign * value) for column, value in self.cycle.request(uid)))
+            add(into[name], ((column, sign * value) for column, value in task.shape.request))
 
     def held(self) -> dict[str, Sums]:
         """What each queue and all below it held when the cycle began."""
-        return self.amounts_of(filter(self._counts, self.cycle.tasks))
-
-    def _counts(self, uid: str) -> bool:
-        task = self.cycle.tasks[uid]
-        job = self.cycle.jobs.get(task.job)
-        return HOLDS[task.status].allocated and job is not None and job.spec.queue in self.all
-
-    def got(self) -> dict[str, Sums]:
-        """What each queue and all below it got in the cycle, less what was evicted there."""
-        found = self.amounts_of((*self.cycle.bound, *self.cycle.kept))
-        for uid in self.cycle.evicted:
-            self.count(found, uid, -1)
-        return found
+        return self.amounts_of(self._holding)
 
     def holds(self, gone: Iterable[str]) -> dict[str, Sums]:
         """What each queue and all below it hold with what was bound and what room is kept for, once these have left."""
-        found = self.held()
-        for uid in (*self.cycle.bound, *self.cycle.kept):
-            self.count(found, uid)
+        found = self.amounts_of((*self._holding, *self.cycle.bound, *self.cycle.kept))
         for uid in gone:
             self.count(found, uid, -1)
         return found
@@ -109,28 +107,13 @@ class Queues:
 
     def above(self, name: str) -> Sums:
         """What the queues side by side with this one may hold together."""
-        return self.limit(self.parents[name]) if self.parents[name] else self.total
-
-    def limit(self, name: str) -> Sums:
-        """The most that a queue may hold: its capability, within what is above it minus what is guaranteed beside it.
-
-        volcano.md 4.5 and 4.6, ``realCapability``; config/README.md: limits are cut to what the parent passes on.
-        """
-        if name not in self._limits:
-            above, mine, found = self.above(name), self.guarantees[name], Sums()
-            stated = dict(self.all[name].capability)
-            for column in self.columns:
-                others = self.guaranteed_beside(name, column)
-                most = max(above[column] - others, min(above[column], mine[column]), 0)
-                found[column] = min(most, stated.get(column, most))
-            self._limits[name] = found
-        return self._limits[name]
+        return self.limits[self.parents[name]] if self.parents[name] else self.total
 
     def deserved(self, name: str) -> Sums:
         """What a queue deserves: its part, or what it states, within its limit and no less than its guarantee."""
         if "proportion" in self.cycle.facts.plugins:
             return Sums({column: int(value) for column, value in self.parts.get(name, {}).items()})
-        limit, guarantee = self.limit(name), self.guarantees[name]
+        limit, guarantee = self.limits[name], self.guarantees[name]
         stated = maximum(self.all[name].deserved, tuple(guarantee.items()))
         return Sums({column: max(min(value, limit[column]), guarantee[column]) for column, value in stated})
 
@@ -144,14 +127,12 @@ class Queues:
         """What follows from what queues hold."""
         below, claims, claims_below = defaultdict[str, Sums](Sums), dict[str, Sums](), defaultdict[str, Sums](Sums)
         for name in self.upwards:
-            most, mine, found = dict(self.all[name].capability), self.guarantees[name], Sums()
-            for column, value in claims_below[name].items():
-                found[column] = min(value, most.get(column, value))
-            for column in self.columns:
-                found[column] = max(own[name][column], mine[column], found[column])
-            claims[name] = found
+            most, inside = dict(self.all[name].capability), claims_below[name]
+            may = ((column, min(value, most.get(column, value))) for column, value in inside.items())
+            stays = maximum(tuple(own[name].items()), tuple(self.guarantees[name].items()))
+            claims[name] = Sums(dict(maximum(stays, tuple(may))))
             add(below[self.parents[name]], own[name].items())
-            add(claims_below[self.parents[name]], found.items())
+            add(claims_below[self.parents[name]], claims[name].items())
         return Held(own, below, claims, claims_below)
 
     def most(self, name: str, held: Held) -> Sums:
@@ -160,7 +141,7 @@ class Queues:
         That is so of queues beside it and of those below it. Pods that belong to no queue, and those that are leaving,
         take part of what there is.
         """
-        found, parent = self.limit(name).copy(), self.parents[name]
+        found, parent = self.limits[name].copy(), self.parents[name]
         for column in self.columns:
             beside = held.claims_below[parent][column] - held.claims[name][column]
             claims = beside + max(held.claims_below[name][column] - held.own[name][column], 0)
@@ -187,7 +168,7 @@ def _divided(queues: Queues) -> dict[str, dict[int, Fraction]]:
         bounds: dict[str, tuple[int, int, int]] = {}
         for name in names:
             least, weight = queues.guarantees[name][column], queues.all[name].weight
-            most = max(least, min(asked[name][column], queues.limit(name)[column])) if weight else least
+            most = max(least, min(asked[name][column], queues.limits[name][column])) if weight else least
             bounds[name] = (weight, least, most)
         level = _level(queues.total[column], list(bounds.values()))
         for name, bound in bounds.items():
@@ -221,12 +202,11 @@ def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
     if not LIMITING & cycle.facts.limits:
         return
     queues = Queues(cycle)
-    got, holds = queues.got(), queues.holds(cycle.evicted)
-    for name, amounts in got.items():
-        for column, most in queues.all[name].capability if any(amounts.values()) else ():
-            over = amounts[column] > 0 and holds[name][column] > most
-            what = f"{cycle.words({column: holds[name][column]})} of at most {cycle.words({column: most})}"
-            yield f"queue {name} holds {what}" if over else ""
+    before, after = queues.held(), queues.holds(cycle.evicted)
+    for name, amounts in after.items():
+        for column, most in queues.all[name].capability if amounts != before[name] else ():
+            what = f"{cycle.words({column: amounts[column]})} of at most {cycle.words({column: most})}"
+            yield f"queue {name} holds {what}" if amounts[column] > max(before[name][column], most) else ""
 
 
 def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
@@ -238,11 +218,11 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     if not LIMITING & cycle.facts.limits:
         return
     queues = Queues(cycle)
-    held = queues.standing(queues.holds(cycle.evicted))
-    for name, amounts in queues.got().items():
-        for column in [column for column, value in amounts.items() if value > 0 and queues.sound(name)]:
+    before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
+    for name, amounts in held.own.items():
+        for column in [each for each in amounts if amounts[each] > before[name][each] and queues.sound(name)]:
             over = held.claims_below[queues.parents[name]][column] - queues.above(name)[column]
-            beyond = held.own[name][column] > queues.guarantees[name][column]
+            beyond = amounts[column] > queues.guarantees[name][column]
             what = f"{cycle.words({column: over})} of what is guaranteed to others"
             wrong = over > 0 and beyond and queues.guaranteed_beside(name, column)
             yield f"queue {name} takes {what}" if wrong else ""
@@ -259,8 +239,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
     new = [uid for uid in (*cycle.bound, *cycle.kept) if uid not in backfilled and not cycle.tasks[uid].nominated]
     for name, amounts in queues.amounts_of(new).items():
-        for column in amounts if name in deserved else ():
-            if column != PODS:
-                has, part = holds[name][column], deserved[name][column]
-                what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
-                yield f"queue {name} holds {what}" if has >= part + 1 else ""
+        for column in [each for each in amounts if each != PODS and name in deserved]:
+            has, part = holds[name][column], deserved[name][column]
+            what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
+            yield f"queue {name} holds {what}" if has >= part + 1 else ""

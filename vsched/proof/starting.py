@@ -16,11 +16,9 @@ from vsched.proof.minima import lacking
 from vsched.proof.placement import could_be_whole, forbids, is_bound_by_more
 from vsched.proof.queues import LIMITING, Queues
 
-LOOKED_AT = frozenset(
-    {"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "fragmentation", "gang"}
-) | {
-    *("minruntime", "network-topology-aware", "nodeorder", "overcommit", "pdb", "predicates", "preemption-delay"),
-    *("priority", "proportion", "resourcequota", "sla", "task-topology", "usage-history"),
+LOOKED_AT = frozenset({"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "gang"}) | {
+    *("fragmentation", "minruntime", "network-topology-aware", "nodeorder", "overcommit", "pdb", "predicates"),
+    *("preemption-delay", "priority", "proportion", "resourcequota", "sla", "task-topology", "usage-history"),
 }
 """Plugins that keep no pod from idle nodes by rules that are not looked at here."""
 
@@ -53,15 +51,12 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     Looked at are jobs whose waiting pods are alike, so that any order of them does as well as another, and depend on
     amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes.
     """
-    if not cycle.facts.plugins <= LOOKED_AT or "allocate" not in cycle.facts.actions:
-        return
-    if cycle.snapshot.masks or cycle.has_more_on_paper:
+    facts, masks = cycle.facts, cycle.snapshot.masks
+    if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
         return
     queues = Queues(cycle)
     held = queues.standing(queues.holds(gone=()))  # room that evictions made came too late for what waits
-    room = {node: cycle.idle_after(node) for node in cycle.nodes}
-    for node, left in room.items():
-        subtract(left, cycle.sum_of(cycle.kept_on[node]).items())
+    room = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}
 
     @cache
     def times_on_nodes(shape: Shape) -> int:
@@ -84,7 +79,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         for node, count in own.items():
             if node in cycle.nodes and not forbids(shape.rules, cycle.nodes[node]):
                 fit += min(_times(shape.request, room[node], count), count)
-        for name in queues.path(spec.queue) if LIMITING & cycle.facts.limits else ():
+        for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             fit = min(fit, _times(shape.request, left_of(name), own.total()))
         what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
         yield what if 0 < missing <= fit else ""
@@ -104,20 +99,17 @@ def _waiting(cycle: Cycle, job: Job) -> list[Task]:
     pods = [task for task in job.pending.values() if task.uid not in cycle.bound and waits(task)]
     if len(pods) != len([uid for uid in job.pending if uid not in cycle.bound]):
         return []
-    if len({task.shape for task in pods}) != 1 or any(task.reserves or task.best_effort for task in pods):
-        return []
-    return [] if any(map(is_bound_by_more, pods)) else pods
+    other = any(task.reserves or task.best_effort or is_bound_by_more(task) for task in pods)
+    return pods if len({task.shape for task in pods}) == 1 and not other else []
 
 
 def _missing(cycle: Cycle, job: Job, pods: list[Task]) -> int:
     """How many more pods the job needs to go on; 0 where that many are not there, or where it needs certain ones."""
-    ready = cycle.ready(job)
     if not cycle.short(job.key):
         return 1
-    minima = job.spec.min_task_member
-    if minima and len({task.role for task in job.tasks.values()}) > 1:
-        return 0
-    return 0 if lacking(job, [*ready, *pods]) else job.spec.min_member - len(ready)
+    ready, roles = cycle.ready(job), {task.role for task in job.tasks.values()}
+    unclear = (job.spec.min_task_member and len(roles) > 1) or lacking(job, [*ready, *pods])
+    return 0 if unclear else job.spec.min_member - len(ready)
 
 
 def _times(request: Amounts, room: Sums, more: int = 0) -> int:

@@ -54,9 +54,7 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
             deserved, guarantee, left = queues.deserved(name), queues.guarantees[name], holds[name]
             under = [column for column in lost if left[column] < min(left[column] + lost[column], guarantee[column])]
             over = any(
-                left[column] + (0 if keeps else lost[column] - 1) >= deserved[column]
-                for column in short
-                if whole or lost[column]
+                left[one] + (0 if keeps else lost[one] - 1) >= deserved[one] for one in short if whole or lost[one]
             )
             if under or (short and not over):
                 part = guarantee if under else deserved
@@ -114,10 +112,8 @@ def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
         by_job.setdefault(task.job, []).append(task)
     for key, tasks in by_job.items():
         actions = {cycle.evicted[task.uid].action for task in tasks}
-        if key in cycle.jobs and _leaves_as_one(cycle, cycle.jobs[key], actions):
-            yield tasks
-        else:
-            yield from ([task] for task in tasks)
+        as_one = key in cycle.jobs and _leaves_as_one(cycle, cycle.jobs[key], actions)
+        yield from [tasks] if as_one else ([task] for task in tasks)
 
 
 def takers_in_turn(cycle: Cycle, queues: Queues) -> Iterator[tuple[str, dict[str, Sums]]]:
@@ -164,13 +160,13 @@ def room_for(cycle: Cycle, key: str, nodes: Iterable[str], victims: Collection[s
         for uid in cycle.evicted_from[node]:
             eviction = cycle.evicted[uid]
             if uid in victims or eviction.action not in TAKING:
-                add(left, cycle.request(uid))
+                add(left, cycle.tasks[uid].shape.request)
             elif eviction.beneficiary in before:
-                add(freed, cycle.request(uid))
+                add(freed, cycle.tasks[uid].shape.request)
         for uid in (*cycle.bound_on[node], *cycle.kept_on[node]):
             job = cycle.tasks[uid].job
             if job != key and (uid in cycle.bound or job not in cycle.hollow):
-                subtract(freed if job in before else left, cycle.request(uid))
+                subtract(freed if job in before else left, cycle.tasks[uid].shape.request)
         add(left, ((column, min(amount, 0)) for column, amount in freed.items()))
         room[node] = left
     return room
@@ -202,7 +198,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
             continue
         victim, why = cycle.tasks[eviction.uid], ""
         before = holds[name].copy()
-        add(before, cycle.request(eviction.uid))
+        add(before, victim.shape.request)
         share, but = _share(queues, name, before), (name, cycle.jobs[beneficiary].spec.queue)
         for other in more:
             equal = other.name not in but and other.priority == queues.all[name].priority

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from vsched.model.plan import CycleReport
@@ -14,37 +13,28 @@ from vsched.proof.cycle import Cycle, Facts
 Rule = Callable[[Cycle], Iterator[str]]
 """Yields one text for each decision that it looks at: empty where the rule is kept, else what is wrong."""
 
-RULES: dict[str, tuple[Rule, ...]] = {
-    "room": (
-        placement.nodes_hold_what_is_bound,
-        placement.nodes_hold_what_is_kept,
-        placement.ports_are_free,
-        placement.devices_are_given_once,
-    ),
-    "rules": (placement.bound_where_allowed, placement.apart_where_asked),
-    "gangs": (starting.gangs_start_whole, starting.gangs_keep_whole),
-    "limits": (
-        queues.queues_stay_within_capability,
-        queues.guarantees_are_kept_free,
-        queues.queues_get_what_they_deserve,
-    ),
-    "victims": (
-        victims.victims_may_leave,
-        victims.victims_are_in_reach,
-        victims.budgets_hold,
-        victims.gangs_keep_their_minima,
-        victims.takers_are_complete,
-        taking.queues_keep_what_they_deserve,
-        taking.nobody_leaves_in_vain,
-    ),
-    "work": (starting.nothing_that_fits_waits,),
-    "order": (taking.queues_give_in_turn,),
+RULES: dict[str, Rule] = {
+    "room: nodes hold what is bound": placement.nodes_hold_what_is_bound,
+    "room: nodes hold what is kept": placement.nodes_hold_what_is_kept,
+    "room: ports are free": placement.ports_are_free,
+    "room: devices are given once": placement.devices_are_given_once,
+    "rules: bound where allowed": placement.bound_where_allowed,
+    "rules: apart where asked": placement.apart_where_asked,
+    "gangs: gangs start whole": starting.gangs_start_whole,
+    "gangs: gangs keep whole": starting.gangs_keep_whole,
+    "limits: queues stay within capability": queues.queues_stay_within_capability,
+    "limits: guarantees are kept free": queues.guarantees_are_kept_free,
+    "limits: queues get what they deserve": queues.queues_get_what_they_deserve,
+    "victims: victims may leave": victims.victims_may_leave,
+    "victims: victims are in reach": victims.victims_are_in_reach,
+    "victims: budgets hold": victims.budgets_hold,
+    "victims: gangs keep their minima": victims.gangs_keep_their_minima,
+    "victims: takers are complete": victims.takers_are_complete,
+    "victims: queues keep what they deserve": taking.queues_keep_what_they_deserve,
+    "victims: nobody leaves in vain": taking.nobody_leaves_in_vain,
+    "work: nothing that fits waits": starting.nothing_that_fits_waits,
+    "order: queues give in turn": taking.queues_give_in_turn,
 }
-
-
-def rule_names() -> list[str]:
-    """The rules as findings name them: ``gangs: gangs start whole``."""
-    return [f"{group}: {rule.__name__.replace('_', ' ')}" for group, rules in RULES.items() for rule in rules]
 
 
 class Finding(NamedTuple):
@@ -63,7 +53,7 @@ def verify(
     ``between`` is called after each decision that a rule has looked at.
     """
     cycle, found = Cycle(snapshot, facts, report), []
-    for name, rule in zip(rule_names(), chain.from_iterable(RULES.values()), strict=True):
+    for name, rule in RULES.items():
         looked_at, violations = 0, list[str]()
         for text in rule(cycle):
             looked_at += 1

@@ -54,6 +54,7 @@ def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:
     ``gangpreempt`` takes from jobs of lower priority alone. A job whose pods never preempt takes from nobody.
     """
     placed = {key: [cycle.tasks[uid] for uid in cycle.placed[key]] for key in cycle.victims}
+    unwilling = {queue.name for queue in cycle.snapshot.queues.values() if not queue.reclaimable}
     calm = {key for key, tasks in placed.items() if tasks and not any(task.preempts for task in tasks)}
     for eviction, task in cycle.takings():
         taker, job, action, why = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job), eviction.action, ""
@@ -61,7 +62,7 @@ def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:
             why = "for nobody" if taker is None else "though it belongs to no job"
         elif ("reclaim" in action) is (job.spec.queue == taker.spec.queue):
             why = f"though its queue is {job.spec.queue}, and that of the job that it leaves for {taker.spec.queue}"
-        elif "reclaim" in action and not cycle.snapshot.queues[job.spec.queue].reclaimable:
+        elif "reclaim" in action and job.spec.queue in unwilling:
             why = f"and its queue {job.spec.queue} is not reclaimable"
         elif action == "gangpreempt" and job.priority >= taker.priority:
             why = "and its job is no less than the one that it leaves for"
@@ -83,8 +84,8 @@ def budgets_hold(cycle: Cycle) -> Iterator[str]:
     for budget in [one for namespace in evicted for one in cycle.snapshot.budgets.get(namespace, ())]:
         found = [task for task, labels in evicted[budget.namespace] if budget.selector.matches(labels)]
         concerned.update(task.uid for task in found)
-        counted = [one for one in found if one.name not in budget.disrupted]
-        used = sum(not (task.unready and budget.spares_unready) for task in counted)
+        counted = [task for task in found if not (task.unready and budget.spares_unready)]
+        used = sum(task.name not in budget.disrupted for task in counted)
         what = f"{used} pods of budget {budget.namespace}/{budget.name} leave, of {budget.allowed}"
         yield what if used > budget.allowed else ""
     for uid in concerned:

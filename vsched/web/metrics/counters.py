@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Gauge, Info
 
-from vsched.proof.verify import rule_names
+from vsched.proof.verify import RULES
 from vsched.version import build
 from vsched.web.metrics.tallies import Counter, Histogram
 
@@ -112,7 +112,7 @@ class Metrics:
         self.violations = counter(
             "vsched_verify_violations_total", "Decisions that violate a rule, among those checked: to stay 0.", "rule"
         )
-        for rule in rule_names():
+        for rule in RULES:
             self.violations.labels(rule)
         self.api_requests = counter(
             "vsched_api_requests_total",
