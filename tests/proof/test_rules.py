@@ -98,6 +98,20 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             {"rules: apart where asked"},
             id="anti-affinity holds for both sides",
         ),
+        pytest.param(
+            "node n1\nnode n2\njob ns/b min=1\npods ns/b 1 cpu=1 on=n1 apart=a\njob ns/a min=1 pods=2 cpu=1",
+            "bind a.0 n1\nbind a.1 n2",
+            PLAIN,
+            {"rules: apart where asked"},
+            id="and for a pod that runs already",
+        ),
+        pytest.param(
+            "node n1\nnode n2\njob ns/b min=1\npods ns/b 1 cpu=1 on=n1 apart=a\njob ns/a min=1 pods=2 cpu=1",
+            "bind a.0 n2\nbind a.1 n2",
+            PLAIN,
+            set(),
+            id="but a pod does not repel itself, nor others elsewhere",
+        ),
         # -- gangs
         pytest.param(
             NODE + "job ns/a min=2 pods=2 cpu=1",
