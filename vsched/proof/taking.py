@@ -26,6 +26,8 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     queue with what it deserves. The guarantee stays in each resource.
     """
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
+    if not cycle.victims:
+        return
     queues = Queues(cycle)
     holds = queues.holds(gone=())
 
@@ -69,8 +71,7 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
     Or the job's queue lacks it for its limits. Looked at are pods whose place depends on amounts and their own
     rules for nodes alone. What leaves together with others counts as one.
     """
-    queues = Queues(cycle)
-    for key, holds in takers_in_turn(cycle, queues):
+    for key, queues, holds in takers_in_turn(cycle):
         placed, victims = cycle.placed[key], cycle.victims[key]
         if not placed or any(map(is_bound_by_more, [*victims, *(cycle.tasks[uid] for uid in placed)])):
             continue
@@ -91,8 +92,7 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
 
 def _lacks_on_nodes(cycle: Cycle, key: str) -> set[int]:
     """The columns that a job lacks where it gets room, while its victims stay; all if it lacks slots for pods alone."""
-    placed, short = cycle.placed[key], set[int]()
-    asked = cycle.sums_on(placed)
+    placed, asked, short = cycle.placed[key], cycle.sums_on(cycle.placed[key]), set[int]()
     for node, room in room_for(cycle, key, asked, ()).items():
         short |= {column for column, value in asked[node].items() if value > room[column]}
     return short - {PODS} or set(cycle.sum_of(placed)) - {PODS}
@@ -116,19 +116,21 @@ def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
         yield from [tasks] if as_one else ([task] for task in tasks)
 
 
-def takers_in_turn(cycle: Cycle, queues: Queues) -> Iterator[tuple[str, dict[str, Sums]]]:
+def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, Queues, dict[str, Sums]]]:
     """The jobs that pods were evicted for, with what queues hold then: later ones have evicted nobody, and got nothing.
 
     So what is guaranteed to the queues of later ones is still to be kept free. None where reports do not tell enough.
     """
-    takers = [] if cycle.has_more_on_paper else list(cycle.victims)
-    holds = queues.holds(uid for key in takers for uid in cycle.placed[key] if uid in cycle.kept)
-    for key in takers:
+    if not cycle.victims or cycle.has_more_on_paper:
+        return
+    queues = Queues(cycle)
+    holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.kept)
+    for key in cycle.victims:
         for uid in cycle.placed[key]:
             queues.count(holds, uid, int(uid in cycle.kept))
         for task in cycle.victims[key]:
             queues.count(holds, task.uid, -1)
-        yield key, holds
+        yield key, queues, holds
 
 
 def is_within_limits(queues: Queues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
@@ -179,7 +181,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
     node: before its last victim, no queue had a smaller share than another one is left with. volcano.md 4.6,
     QueueOrder, reversed for victims.
     """
-    if cycle.facts.tree or "capacity" not in cycle.facts.plugins:
+    if cycle.facts.tree or "capacity" not in cycle.facts.plugins or not cycle.victims:
         return
     queues = Queues(cycle)
     holds = queues.held()
@@ -209,8 +211,8 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
 
 
 def _share(queues: Queues, name: str, held: Sums) -> Fraction:
-    deserved = queues.deserved(name)
-    return max((Fraction(held[column], value) for column, value in deserved.items() if value), default=Fraction(1))
+    deserved = ((held[column], value) for column, value in queues.deserved(name).items() if value)
+    return max((Fraction(*pair) for pair in deserved), default=Fraction(1))
 
 
 def _could_go(cycle: Cycle, task: Task, victim: Task) -> bool:

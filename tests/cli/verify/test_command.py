@@ -106,6 +106,18 @@ def test_what_is_no_recording_is_told_in_one_line(tmp_path: Path) -> None:
     assert str(done.exception).startswith(f"{path}: not a recording")
 
 
+def test_a_report_about_other_nodes_is_told_in_one_line(recording: Recording, tmp_path: Path) -> None:
+    assert recording.report is not None
+    elsewhere = msgspec.structs.replace(recording.report.binds[0], node="n7")
+    report = msgspec.structs.replace(recording.report, binds=(elsewhere,))
+    file = written(tmp_path, replace(recording, report=report))
+
+    done = run("verify", file)
+
+    assert done.exit_code == 1
+    assert str(done.exception) == f"{file}: its report is about 'n7', which its snapshot does not have"
+
+
 # -- plans
 
 

@@ -32,7 +32,10 @@ def verified(file: Path) -> Verified:
             report = replay(recording, policy, registry()).report
         except Exception as error:  # what a cycle dies of is a result, and nothing was decided
             raise BadInput(f"{file}: the cycle ends in an error and decides nothing: {error_text(error)}") from None
-    return Verified(file, recording.head, verify(recording.snapshot, facts_of(policy), report))
+    try:
+        return Verified(file, recording.head, verify(recording.snapshot, facts_of(policy), report))
+    except LookupError as error:
+        raise BadInput(f"{file}: its report is about {error}, which its snapshot does not have") from None
 
 
 def together(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
