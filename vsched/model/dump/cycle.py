@@ -55,7 +55,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """The version of the vsched that ran the cycle."""
     commit: str = ""
     why: str = ASKED
-    """Why it was recorded, in one word: ``asked``, ``exception``, ``no-progress``, ``useless-eviction``."""
+    """Why it was recorded, in one word: ``asked``, or one of ``exception``, ``no-progress``, ``useless-eviction``,
+    ``eviction-loop`` and ``violation``."""
     says: str = ""
     """Why it was recorded, as a sentence."""
     anonymous: bool = False
