@@ -58,9 +58,9 @@ class Cycle:
         self.snapshot, self.facts, self.report = snapshot, facts, report
         self.jobs = snapshot.jobs
         self.nodes: dict[str, NodeAttributes] = {node.name: node for node in snapshot.nodes.statics.attributes}
-        self.idle: dict[str, Sums] = {}
+        self.idle: dict[str, Sums] = defaultdict(Sums)
         """By node: what no pod held when the cycle began."""
-        self.leaving: dict[str, Sums] = {}
+        self.leaving: dict[str, Sums] = defaultdict(Sums)
         """By node: what pods held that were leaving; a slot of theirs is free only once they are gone."""
         for row, name in enumerate(snapshot.nodes.statics.names):
             self.idle[name] = Counter(dict(enumerate(snapshot.nodes.idle[:, row].tolist())))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
 
 from vsched.model.amounts.resources import add, subtract
 from vsched.model.claims.devices import Allocation, DeviceId
@@ -21,10 +23,7 @@ CORDONED, EVERY = "node.kubernetes.io/unschedulable", "0.0.0.0"
 
 
 def bound_where_allowed(cycle: Cycle) -> Iterator[str]:
-    """A bound pod's node has what its selector and node affinity ask for, and no taint that it does not tolerate.
-
-    Kubernetes' rules; the plugin ``predicates`` asks them.
-    """
+    """A bound pod's node has what its selector and node affinity ask for, and no taint that it does not tolerate."""
     if "predicates" not in cycle.facts.plugins:
         return
     for uid, node in cycle.bound.items():
@@ -37,34 +36,47 @@ def apart_where_asked(cycle: Cycle) -> Iterator[str]:
     """No bound pod shares a domain with a pod that it repels, or that repels it (required anti-affinity)."""
     if "predicates" not in cycle.facts.plugins:
         return
-    there = [(cycle.tasks[uid], node) for uid, node in cycle.bound.items()]
-    there += [
-        (task, task.node) for task in cycle.tasks.values() if task.node in cycle.nodes and HOLDS[task.status].uses
-    ]
-    labelled: dict[PodLabels, list[tuple[Task, str]]] = {}
-    pairs: dict[tuple[str, str], list[PodLabels]] = {}
-    owners: dict[PodTerm, list[tuple[Task, str]]] = {}
-    for task, node in there:
-        if task.labels not in labelled:
-            for pair in task.labels.pairs:
-                pairs.setdefault(pair, []).append(task.labels)
-        labelled.setdefault(task.labels, []).append((task, node))
-        for term in task.shape.affinity.anti_required if task.shape.affinity is not None else ():
-            owners.setdefault(term, []).append((task, node))
-    clashes: dict[str, str] = {}
-    for term, those in owners.items():
-        domains: dict[str | None, list[Task]] = {}
-        for owner, node in those:
-            domains.setdefault(cycle.nodes[node].labels.get(term.topology_key), []).append(owner)
-        for labels in _candidates(term, pairs, labelled):
-            for other, at in labelled[labels] if _selects(cycle, term, labels) else ():
-                domain = cycle.nodes[at].labels.get(term.topology_key)
-                # Those that were bound come first, so that two are enough to find one that is another pod.
-                for owner in domains.get(domain, ())[:2] if domain is not None else ():
-                    for one in {owner.uid, other.uid} & cycle.bound.keys() if owner is not other else ():
-                        clashes[one] = f"{owner.key} and {other.key} are in one domain, and have to be apart"
+    repelling, clashes = Repelling(cycle), dict[str, str]()
+    terms = cache(repelling.terms)
+    for other, at in repelling.there:
+        for term in terms(other.labels):
+            # Those that were bound come first, so that two are enough to find one that is another pod.
+            for owner in repelling.owners_near(term, cycle.nodes[at])[:2]:
+                for one in {owner.uid, other.uid} & cycle.bound.keys() if owner is not other else ():
+                    clashes[one] = f"{owner.key} and {other.key} are in one domain, and have to be apart"
     for uid in cycle.bound:
         yield clashes.get(uid, "")
+
+
+class Repelling:
+    """Which pods are on nodes, and where they repel others."""
+
+    def __init__(self, cycle: Cycle) -> None:
+        self._cycle, self.there = cycle, [(cycle.tasks[uid], node) for uid, node in cycle.bound.items()]
+        running = [task for task in cycle.tasks.values() if HOLDS[task.status].uses and task.node in cycle.nodes]
+        self.there += [(task, task.node) for task in running]
+        self._owners: dict[PodTerm, dict[str | None, list[Task]]] = defaultdict(dict)
+        """By term: the pods that have it, by the value that the term's topology key has on their node."""
+        for task, node in self.there:
+            for term in task.shape.affinity.anti_required if task.shape.affinity is not None else ():
+                if (domain := cycle.nodes[node].labels.get(term.topology_key)) is not None:
+                    self._owners[term].setdefault(domain, []).append(task)
+        self._about: dict[tuple[str, str] | None, list[PodTerm]] = defaultdict(list)
+        """Terms by the labels that they name the values of, so that not all are looked at for each pod."""
+        for term in self._owners:
+            requirements = term.selector.requirements if term.selector is not None else ()
+            named = [[(one.key, value) for value in one.values] for one in requirements if one.operator == "In"]
+            for pair in named[0] if named else (None,):
+                self._about[pair].append(term)
+
+    def terms(self, labels: PodLabels) -> tuple[PodTerm, ...]:
+        """The terms that are about pods with these labels."""
+        found = [term for pair in (None, *labels.pairs) for term in self._about.get(pair, ())]
+        return tuple(term for term in found if _selects(self._cycle, term, labels))
+
+    def owners_near(self, term: PodTerm, node: NodeAttributes) -> list[Task]:
+        """The pods that repel others by this term from a node."""
+        return self._owners[term].get(node.labels.get(term.topology_key), [])
 
 
 def forbids(rules: Rules, node: NodeAttributes) -> str:
@@ -94,24 +106,6 @@ def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
     found = [requirement_holds(one, node.labels) for one in term.expressions]
     found += [requirement_holds(one, {"metadata.name": node.name}) for one in term.fields]
     return bool(found) and all(found)
-
-
-def _candidates(
-    term: PodTerm, pairs: Mapping[tuple[str, str], Iterable[PodLabels]], every: Iterable[PodLabels]
-) -> Iterable[PodLabels]:
-    """Sets of labels that a term may be about: for one that names values of a label, those with such a value."""
-    for one in term.selector.requirements if term.selector is not None else ():
-        if one.operator == "In":
-            return [labels for value in one.values for labels in pairs.get((one.key, value), ())]
-    return every
-
-
-def _term_holds(term: NodeTerm, node: NodeAttributes) -> bool:
-    if not term.expressions and not term.fields:
-        return False
-    return all(requirement_holds(one, node.labels) for one in term.expressions) and all(
-        requirement_holds(one, {"metadata.name": node.name}) for one in term.fields
-    )
 
 
 def _selects(cycle: Cycle, term: PodTerm, labels: PodLabels) -> bool:
@@ -163,9 +157,6 @@ def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
 def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
     """On each node, there is room for what was bound and what it is kept for, once what is leaving is gone."""
     for node in dict.fromkeys(cycle.kept.values()):
-        if node not in cycle.nodes:
-            yield f"room is kept on {node}, which is no node"
-            continue
         left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.kept_on[node])
         short = {column: value for column, value in asked.items() if left[column] < 0 < value}
         yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
-from vsched.model.amounts.resources import Amounts, subtract
+from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Job
-from vsched.model.pods.shape import Shape
+from vsched.model.pods.shape import PodTerm, Shape
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.minima import lacking
-from vsched.proof.placement import could_be_whole, forbids, is_bound_by_more
+from vsched.proof.placement import Repelling, could_be_whole, forbids, is_bound_by_more
 from vsched.proof.queues import LIMITING, Queues
 
 LOOKED_AT = frozenset({"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "gang"}) | {
@@ -56,29 +56,30 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         return
     queues = Queues(cycle)
     held = queues.standing(queues.holds(gone=()))  # room that evictions made came too late for what waits
-    room = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}
+    room, repelling = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}, Repelling(cycle)
 
     @cache
-    def times_on_nodes(shape: Shape) -> int:
-        able = [node.name for node in cycle.nodes.values() if not forbids(shape.rules, node)]
-        return sum(_times(shape.request, room[node]) for node in able)
+    def able(shape: Shape, terms: tuple[PodTerm, ...]) -> list[str]:
+        found = [node for node in cycle.nodes.values() if not forbids(shape.rules, node)]
+        return [node.name for node in found if not any(repelling.owners_near(term, node) for term in terms)]
+
+    @cache
+    def times_on_nodes(shape: Shape, terms: tuple[PodTerm, ...]) -> int:
+        return sum(_times(shape.request, room[node]) for node in able(shape, terms))
 
     @cache
     def left_of(name: str) -> Sums:
-        left = queues.most(name, held)
-        subtract(left, held.own[name].items())
-        return left
+        return Sums({column: most - held.own[name][column] for column, most in queues.most(name, held).items()})
 
     for key, job in cycle.jobs.items():
         pods, spec = _waiting(cycle, job), job.spec
         if not pods or not queues.sound(spec.queue):
             continue
-        shape, missing = pods[0].shape, _missing(cycle, job, pods)
+        shape, terms, missing = pods[0].shape, repelling.terms(pods[0].labels), _missing(cycle, job, pods)
         own = Counter(cycle.kept[task.uid] for task in pods if task.uid in cycle.kept)
-        fit = 0 if own else times_on_nodes(shape)
-        for node, count in own.items():
-            if node in cycle.nodes and not forbids(shape.rules, cycle.nodes[node]):
-                fit += min(_times(shape.request, room[node], count), count)
+        fit = 0 if own else times_on_nodes(shape, terms)
+        for node in own.keys() & able(shape, terms) if own else ():
+            fit += min(_times(shape.request, room[node], own[node]), own[node])
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             fit = min(fit, _times(shape.request, left_of(name), own.total()))
         what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
