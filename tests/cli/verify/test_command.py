@@ -103,7 +103,7 @@ def test_what_is_no_recording_is_told_in_one_line(tmp_path: Path) -> None:
     done = run("verify", str(path))
 
     assert done.exit_code == 1
-    assert str(done.exception).startswith(f"{path}: not a recording")
+    assert str(done.exception).startswith(f"{path} is not a recording")
 
 
 def test_a_report_about_other_nodes_is_told_in_one_line(recording: Recording, tmp_path: Path) -> None:
