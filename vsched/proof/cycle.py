@@ -70,7 +70,9 @@ class Cycle:
         self.tasks: dict[str, Task] = {task.uid: task for job in jobs for task in job.tasks.values()}
         self.bound: dict[str, str] = {bind.uid: bind.node for bind in report.binds}
         """By uid: the node that a pod was bound to."""
-        self.evicted: dict[str, Evict] = {one.uid: one for one in report.evictions if one.uid in self.tasks}
+        decided = (one for one in report.evictions if one.uid in self.tasks)
+        # Those that were asked to end before count as leaving since then.
+        self.evicted: dict[str, Evict] = {one.uid: one for one in decided if self.tasks[one.uid].asked is None}
         told = {nomination.uid: nomination.node for nomination in report.nominations}
         waiting = [task for job in self.jobs.values() for task in job.pending.values() if task.uid not in self.bound]
         self.kept = {task.uid: node for task in waiting if (node := told.get(task.uid, task.nominated))}

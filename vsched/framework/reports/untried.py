@@ -25,15 +25,16 @@ def may_fit_otherwise(session: Session, view: JobView) -> bool:
         return False
     selection, nodes = session.node_selection, session.nodes
     lacking = [task for uid, task in view.job.pending.items() if not task.gated and uid not in view.moved]
-    kinds = {selection.kind(task): task for task in lacking}
-    if len(kinds) < 2:
+    kinds = {(selection.kind(task), task.role): task for task in sorted(lacking, key=lambda task: task.key)}
+    if len({kind for kind, _ in kinds}) < 2:
         return False
-    counts, roles = Counter(map(selection.kind, lacking)), Counter(task.role for task in lacking)
+    counts = Counter((selection.kind(task), task.role) for task in lacking)
+    roles = Counter(task.role for task in lacking)
     missing, of_roles = session.plugins.tasks_missing(view), view.roles_missing()
     asked: Counter[int] = Counter()
     usable = np.zeros(len(nodes), dtype=np.bool_)
-    for kind, task in islice(kinds.items(), KINDS_MAX):
-        others, others_of_role = len(lacking) - counts[kind], roles[task.role] - counts[kind]
+    for one, task in islice(kinds.items(), KINDS_MAX):
+        others, others_of_role = len(lacking) - counts[one], roles[task.role] - counts[one]
         needed = max(0, missing - others, of_roles.get(task.role, 0) - others_of_role)
         rooms = selection.rooms(task)
         if int(np.minimum(rooms, needed).sum()) < needed:
