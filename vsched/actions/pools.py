@@ -7,6 +7,7 @@ either, unless the node has changed since. Evictions only ever remove candidates
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -224,8 +225,10 @@ class Pools:
         actions = session.policy.actions
         self.allocate_follows = "allocate" in actions[actions.index(action) :]
         """Whether ``allocate`` runs after the action, and makes the placements that need no victims."""
-        self.booked: list[LedgerEntry] = []
-        """Placements that need no victims. They stay reserved until the action ends."""
+        self._booked: dict[str, list[LedgerEntry]] = {}
+        """By job: placements that need no victims. They stay reserved until the action ends."""
+        self._relied_on: list[LedgerEntry] = []
+        """Those of jobs that pods have left for since: these count on them, too."""
         self._in_vain: dict[Hashable, Refusal | None] = {}
         """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
         self._since: LedgerEntry | None = None
@@ -263,22 +266,25 @@ class Pools:
         kind = alike.kind(job)
         return None if kind is None else (search, kind, agreement.class_among_alike(alike.tasks(job)[0]))
 
-    def release(self) -> None:
-        """Undo the reservations in ``booked``; called when the action ends.
+    def book(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
+        """Reserve placements of a job that need no victims, until the action ends."""
+        self._booked.setdefault(job.key, []).extend(placements)
 
-        Jobs that pods leave for keep those of their minimum; where ``allocate`` does not follow, also what their queue
-        may reclaim. If others took that room, the pods would leave in vain.
+    def rely(self, job: JobView) -> None:
+        """Pods leave for a job. If others took the room that it has booked before, they might leave in vain."""
+        self._relied_on += self._booked.pop(job.key, ())
+
+    def release(self) -> None:
+        """Undo the reservations; called when the action ends.
+
+        What is relied on stays: that of the minimum, and all of it where ``allocate`` does not follow.
         """
-        plugins = self._session.plugins
         with self._session.statement() as statement:
-            for entry in self.booked:
+            for entry in chain(self._relied_on, *self._booked.values()):
                 statement.withdraw(entry.job, entry.task, entry.row)
-            for job, task, row, *_ in self.booked:
-                if job.gained and (
-                    not plugins.job_pipelined(job)
-                    or (not self.allocate_follows and plugins.preemptive(self._session.queue(job), task.shape.request))
-                ):
-                    statement.pipeline(job, task, row)
+            for entry in self._relied_on:
+                if not (self.allocate_follows and self._session.plugins.job_pipelined(entry.job)):
+                    statement.pipeline(entry.job, entry.task, entry.row)
             statement.keep()
 
     def of(self, search: VictimSearch, task: Task) -> CandidatePool:
@@ -295,7 +301,7 @@ class Pools:
 def is_out(session: Session, victim: Task) -> bool:
     """Whether a task is no victim any more: this session evicted it already, or others for its job."""
     job = session.standing(victim.job)
-    return isinstance(job, JobView) and (job.gained or victim.uid in job.moved)
+    return isinstance(job, JobView) and (job.gained != "" or victim.uid in job.moved)
 
 
 def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:

@@ -17,7 +17,7 @@ from vsched.actions.sparing import spare_of_tries
 from vsched.actions.standings import standings
 from vsched.actions.takers import Taker, Takers, claiming
 from vsched.actions.taking import take_for, take_missing
-from vsched.actions.victim_search import ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
+from vsched.actions.victim_search import RECLAIM, ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
 from vsched.actions.victims import likeness
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
@@ -68,8 +68,12 @@ def reclaim_for(session: Session, job: JobView, pools: Pools) -> None:
 
 
 def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
-    """Evict tasks of other queues for tasks beyond the minimum of a queue's jobs, one task of each job in turn."""
-    ready = (job for job in jobs if session.plugins.job_pipelined(job))
+    """Evict tasks of other queues for tasks beyond the minimum of a queue's jobs, one task of each job in turn.
+
+    A job that got its minimum by another action of this session grows in the next one: what that action took is spared
+    by itself.
+    """
+    ready = (job for job in jobs if job.gained in ("", RECLAIM) and session.plugins.job_pipelined(job))
     waiting = deque((job, deque(unplaced(session, job))) for job in ready)
     while waiting:
         job, tasks = waiting.popleft()

@@ -102,7 +102,8 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
                 return True
             if attempt.is_sound and not _could_take_back(session, pools, search.job, statement):
                 statement.commit()
-                search.job.gained = True
+                search.job.gained = search.action
+                pools.rely(search.job)
                 return True
         attempt.give_up()
     return False

@@ -131,7 +131,7 @@ class Attempt:
 
     def book(self) -> None:
         """Reserve the placements, which need no victims, until the action ends."""
-        self.pools.booked += self.statement.steps
+        self.pools.book(self.search.job, self.statement.steps)
         self.statement.keep()
         self._forget()
 

@@ -70,8 +70,8 @@ class JobView:
         """Tasks whose status or node this session changed: uid to (status, node, task)."""
         self.touched = False
         """Whether any step was ever recorded, undone ones included."""
-        self.gained = False
-        """Whether pods of others leave for it in this session: it is no victim then, or they would leave in vain."""
+        self.gained = ""
+        """The action by which pods of others leave for it in this session: for that, it is no victim any more."""
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
