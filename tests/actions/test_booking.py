@@ -99,7 +99,10 @@ def test_a_job_that_finds_them_kept_says_so() -> None:
     found = report(f"{CLUSTER}job x/other min=4 pods=4 cpu=2 age=90")
 
     assert found.jobs["x/other"].code == "Reserved"
-    assert "1 node has room that is kept for gang x/wide until all its nodes are there" in found.jobs["x/other"].message
+    assert (
+        "1 node has room that is reserved for gang x/wide until all its nodes are there"
+        in found.jobs["x/other"].message
+    )
 
 
 def test_of_two_gangs_the_one_whose_nodes_are_provisioned_goes_first() -> None:

@@ -1,7 +1,7 @@
 """Plans the start of a job that finds no room: the earliest moment at which it fits as running work ends.
 
-What stays of the search (``actions.foresight``) is the room that is kept for the job (``framework.nodes.kept``), or why
-no start is planned.
+What stays of the search (``actions.foresight``) is the room that is reserved for the job (``framework.nodes.kept``), or
+why no start is planned.
 """
 
 from __future__ import annotations

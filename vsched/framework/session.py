@@ -147,9 +147,9 @@ class Session:
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
         self.kept = None if self.planner is None else self._kept(self.planner)
-        """The planned starts, and the room that is kept for them; None without such a plugin."""
+        """The planned starts, and the room that is reserved for them; None without such a plugin."""
         self.booked = BookedRoom(self.nodes, snapshot.jobs) if keeps_nodes(snapshot) else None
-        """The room that is kept for gangs that nodes were asked for; None where it is for none."""
+        """The room that is reserved for gangs that nodes were asked for; None where it is for none."""
         listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims, self._carried.journal)
         self.reservations = Reservations(snapshot, self.plugins)

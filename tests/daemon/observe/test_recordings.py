@@ -180,7 +180,7 @@ async def test_a_cycle_that_dies_is_kept_with_what_it_died_of(tmp_path: Path) ->
         with capture_logs() as lines:
             cluster.apply(gang("stone", 1))
             await until(lambda: len(daemon.inspection.recorder.ring) == 1)
-            await until(lambda: any(line["event"] == "cycle kept" for line in lines))
+            await until(lambda: any(line["event"] == "session recorded" for line in lines))
             [found] = (await ask(f"{url}/recordings")).body["recordings"]
             await until(lambda: next(iter(daemon.inspection.recorder.ring)).times > 1)
         recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
@@ -188,7 +188,7 @@ async def test_a_cycle_that_dies_is_kept_with_what_it_died_of(tmp_path: Path) ->
     assert found["why"] == "exception"
     assert found["error"].startswith("LookupError: 'tripped over default/stone'") or "tripped" in found["error"]
     assert "test_recordings.py:" in found["error"]
-    [line] = [line for line in lines if line["event"] == "cycle kept"]
+    [line] = [line for line in lines if line["event"] == "session recorded"]
     assert line["fetch"] == f"vsched dump --recording {found['number']}"
     assert kept(daemon, "exception") == 1
     assert recording.report is None
@@ -310,4 +310,4 @@ async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_come
         await until(lambda: len(recorder.ring) == 1 or packing.done())
     packing.cancel()
     assert [kept.head.says for kept in recorder.ring] == ["ValueError: another"]
-    assert [line["event"] for line in lines] == ["cycle not kept", "cycle kept"]
+    assert [line["event"] for line in lines] == ["session not recorded", "session recorded"]

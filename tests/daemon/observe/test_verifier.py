@@ -64,7 +64,7 @@ async def test_a_violation_is_counted_told_and_kept(monkeypatch: pytest.MonkeyPa
         ):
             cluster.apply(gang("g", 2))
             await until(lambda: counted(daemon.telemetry, "violations", rule=WAITS) >= 1)
-            await until(lambda: any(line["event"] == "cycle kept" for line in logs))
+            await until(lambda: any(line["event"] == "session recorded" for line in logs))
             [found] = (await ask(f"{url}/recordings")).body["recordings"]
             recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
 

@@ -26,7 +26,7 @@ job x/big min=1 pods=1 cpu=4 age=600
     told = explained(text, "x/big", easy())
     assert "until its start, job x/began may use its nodes: begun since it waits" in told.notes
     told = explained(text, "x/began", easy())
-    assert "it goes before x/big, on nodes that are kept for the start of that job" in told.notes
+    assert "it goes before x/big, on nodes that are reserved for the start of that job" in told.notes
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ def _group(report: CycleReport, job: str) -> str:
 
 
 def _reservation(one: Nominate) -> str:
-    return "kept while others make room" if one.node else "no node is kept for it any more"
+    return "reserved while others leave" if one.node else "no node is reserved for it any more"
 
 
 def _and_more(names: Iterable[str]) -> str:

@@ -77,7 +77,7 @@ class ProcessTelemetry:
 
     def overview_failed(self, error: Exception) -> None:
         """An overview could not be made; sessions go on."""
-        self._log.error("picture failed", exc_info=error)
+        self._log.error("page data failed", exc_info=error)
 
     def note(self, event: str, **fields: object) -> None:
         """Log a step of the daemon's life: started, synced, stopping."""

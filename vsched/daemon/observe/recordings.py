@@ -138,12 +138,12 @@ class Recorder:
             try:
                 data = await asyncio.to_thread(pack, recording, self._give_way)
             except Exception as error:  # scheduling goes on without the recording
-                self._telemetry.worry("cycle not kept", number=recording.head.number, problem=error_text(error))
+                self._telemetry.worry("session not recorded", number=recording.head.number, problem=error_text(error))
                 continue
             if self.ring.put(StoredRecording(recording.head, data)):
                 self._telemetry.kept(recording.head, len(data))
             else:
-                self._telemetry.worry("cycle not kept: too large", number=recording.head.number, bytes=len(data))
+                self._telemetry.worry("session not recorded: too large", number=recording.head.number, bytes=len(data))
 
     def _give_way(self) -> None:
         """Wait a little while for a session that is under way."""

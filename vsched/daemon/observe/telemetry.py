@@ -252,7 +252,7 @@ class Telemetry(ProcessTelemetry):
         """A cycle in which something looked wrong was kept."""
         self.metrics.recordings.labels(head.why).inc()
         fetch = f"vsched dump --recording {head.number}"
-        self._log.warning("cycle kept", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
+        self._log.warning("session recorded", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
 
     def verified(self, number: int, findings: Sequence[Finding] | None) -> None:
         """A session was checked against the rules; None where that took too long."""

@@ -33,7 +33,7 @@ def goes_before(snapshot: Snapshot, report: CycleReport, key: str) -> Iterator[s
             others = listed_jobs([*map(snapshot.called, planned.ahead)])
             yield f"until its start, {others} may use its nodes: begun since it waits"
         if key in planned.ahead:
-            yield f"it goes before {snapshot.called(other)}, on nodes that are kept for the start of that job"
+            yield f"it goes before {snapshot.called(other)}, on nodes that are reserved for the start of that job"
 
 
 def why_no_start(outcome: JobOutcome | None) -> str:

@@ -13,7 +13,7 @@ from vsched.model.pods.task import Task
 class PlannedStarts(Point):
     """For which jobs without room a start is planned, and when work is taken to end. Has no switch.
 
-    Until a planned start, other work may use the room that is kept for it only if it ends before.
+    Until a planned start, other work may use the room that is reserved for it only if it ends before.
     """
 
     point = ""

@@ -84,7 +84,7 @@ class LimitsTold:
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = (
-            f"; some of it is kept for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
+            f"; some of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
             if kept
             else ""
         )

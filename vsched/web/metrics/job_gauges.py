@@ -91,13 +91,13 @@ def _planned(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
     ahead = {key for one in planned for key in one.ahead}
     yield GaugeMetricFamily(
         "vsched_backfilled_jobs",
-        f"Jobs that run on nodes kept for a planned start and began after that job came, {PLANNED_NODES_MAX} of each.",
+        f"Jobs that run on nodes reserved for the start of one that came before, {PLANNED_NODES_MAX} of each.",
         value=len(ahead),
     )
     waiting = sum(outcome.code == Code.RESERVED for outcome in outcomes.values())
     yield GaugeMetricFamily(
         "vsched_reserved_waiting_jobs",
-        "Jobs that wait because room is kept for planned starts, or for gangs whose nodes are coming.",
+        "Jobs that wait because room is reserved for planned starts, or for gangs whose nodes are coming.",
         value=waiting,
     )
 
