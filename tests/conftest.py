@@ -14,7 +14,7 @@ from zlib import crc32
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
-from hypothesis.internal.conjecture import providers
+from hypothesis.internal.conjecture import engine, providers
 
 from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import Run, examples
@@ -32,6 +32,9 @@ settings.load_profile("shared-machine")
 # It would also draw what it reads out of those modules that are there already: with the same seed, a test would draw
 # something else by itself than beside others.
 providers._get_local_constants = providers.Constants
+
+# A failure is made smaller for a minute. After Hypothesis' five, the test would have timed out, and say nothing.
+engine.MAX_SHRINKING_SECONDS = 60
 
 # Nobody is asked but this machine: without the authorities of the system each process starts 40 ms sooner.
 os.environ.update(SSL_CERT_FILE=os.devnull, SSL_CERT_DIR=os.devnull)

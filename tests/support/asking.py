@@ -110,3 +110,14 @@ async def raw(url: str) -> AsyncIterator[Raw]:
         yield Raw(reader, writer)
     finally:
         writer.transport.abort()
+
+
+async def fetched(url: str, token: str = "") -> bytes:
+    """A file from a page."""
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    connector = aiohttp.TCPConnector(ssl=trusting() if url.startswith("https") else True)
+    async with aiohttp.ClientSession(connector=connector) as session, session.get(url, headers=headers) as answer:
+        assert answer.status == 200, await answer.text()
+        assert answer.content_type == "application/gzip"
+        assert "attachment" in answer.headers["Content-Disposition"]
+        return await answer.read()

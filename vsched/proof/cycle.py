@@ -30,6 +30,8 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     actions: tuple[str, ...]
     plugins: frozenset[str]
+    checks: frozenset[str]
+    """The arguments of ``predicates`` that are on, by their names there; none where it has no part in the policy."""
     starts_whole: bool
     """Whether ``gang`` says when a job may start (``enableJobReady`` and ``enableJobPipelined``)."""
     limits: frozenset[str]

@@ -24,7 +24,7 @@ CORDONED, EVERY = "node.kubernetes.io/unschedulable", "0.0.0.0"
 
 def bound_where_allowed(cycle: Cycle) -> Iterator[str]:
     """A bound pod's node has what its selector and node affinity ask for, and no taint that it does not tolerate."""
-    if "predicates" not in cycle.facts.plugins:
+    if not cycle.facts.checks >= {"node_affinity", "taint_toleration"}:
         return
     for uid, node in cycle.bound.items():
         task = cycle.tasks[uid]
@@ -34,7 +34,7 @@ def bound_where_allowed(cycle: Cycle) -> Iterator[str]:
 
 def apart_where_asked(cycle: Cycle) -> Iterator[str]:
     """No bound pod shares a domain with a pod that it repels, or that repels it (required anti-affinity)."""
-    if "predicates" not in cycle.facts.plugins:
+    if "pod_affinity" not in cycle.facts.checks:
         return
     repelling, clashes = Repelling(cycle), dict[str, str]()
     terms = cache(repelling.terms)
@@ -165,6 +165,8 @@ def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
 
 def ports_are_free(cycle: Cycle) -> Iterator[str]:
     """No two pods on a node have the same port of the host; ``0.0.0.0`` is every address."""
+    if "node_ports" not in cycle.facts.checks:
+        return
     taken: dict[tuple[str, int, str], set[str]] = {}
     """Addresses by node, port and protocol."""
     for port, counts in cycle.snapshot.placed.ports.items():

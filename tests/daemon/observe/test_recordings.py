@@ -8,14 +8,13 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
 from tests.daemon.preempting import POLICY as PREEMPTING
 from tests.daemon.preempting import QUICK_TO_GO, of_class, priority_class
 from tests.support.answering import CERTIFICATES
-from tests.support.asking import ask, trusting
+from tests.support.asking import ask, fetched, trusting
 from tests.support.extending import extending
 from tests.support.fault_proxy import faulty
 from tests.support.plans import policy_of as policy_with
@@ -68,17 +67,6 @@ pods default/low 2 cpu=1 on=n1
 job default/high min=1 pods=1 cpu=1 queue=q class=high
 """
 STUMBLING = Registry.of((*PLUGINS, Tripping), REGISTRY.actions.values())
-
-
-async def fetched(url: str, token: str = "") -> bytes:
-    """A file from a page."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    connector = aiohttp.TCPConnector(ssl=trusting() if url.startswith("https") else True)
-    async with aiohttp.ClientSession(connector=connector) as session, session.get(url, headers=headers) as answer:
-        assert answer.status == 200, await answer.text()
-        assert answer.content_type == "application/gzip"
-        assert "attachment" in answer.headers["Content-Disposition"]
-        return await answer.read()
 
 
 def kept(daemon: Daemon, why: str) -> float:

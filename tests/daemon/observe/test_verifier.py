@@ -8,8 +8,7 @@ from importlib import import_module
 import pytest
 from structlog.testing import capture_logs
 
-from tests.daemon.observe.test_recordings import fetched
-from tests.support.asking import ask
+from tests.support.asking import ask, fetched
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.running import gang, node, nodes_of
 from tests.support.serving import serving

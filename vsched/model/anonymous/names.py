@@ -24,6 +24,7 @@ WELL_KNOWN = """
 default root composite kube-system kube-public kube-node-lease system-cluster-critical system-node-critical vsched
 volcano podgroup kubernetes.io/hostname kubernetes.io/arch kubernetes.io/os kubernetes.io/metadata.name metadata.name
 beta.kubernetes.io topology.kubernetes.io/region topology.kubernetes.io/zone failure-domain.beta.kubernetes.io/zone
+topology.kubernetes.io/rack topology.kubernetes.io/block
 node.kubernetes.io/instance-type node.kubernetes.io/not-ready node.kubernetes.io/unreachable
 node.kubernetes.io/unschedulable node.kubernetes.io/memory-pressure node.kubernetes.io/disk-pressure
 node.kubernetes.io/pid-pressure node.kubernetes.io/network-unavailable node.kubernetes.io/out-of-service
