@@ -13,7 +13,7 @@ from vsched.errors import VschedError
 
 
 def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
-    arguments = "soak --minutes 1 --nodes 20 --pods-per-minute 600 --kill-every 700ms --kills 1 --daemons 1 --json"
+    arguments = "soak --nodes 20 --pods-per-minute 600 --kill-every 700ms --kills 1 --daemons 1 --ask --json"
     faults = tmp_path / "faults.yaml"
     faults.write_text("rules: [{fault: slow, percent: 50, delay_ms: 1}]")
     further = ("--faults", str(faults), "--keep", str(tmp_path))
@@ -27,6 +27,7 @@ def test_a_short_soak_with_a_kill_keeps_every_promise(tmp_path: Path) -> None:
     assert (document["waiting"], document["partial_gangs"]) == (0, 0)
     assert document["bound"] > 5
     assert document["checked_sessions"] > 0
+    assert document["answers"] > 0
     assert document["trends"]["rss_mb"]["peak"] > 20
     assert document["trends"]["series"]["peak"] > 50
     assert [line.split()[0] for line in document["faults"]] == ["fault", "slow"]

@@ -28,6 +28,7 @@ Examples:
   vsched soak --kill-every 6s --kills 100 --lease-seconds 3
   vsched soak --kill-every 10s --kills 20 --signal term
   vsched soak --minutes 10 --shards 2 --faults config/faults.yaml --kill-every 20s --lease-seconds 3
+  vsched soak --minutes 20 --ask
   vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
 
 Exit code 1 where a promise was broken: a pod bound twice, a node over its size, a pod that was never bound or a gang
@@ -76,6 +77,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     help="Divide the work into shards: several daemons act at a time, and are killed in turn.",
 )
 @click.option("--claims", is_flag=True, help="Every pod has a volume and a device, which are reserved with its gang.")
+@click.option("--ask", "asked", is_flag=True, help="Ask the daemons all the time: the page, why jobs wait, dumps.")
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
@@ -95,6 +97,7 @@ def command(
     lease_seconds: int,
     shards: int,
     claims: bool,
+    asked: bool,
     keep: Path | None,
     as_json: bool,
 ) -> None:
@@ -126,6 +129,7 @@ def command(
         lease_seconds=lease_seconds,
         claims=claims,
         shards=shards,
+        asked=asked,
     )
     with _folder(keep) as folder:
         result = run_fast(soak(settings, folder, quiet=as_json))

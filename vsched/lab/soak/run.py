@@ -34,6 +34,7 @@ from vsched.lab.soak.claims import for_nobody, wrong
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
 from vsched.lab.soak.outcomes import SoakOutcomes, Violations
+from vsched.lab.soak.readers import Reader
 from vsched.lab.soak.trend import ALLOWED, trend
 from vsched.lab.soak.view import as_line
 from vsched.mirror.resources import NODES, PODS, RESOURCE_CLAIMS, VOLUME_CLAIMS
@@ -68,6 +69,8 @@ class SoakSettings:
     """Every pod has a volume and a device."""
     shards: int = 1
     """Into how many shards the work is divided: with more than one, several daemons act at a time."""
+    asked: bool = False
+    """The daemons are asked all the time: the page, why jobs wait, dumps."""
 
 
 Samples = deque[tuple[float, Mapping[str, float]]]
@@ -93,6 +96,7 @@ class Soak:
         if settings.killing is not None:
             leases = lease_names(settings.shards)
             self._killer = Killer(settings.killing, client, self.outcomes, self.violations, self._over, leases)
+        self._reader: Reader | None = None
         self._began = self._ended = 0.0
 
     async def run(self, cluster: ClusterChild, folder: Path, quiet: bool) -> None:
@@ -109,6 +113,9 @@ class Soak:
                 await self._offer_claims()
             self._began = time.perf_counter()
             tasks += [group.create_task(self._sample()), group.create_task(self._tell(quiet))]
+            if self._settings.asked:
+                self._reader = Reader(self._daemons, self._settings.rate.seed)
+                tasks.append(group.create_task(self._reader.run()))
             churn = group.create_task(self.churn.run(self._over))
             killing = None if self._killer is None else group.create_task(self._killer.run(self._daemons))
             with suppress(TimeoutError):
@@ -231,6 +238,7 @@ class Soak:
             "partial_gangs": len(outcomes.partial()),
             "latency_ms": spread_ms(outcomes.latencies),
             "checked_sessions": sum(int(samples[-1][1]["checked"]) for samples in self._samples.values()),
+            "answers": 0 if self._reader is None else self._reader.answers,
             "kills": kills.count,
             "gave_up": sum(daemon.gave_up for daemon in self._daemons),
             "kill_to_leader_seconds": _spread(kills.to_lead),

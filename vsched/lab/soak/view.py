@@ -54,6 +54,8 @@ def _figures(result: Mapping[str, Any]) -> Table:
     table.add_row("creation to binding, p50 / p99 (ms)", f"{latency['p50']:,.0f} / {latency['p99']:,.0f}")
     table.add_row("pods never bound, gangs left partial", "{waiting}, {partial_gangs}".format(**result))
     table.add_row("sessions checked against the rules", "{checked_sessions:,}".format(**result))
+    if result["answers"]:
+        table.add_row("questions answered: page, explanations, dumps", f"{result['answers']:,}")
     if result["kills"]:
         table.add_row("daemons killed", f"{result['kills']:,}")
         for key, label in KILLS.items():
