@@ -203,7 +203,9 @@ async def test_nodes_that_come_for_a_gang_are_kept_for_it(tmp_path: Path, policy
         await until(lambda: len(requests(cluster)) == 1)
         cluster.apply([podgroup("second", 8), *of_gpus("second", 8)[1:]])
         await until(lambda: bought(cluster) == ["h100-a-0"])
-        await until(lambda: "reserved for gang default/first until all its nodes are there" in message(cluster, "second-0"))
+        await until(
+            lambda: "reserved for gang default/first until all its nodes are there" in message(cluster, "second-0")
+        )
         await until(lambda: len(nodes_of(cluster, "first-")) == 16)
         assert set(nodes_of(cluster, "first-").values()) == {"h100-a-0", "h100-b-0"}
         await until(lambda: len(nodes_of(cluster, "second-")) == 8)
