@@ -76,9 +76,13 @@ def changes(
     order = order or waiting_order(snapshot, policy, registry)
     rivals = rivals_of(snapshot, report, order, job)
     simulated = Simulations(registry, Goal(job, pod), rivals, simulations, spent, over)
-    search = Search(Situation(snapshot, policy), simulated, most, [])
-    complete = _run(search)
-    return SearchOutcome(_result(search), complete)
+    situation = Situation(snapshot, policy)
+    try:
+        search = Search(situation, simulated, most, [])
+        complete = _run(search)
+        return SearchOutcome(_result(search), complete)
+    finally:
+        situation.leave()
 
 
 def rivals_of(snapshot: Snapshot, report: CycleReport, order: WaitingOrder, job: str) -> tuple[str, ...]:

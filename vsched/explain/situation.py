@@ -57,6 +57,11 @@ class Situation:
             self._cluster = ClusterEditor(self._origin)
         return self._cluster
 
+    def leave(self) -> None:
+        """Let go of the cluster editor, also for all derived situations."""
+        if self._cluster is not None:
+            self._cluster.let_go()
+
     def with_edit(self, edit: ClusterEdit) -> Situation:
         """The situation with one more edit of the cluster; raises BadInput if the edited object does not exist."""
         edits = (*self._edits, edit)

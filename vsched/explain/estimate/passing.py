@@ -55,6 +55,10 @@ class Passing:
         self._now = snapshot.now
         self._cluster.snapshot(self._now)
 
+    def leave(self) -> None:
+        """It is over: nothing can be asked afterwards."""
+        self._cluster.let_go()
+
     @property
     def jobs(self) -> Mapping[str, Job]:
         """Every job as it is now."""

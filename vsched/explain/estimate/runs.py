@@ -80,7 +80,13 @@ class Running:
         self._push(holding(snapshot), snapshot.now)
 
     def until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
-        """Run from the decisions of ``report`` until the goal has its places, or no further end is known."""
+        """Run once, from the decisions of ``report`` until the goal has its places, or no further end is known."""
+        try:
+            return self._until(report, share, cycle)
+        finally:
+            self._passing.leave()
+
+    def _until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
         first = now = self._began
         made: Decided | Stop | None = Decided(report, {key: one.phase for key, one in report.jobs.items()})
         while True:

@@ -38,6 +38,18 @@ class ClusterEditor(EditableMirror):
     _named: dict[str, dict[str, bool]] | None = None
     """By namespace, the names of its pods and whether a controller owns each; None until the first lookup."""
 
+    def let_go(self) -> None:
+        """Let go of all that is here; nothing can be asked afterwards.
+
+        The parts of a mirror refer to each other. A garbage collector that found them, hundreds of thousands of
+        objects, would stop everything meanwhile.
+        """
+        parts: list[object] = [self]
+        while parts:
+            has = vars(parts.pop())
+            parts += [one for one in has.values() if _is_part(one)]
+            has.clear()
+
     # Changes as edits
 
     def edited(self, edits: Sequence[ClusterEdit]) -> Snapshot:
@@ -256,3 +268,7 @@ def _only_node(shape: Shape) -> str:
     terms = shape.rules.required or ()
     fields = [field for term in terms for field in term.fields]
     return fields[0].values[0] if fields and fields[0].operator == "In" and fields[0].values else ""
+
+
+def _is_part(one: object) -> bool:
+    return hasattr(one, "__dict__") and type(one).__module__.startswith("vsched.mirror.")
