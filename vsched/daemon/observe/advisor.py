@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 from typing import NamedTuple
 
@@ -79,10 +78,7 @@ class Advisor:
         advise: Callable[[Mapping[str, Advice]], None],
         telemetry: Telemetry,
         settings: AdvisorSettings | None = None,
-        passing: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        """Searches are made in ``passing``: nothing that they make stays."""
-        self._passing = passing
         self._snapshots = snapshots
         self._registry = registry
         self._advise = advise
@@ -159,8 +155,7 @@ class Advisor:
         first = sorted(
             due, key=lambda key: (key not in self._advice, key in self._looked, order.positions().get(key, 0), key)
         )
-        with self._passing():
-            answers = tuple(self._answer(frozen, order, key) for key in islice(first, self._settings.jobs_per_round))
+        answers = tuple(self._answer(frozen, order, key) for key in islice(first, self._settings.jobs_per_round))
         return Round(answers, time.thread_time() - began)
 
     def _answer(self, frozen: FrozenSnapshot, order: WaitingOrder, key: str) -> SearchResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
@@ -11,7 +12,6 @@ from vsched.daemon.observe.recordings import Recorder
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.verifier import Verifier
 from vsched.daemon.parts.base import Base
-from vsched.daemon.system.tuning import Collector
 from vsched.daemon.tasks import LongLived
 from vsched.model.frozen import frozen_history
 from vsched.web.findings import with_division
@@ -36,14 +36,14 @@ class Inspection:
         self,
         base: Base,
         role: Callable[[], str],
-        collector: Collector,
+        large: Callable[[], AbstractContextManager[object]],
         elsewhere: Elsewhere = nobody,
         unmade: Elsewhere = nobody,
     ) -> None:
         """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
         ``unmade`` why a vcjob has no PodGroup.
 
-        Copies of the cluster are large, and what explanations make passes: the ``collector`` of garbage is told.
+        Copies of the cluster are made in ``large``.
         """
         options, registry, clock, telemetry, cache = (
             base.options,
@@ -52,11 +52,10 @@ class Inspection:
             base.telemetry,
             base.cache,
         )
-        self.snapshots = SnapshotService(base.trigger.pull, role, freezing=collector.large)
+        self.snapshots = SnapshotService(base.trigger.pull, role, freezing=large)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
-            advising = base.observing.advice
-            self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry, advising, collector.passing)
+            self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry, base.observing.advice)
         whose = Whose(options.scheduler_names, options.default_queue, options.schedule)
         self.recorder = Recorder(
             options.recordings, self.snapshots, whose, clock, telemetry, base.observing.binding_tries
@@ -69,10 +68,7 @@ class Inspection:
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
         self._explanations = explanation_routes(
-            *(self._look, registry, cache.unused, at_rest),
-            elsewhere=elsewhere,
-            unmade=unmade,
-            passing=collector.passing,
+            self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade
         )
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names, cache.called)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)

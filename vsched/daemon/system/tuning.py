@@ -11,7 +11,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from threading import Lock
 from typing import NamedTuple
 
 SWITCH_SECONDS = 0.001
@@ -44,8 +43,6 @@ class Collector(NamedTuple):
     """Called now and then while nothing changes."""
     large: Callable[[], AbstractContextManager[object]] = nullcontext
     """Around what makes a large copy, in its thread."""
-    passing: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Around what makes much that nobody needs afterwards, such as simulated sessions, in its thread."""
 
 
 class CollectionTimer(ABC):
@@ -100,27 +97,17 @@ class Aside:
         """How often something was put aside since the last full collection."""
         self.patience = 1
         """How many times as long as at first it may take until the next one."""
-        self.passing = 0
-        """How much is under way of which nothing stays: until it ends, nothing is put aside."""
-        self.sweeping = False
-        """What came since is looked at, and not what was put aside."""
 
     def __call__(self, phase: str, details: dict[str, int]) -> None:
         generation = details["generation"]
-        is_full = generation == _OLDEST and not self.sweeping
         if phase == "start":
-            if is_full:
+            if generation == _OLDEST:
                 self.times = 0
                 gc.unfreeze()
         elif generation >= _MIDDLE:
-            if is_full:
+            if generation == _OLDEST:
                 self.wait(1 if details["collected"] >= WORTH else min(2 * self.patience, LONGEST))
             self.times += generation == _MIDDLE
-            self.put()
-
-    def put(self) -> None:
-        """Put aside what there is, unless some of it is to go soon: its reference cycles would stay."""
-        if not self.passing:
             gc.freeze()
 
     @property
@@ -136,7 +123,6 @@ class Aside:
 
 collected = Collected()
 _aside = Aside()
-_lock = Lock()
 
 
 @contextmanager
@@ -182,24 +168,8 @@ def large() -> Iterator[None]:
     try:
         yield
     finally:
-        _aside.put()
+        gc.freeze()
         gc.enable()
-
-
-@contextmanager
-def passing() -> Iterator[None]:
-    """What the block makes is of no use afterwards. Sessions are full of reference cycles, and those of a simulation
-    live for long enough to be put aside, where only full collections would find them: ten megabytes an explanation."""
-    with _lock:
-        _aside.passing += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _aside.passing -= 1
-            _aside.sweeping = True
-            gc.collect()
-            _aside.sweeping = False
 
 
 def calm() -> None:
@@ -210,7 +180,7 @@ def calm() -> None:
 
 LEFT_ALONE = Collector()
 """For a daemon in a process that nobody has ``tuned``."""
-TUNED = Collector(listed, young, calm, large, passing)
+TUNED = Collector(listed, young, calm, large)
 """For a process that is ``tuned``."""
 
 

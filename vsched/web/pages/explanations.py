@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from difflib import get_close_matches
 from itertools import islice
 from threading import Event
@@ -37,9 +36,6 @@ Make = Callable[[FrozenSnapshot, Asked], Explanation | None]
 """Makes an explanation of a session; it checks now and then whether it must stop."""
 Unused = Callable[[], Iterable[Problem]]
 """Objects that are not scheduled, and why."""
-
-Passing = Callable[[], AbstractContextManager[object]]
-"""Around what makes much that nobody needs afterwards."""
 
 Elsewhere = Callable[[str, str], str]
 """Says of a pod or PodGroup, by namespace and name, which other daemon decides about it; empty for this one. Or why
@@ -85,9 +81,7 @@ class Explainer:
         longest_seconds: float,
         elsewhere: Elsewhere,
         unmade: Elsewhere,
-        passing: Passing,
     ) -> None:
-        self._passing = passing
         self._look = look
         self._elsewhere, self._unmade = elsewhere, unmade
         self._longest_seconds = longest_seconds
@@ -179,11 +173,7 @@ class Explainer:
             self._asked -= 1
 
     async def _aside(self, make: Callable[[], T]) -> T:
-        def made() -> T:
-            with self._passing():
-                return make()
-
-        return await asyncio.get_running_loop().run_in_executor(EXPLAINING, made)
+        return await asyncio.get_running_loop().run_in_executor(EXPLAINING, make)
 
     def _spent(self, until: float, work_seconds: float) -> Callable[[], bool]:
         """A function that says whether a search has used its time: until then, or so much of a processor from its first
@@ -207,10 +197,9 @@ def explanation_routes(
     longest_seconds: float = LONGEST_SECONDS,
     elsewhere: Elsewhere = nobody,
     unmade: Elsewhere = nobody,
-    passing: Passing = nullcontext,
 ) -> Sequence[Route]:
     """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
-    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere, unmade, passing)
+    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere, unmade)
     return [
         Route(
             "/explain/{namespace}/{name}",
