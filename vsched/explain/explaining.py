@@ -286,8 +286,10 @@ class Explaining:
             reasons.update(counts)
         claims = self._claims([task] if task is not None else job.tasks.values(), session.claims.shortages)
         constraints = told_by_claims(constraints, claims)
+        causes = tuple(f": {one.message}" for one in constraints if one.message and not one.repeats)
         return replace(
             found,
+            notes=tuple(_without(note, causes) for note in found.notes),
             claims=claims,
             state=Whereabouts.NEVER if never else found.state,
             message=message,
@@ -368,3 +370,8 @@ def counts_of(job: Job) -> dict[str, int]:
         "succeeded": job.counts[Status.SUCCEEDED],
         "failed": job.counts[Status.FAILED],
     }
+
+
+def _without(note: str, causes: Iterable[str]) -> str:
+    """A note without a cause at its end that is told already."""
+    return next((note.removesuffix(cause) for cause in causes if note.endswith(cause)), note)
