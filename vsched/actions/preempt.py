@@ -17,7 +17,7 @@ from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.takers import starving
 from vsched.actions.taking import take_missing
-from vsched.actions.victim_search import PreemptSearch, PreemptWithinJob, VictimArgs
+from vsched.actions.victim_search import PREEMPT, PreemptSearch, PreemptWithinJob, VictimArgs
 from vsched.actions.victims import Attempt, FreedRoom, Pick
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
@@ -44,9 +44,9 @@ class PreemptArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
 
 def preempt(session: Session) -> None:
     """For each queue: first preempt between its jobs, then within each job."""
-    args = session.args("preempt", PreemptArgs)
+    args = session.args(PREEMPT, PreemptArgs)
     pick = _cheapest(args) if args.topology_aware else first_that_does
-    pools = Pools(session, "preempt")
+    pools = Pools(session, PREEMPT)
     ordering = QueueOrdering(session.plugins, args)
     takers = starving(session, PreemptSearch)
 

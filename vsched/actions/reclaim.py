@@ -27,8 +27,8 @@ from vsched.model.pods.task import Task
 def reclaim(session: Session) -> None:
     """Take queues in their present order; for each, reclaim room for all of its jobs with pending tasks."""
     plugins, queues = session.plugins, session.snapshot.queues
-    ordering = QueueOrdering(plugins, session.args("reclaim", ReclaimArgs))
-    pools = Pools(session, "reclaim")
+    ordering = QueueOrdering(plugins, session.args(RECLAIM, ReclaimArgs))
+    pools = Pools(session, RECLAIM)
     takers = claiming(session, ReclaimSearch)
     for wave in ordering.waves(takers):
         lanes = by_queue(wave)
