@@ -132,11 +132,10 @@ def compared(parts: list[tuple[Hashable, tuple[Any, ...]]]) -> list[tuple[Any, .
     return [value for _, value in parts]
 
 
-@pytest.mark.parametrize("admitting", [pytest.param(False, id="placing"), pytest.param(True, id="admitting")])
 @pytest.mark.parametrize("policy", ORDERS)
-@settings(max_examples=examples(18), deadline=None)
-@given(text=contended())
-def test_parts_compare_as_keys_do(policy: Policy, admitting: bool, text: str) -> None:
+@settings(max_examples=examples(36), deadline=None)
+@given(text=contended(), admitting=st.booleans())
+def test_parts_compare_as_keys_do(policy: Policy, text: str, admitting: bool) -> None:
     session = Session(mirror(manifests(text)).snapshot(NOW), policy, REGISTRY, Trace())
     plugins, queues = session.plugins, session.snapshot.queues.values()
 

@@ -33,7 +33,7 @@ from vsched.sim.cluster import Cluster
 Obj = dict[str, Any]
 SECONDS = 1.0
 """Of processor time for one object: several times what it takes."""
-CHOSEN = 6
+CHOSEN = 3
 """About so many of the largest objects of a kind are tried."""
 
 

@@ -79,7 +79,7 @@ def test_a_loop_whose_cause_is_not_known_is_ended_by_back_off(of: Policy) -> Non
     at.add(job("ja", "qa", 4, 2))
     at.run(20)
     at.add(job("jb", "qb", 4, 2))
-    at.run(200)
+    at.run(100)
     at.run(60, seconds=60.0)
     assert (at.loops, len(at.takings)) == (1, 4)
     assert at.running() == {"ja": 2, "jb": 2}
@@ -105,11 +105,11 @@ def test_the_same_two_jobs_do_not_take_from_each_other_again(drawn: tuple[Contes
     at, jobs = drawn
     for each in jobs:
         at.add(each)
-        at.run(14)
+        at.run(10)
         if dies:
             at.forget()
-    at.run(40)
-    at.run(12, seconds=600.0)
+    at.run(30)
+    at.run(6, seconds=600.0)
     took = {takers[1:] for takers in at.takings}
     assert not {(one, other) for one, other in took if (other, one) in took}
-    assert all(moment < START + 14 * len(jobs) + 45 for moment, _, _ in at.takings)
+    assert all(moment < START + 10 * len(jobs) + 35 for moment, _, _ in at.takings)

@@ -42,7 +42,7 @@ def world(seed: int, *, coincide: bool) -> tuple[str, list[str]]:
         return random.choice([60, 120, 300]) if coincide else next(lengths)
 
     lines, number = ["queue a weight=1", "queue b weight=2"], 0
-    for node in range(random.randint(1, 4)):
+    for node in range(random.randint(1, 3)):
         free = random.choice([2, 4, 8])
         lines.append(f"node n{node} cpu={free}")
         while free:
@@ -50,7 +50,7 @@ def world(seed: int, *, coincide: bool) -> tuple[str, list[str]]:
             free, number = free - cpu, number + 1
             lines.append(f"job ns/r{number} min=1 phase=Running queue={random.choice('ab')}")
             lines.append(f"pods ns/r{number} 1 cpu={cpu} on=n{node} started=0 {TAKES}{length()}s")
-    keys = [f"ns/w{number}" for number in range(random.randint(1, 6))]
+    keys = [f"ns/w{number}" for number in range(random.randint(1, 4))]
     for key in keys:
         pods = random.randint(1, 5) if coincide else 1
         lines.append(f"job {key} min={pods} phase=Inqueue queue={random.choice('ab')} age={random.randint(1, 50)}")
@@ -105,7 +105,7 @@ def test_what_comes_is_in_the_range_that_is_told(seed: int) -> None:
 
 
 def test_of_ends_at_the_same_time_the_range_holds_what_comes_nearly_always() -> None:
-    """Their order decides, and not all orders are tried: of 652 that were told, 8 came at another time."""
+    """Their order decides, and not all orders are tried: of 597 that were told, 4 came at another time."""
     worlds = seeds(LEAST, "coinciding ends")
     right = [is_in_range(*one) for seed in worlds for one in told_and_come(seed, coincide=True)]
 
