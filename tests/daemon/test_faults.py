@@ -10,6 +10,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.running import condition_of, gang, node, nodes_of, reasons_of, scheduling
 from tests.support.waiting import PATIENCE_SECONDS, until
 from vsched.sim.cluster import Cluster
+from vsched.writes.confirmations import ConfirmationSettings
 
 BINDING = r"/api/v1/namespaces/default/pods/[^/]+/binding"
 NODES = [node("n1"), node("n2")]
@@ -38,7 +39,12 @@ async def test_a_binding_is_tried_again_after(code: int, headers: dict[str, str]
 
 
 async def test_a_refused_binding_is_forgotten_and_decided_again() -> None:
-    async with Cluster(NODES) as cluster, faulty(cluster.url) as proxy, scheduling(proxy.url) as daemon:
+    soon = ConfirmationSettings(unconfirmed_seconds=0.3)
+    async with (
+        Cluster(NODES) as cluster,
+        faulty(cluster.url) as proxy,
+        scheduling(proxy.url, confirmations=soon) as daemon,
+    ):
         proxy.spoil("POST", BINDING, 409, times=2, message='pod g-0 is already assigned to node "elsewhere"')
         cluster.apply(gang("g", 4))
         await until(lambda: len(nodes_of(cluster, "g-")) == 4)
