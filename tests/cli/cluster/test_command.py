@@ -85,10 +85,12 @@ def test_devices_need_their_driver() -> None:
 def test_a_bad_file_of_devices_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "devices.yaml"
     path.write_text("- driver: d\n  count: many\n")
-    with running("--devices", str(path)) as child:
-        out, err = child.communicate(timeout=60)
-    assert (child.returncode, out) == (1, "")
-    assert err.splitlines() == [f"vsched: {path}, line 2: [0].count: must be an integer, is a string"]
+    result = CliRunner().invoke(cli, ["cluster", "--devices", str(path)])
+    assert isinstance(result.exception, VschedError)
+    assert (str(result.exception), result.stdout) == (
+        f"{path}, line 2: [0].count: must be an integer, is a string",
+        "",
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
