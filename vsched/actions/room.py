@@ -69,7 +69,7 @@ def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: 
     """Record, for a job that gets no room, the refusal that protects the only victims, where there is one."""
     refusal = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
     if refusal is not None:
-        session.protected[job.key] = refusal
+        session.refused.protected[job.key] = refusal
 
 
 def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:
