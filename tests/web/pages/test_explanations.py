@@ -205,7 +205,7 @@ async def test_an_explanation_that_takes_too_long_ends_and_gives_its_thread_back
     async with pages(longest_seconds=0.0) as get:
         answers = [await get(path) for _ in range(5)]
         assert {code for code, _, _ in answers} == {503}
-        assert answers[0][1] == {"error": "it takes longer than 0 s to explain: too much waits"}
+        assert answers[0][1] == {"error": "explaining takes longer than 0 s: too many jobs wait"}
         assert answers[0][2]["Retry-After"] == "2"
     async with pages() as get:
         code, _, _ = await asyncio.wait_for(get(path), 60.0)

@@ -273,7 +273,7 @@ class RestartBench:
 def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
     """The lines of the daemon's log about its lists."""
     records = [orjson.loads(line) for line in lines if line.startswith(b"{")]
-    return [record for record in records if record.get("event") in ("listing", "mirror complete", "listed again")]
+    return [record for record in records if record.get("event") in ("listing", "cache synced", "relisted")]
 
 
 @click.command("bench-restart", epilog=EPILOG, context_settings={"show_default": True})

@@ -160,14 +160,14 @@ class Explainer:
 
     async def _made(self, make: Make) -> tuple[FrozenSnapshot, Explanation | None]:
         if self._asked >= MOST_AT_ONCE:
-            raise Unavailable(f"{self._asked} explanations are being made already")
+            raise Unavailable(f"{self._asked} explanations are already under way")
         self._asked += 1
         until, ended = time.monotonic() + self._longest_seconds, Event()
         try:
             frozen = await self._look()
             return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
         except Spent:
-            raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
+            raise Unavailable(f"explaining takes longer than {self._longest_seconds:g} s: too many jobs wait") from None
         finally:
             ended.set()  # the caller has gone: give the thread back
             self._asked -= 1

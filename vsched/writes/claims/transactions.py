@@ -177,7 +177,7 @@ class GangTransactions:
                 return
             left = await transaction.undo()
         except Deposed:
-            self._drop(wish.binds, "not sent: this process does not lead")
+            self._drop(wish.binds, "not sent: this process is not the leader")
             return
         if left:
             self._reports.worry(f"{wish.job}: {'; '.join(left)}")
