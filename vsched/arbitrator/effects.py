@@ -98,7 +98,7 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 class RoundResult(msgspec.Struct, frozen=True):
-    """One round of arbitration."""
+    """Duration of a round of arbitration."""
 
     effects: tuple[Effect, ...] = ()
     evictions: tuple[Evict, ...] = ()

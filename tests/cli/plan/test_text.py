@@ -76,7 +76,7 @@ def test_an_eviction_says_by_which_action_and_for_whom() -> None:
     lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
 
     assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new" in lines
-    assert "nominate │ ns/new.0 │ n1 │ reserved while others leave" in lines
+    assert "nominate │ ns/new.0 │ n1 │ reserved while victims leave" in lines
 
 
 def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
@@ -148,8 +148,8 @@ def test_each_table_says_of_what_its_share_is() -> None:
     lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 queue=q")
     shares = [line for line in lines if line.startswith("share: ")]
     assert shares == [
-        "share: the largest part used of what the queue deserves",
-        "share: the largest part used of what the cluster has",
+        "share: dominant share of what the queue deserves",
+        "share: dominant share of the cluster",
     ]
     assert lines.index("Queues") < lines.index(shares[0]) < lines.index("Namespaces") < lines.index(shares[1])
 

@@ -137,14 +137,14 @@ async def test_asking_without_anybody_to_answer(tmp_path: Path) -> None:
         assert (made["action"], made["target"]["name"]) == ("CloseQueue", "a")
         nobody = await shell.problem("close", "a", "--wait", "0.2")
         assert isinstance(nobody, Unavailable)
-        assert "still without a state after 0.2 s (does vsched run" in str(nobody)
+        assert "still without a state after 0.2 s (is vsched running" in str(nobody)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["get", "reserch"], "there is no queue 'reserch'; did you mean 'research'?", id="a slip"),
-        pytest.param(["close", "x"], "there is no queue 'x'", id="a queue that is not there"),
+        pytest.param(["get", "reserch"], "queue 'reserch' does not exist; did you mean 'research'?", id="a slip"),
+        pytest.param(["close", "x"], "queue 'x' does not exist", id="a queue that is not there"),
         pytest.param(["close", "root"], "queue root: root holds all queues together", id="the root"),
     ],
 )

@@ -129,6 +129,6 @@ async def test_a_daemon_tells_what_its_queues_held() -> None:
         assert "held over the last week" in shown
         assert (await run("research", *where)).stdout.startswith("research\n")
         unknown = await run("gone", *where)
-        assert "there is no history of a queue 'gone'" in str(unknown.exception)
+        assert "queue 'gone' has no history" in str(unknown.exception)
     nobody = await run(*where)
     assert isinstance(nobody.exception, Unavailable)

@@ -13,7 +13,7 @@ EPILOG = """\b
 Examples:
   vsched allocations
   vsched allocations -o wide
-  vsched allocations team-a bigdata                       (everything about a namespace and a bucket)
+  vsched allocations team-a bigdata                       (details of a namespace and a bucket)
   vsched allocations -o json
 """
 

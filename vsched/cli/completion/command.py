@@ -7,7 +7,7 @@ import click
 EPILOG = """\b
 Examples:
   source <(vsched completion bash)                                      (this shell)
-  vsched completion bash > /etc/bash_completion.d/vsched                (all that begin from now on)
+  vsched completion bash > /etc/bash_completion.d/vsched                (every new shell)
   vsched completion zsh > "${fpath[1]}/_vsched"
   vsched completion fish > ~/.config/fish/completions/vsched.fish
 """

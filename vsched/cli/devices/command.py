@@ -13,8 +13,8 @@ from vsched.cli.show.output import Output, output_flags
 
 EPILOG = """\b
 Examples:
-  vsched devices                                  (of the first 200 nodes that have some)
-  vsched devices gpu-node-1 gpu-node-2 -o wide    (all pods, how each device is divided)
+  vsched devices                                  (the first 200 nodes with devices)
+  vsched devices gpu-node-1 gpu-node-2 -o wide    (all pods, and how each device is shared)
   vsched devices gpu-node-1 -o json
   vsched devices --from vsched-61.json.gz
 """
@@ -27,7 +27,7 @@ Examples:
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="those of a file that vsched dump wrote, and no daemon",
+    help="read a recording of vsched dump instead of asking a daemon",
 )
 @daemon_flags
 @output_flags

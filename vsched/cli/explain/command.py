@@ -45,23 +45,25 @@ WATCH_SECONDS = 1.0
 
 @click.command("explain", epilog=EPILOG)
 @click.argument("name", metavar="NS/NAME|queue/NAME", shell_complete=explained)
-@click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
-@click.option("--pod", "kind", flag_value="Pod", help="the pod of that name, where a PodGroup has it, too")
-@click.option("--podgroup", "kind", flag_value="PodGroup", help="the PodGroup of that name and nothing else")
-@click.option("--watch", is_flag=True, help="tell again whenever something changes, until it runs")
+@click.option(
+    "-n", "--namespace", metavar="NS", shell_complete=namespaces, help="namespace of a NAME given without one"
+)
+@click.option("--pod", "kind", flag_value="Pod", help="explain the pod, if a PodGroup has the same name")
+@click.option("--podgroup", "kind", flag_value="PodGroup", help="explain the PodGroup only")
+@click.option("--watch", is_flag=True, help="explain again on every change, until it runs")
 @click.option(
     "--from",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="ask a file that vsched dump wrote, and no daemon",
+    help="read a recording of vsched dump instead of asking a daemon",
 )
 @click.option(
     "--search-time",
     type=Period(),
     default="2s",
     show_default=True,
-    help="how long to search for changes that would help, and for the start; a daemon takes 20s at most",
+    help="how long to search for changes that would help and for the start; at most 20s with a daemon",
 )
 @cluster_flags
 @daemon_flags

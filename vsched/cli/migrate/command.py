@@ -30,9 +30,9 @@ def command() -> None:
     """What it takes to change from another scheduler to vsched; nothing is written to a cluster."""
 
 
-@command.command("check", short_help="What of a cluster with Volcano works.", epilog=CHECK_EPILOG)
+@command.command("check", short_help="Check what of a cluster with Volcano works with vsched.", epilog=CHECK_EPILOG)
 @cluster_flags
-@click.option("-n", "--namespace", default="volcano-system", show_default=True, help="where Volcano runs")
+@click.option("-n", "--namespace", default="volcano-system", show_default=True, help="namespace of Volcano")
 @output_flags_of("text", "json", "yaml")
 def check(cluster: ClusterFlags, namespace: str, output: Output) -> None:
     """What of a cluster with Volcano works with vsched, what differs, and what is missing.

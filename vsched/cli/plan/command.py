@@ -64,32 +64,32 @@ Examples:
 
 @click.command("plan", cls=InOrder, epilog=EPILOG)
 @click.option("-f", "--filename", "files", multiple=True, help="Manifests, YAML or JSON; - is stdin.")
-@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
-@click.option("--usage", metavar="FILE", help="What nodes really use: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}.")
-@click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
-@click.option("--now", metavar="RFC3339", help="The time the plan is made at; the newest object's where none is given.")
-@click.option("--scheduler-name", "names", multiple=True, help="Pods of this scheduler are ours; repeat for several.")
-@click.option("--arbitrate", is_flag=True, help="Divide the cluster among namespaces; also where there are Consumers.")
+@click.option("--config", metavar="POLICY", help="Policy file  [default: the built-in policy]")
+@click.option(
+    "--usage", metavar="FILE", help="Node usage as a YAML file: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}."
+)
+@click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many cycles to run.")
+@click.option("--now", metavar="RFC3339", help="The current time of the plan  [default: that of the newest object]")
+@click.option("--scheduler-name", "names", multiple=True, help="Plan the pods of this scheduler name; repeatable.")
+@click.option("--arbitrate", is_flag=True, help="Divide the cluster among namespaces; on if there are Consumers.")
 @click.option(
     "--arbitrate-grace",
     type=Period(zero=True),
-    help="How long namespaces may be overused, by their Allocations, before pods are evicted; at once by default.",
+    help="How long a namespace may be overused before pods are evicted  [default: 0s]",
 )
 @click.option(
     "--arbitrate-evictions",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Pods that arbitration evicts in a cycle at most; 1 by default.",
+    help="Most pods that arbitration evicts in a cycle  [default: 1]",
 )
 @click.option(
     "--workloads",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The daemon's table of workload kinds, as for vsched run: whose pods are made, and which gangs they form.",
+    help="Table of workload kinds, as for vsched run: which kinds make pods, and which gangs these form.",
 )
-@click.option(
-    "--verify", "proves", is_flag=True, help="Check what is planned against the rules; exit 1 if it breaks one."
-)
+@click.option("--verify", "proves", is_flag=True, help="Check the plan against the rules; exit 1 if it violates one.")
 @ignore_flag
 @editing
 @buy_flags
@@ -235,7 +235,7 @@ def note_extender(policy: Policy) -> None:
     """Say that a service outside is asked, and told of placements that only the plan makes."""
     conf = policy.plugin("extender")
     if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
-        say(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
+        say(f"vsched: calling the extender at {conf.args.url_prefix}, as a session would", err=True)
 
 
 def note_strangers(reading: Reading, manifests: Manifests) -> None:

@@ -91,13 +91,13 @@ class Dimensions(click.ParamType[tuple[str, ...]]):
 @click.option(
     "--since", "seconds", type=Span(7 * DAY_SECONDS), default="24h", show_default=True, help="how far back; 7d at most"
 )
-@click.option("--by", type=Dimensions(), default="queue", show_default=True, help="some of queue,namespace,user")
+@click.option("--by", type=Dimensions(), default="queue", show_default=True, help="any of queue,namespace,user")
 @click.option(
     "--from",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="ask a file that vsched dump wrote, and no daemon",
+    help="read a recording of vsched dump instead of asking a daemon",
 )
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "csv")
@@ -154,13 +154,13 @@ def _commanding(verb: str, action: str, says: str) -> None:
         type=click.FloatRange(0, 1e9),
         default=10.0,
         show_default=True,
-        help="seconds to wait for the answer; 0 only asks",
+        help="seconds to wait for the answer; 0 does not wait",
     )
     @click.option(
         "-n",
         "--namespace",
         default="",
-        help="where to make the Command: a namespace that vsched run takes them from  [default: that of the context]",
+        help="namespace of the Command: one that vsched run accepts them from  [default: that of the context]",
     )
     def run(name: str, cluster: ClusterFlags, wait_seconds: float, namespace: str) -> None:
         from vsched.cli.queue.asking import ask
@@ -168,5 +168,5 @@ def _commanding(verb: str, action: str, says: str) -> None:
         say(with_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
 
 
-_commanding("open", "OpenQueue", "Have a queue take in work again, and those below it that were closed with it.")
-_commanding("close", "CloseQueue", "Have a queue, and all below it, take in nothing new; what runs goes on.")
+_commanding("open", "OpenQueue", "Open a queue and the child queues that were closed with it.")
+_commanding("close", "CloseQueue", "Close a queue and its child queues: running jobs go on, no new ones start.")

@@ -16,7 +16,7 @@ EPILOG = """\b
 Examples:
   vsched usage                                                (what a running daemon knows)
   vsched usage --daemon http://localhost:8080 -o wide
-  vsched usage --config config/policies/usage.yaml            (asks the source itself)
+  vsched usage --config config/policies/usage.yaml            (queries the source)
   vsched usage --config policy.yaml -o json
   vsched usage --config policy.yaml -o plan > usage.yaml      (for vsched plan --usage usage.yaml)
 """
@@ -24,7 +24,10 @@ Examples:
 
 @click.command("usage", epilog=EPILOG)
 @click.option(
-    "--config", metavar="POLICY", type=click.Path(path_type=Path), help="the policy file whose source is asked itself"
+    "--config",
+    metavar="POLICY",
+    type=click.Path(path_type=Path),
+    help="query the source of this policy file, instead of a daemon",
 )
 @cluster_flags
 @daemon_flags
@@ -39,7 +42,7 @@ def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, ou
     if config is not None:
         _ask_source(config, cluster, output)
     elif output.output == "plan":
-        raise BadInput("-o plan: needs the figures of the source itself (expected --config POLICY)")
+        raise BadInput("-o plan: needs the figures of the source (expected --config POLICY)")
     else:
         _ask_daemon(target, output)
 

@@ -19,7 +19,7 @@ Examples:
 @click.command("verify", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path, dir_okay=False))
 @output_flags_of("text", "json", "yaml")
-@click.option("--json", "as_json", is_flag=True, help="the same as --output json")
+@click.option("--json", "as_json", is_flag=True, help="same as --output json")
 def command(files: tuple[Path, ...], output: Output, as_json: bool) -> None:
     """Check the decisions of each cycle in FILE, as vsched dump has written it, against the rules.
 

@@ -290,7 +290,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
     type=click.Choice([VOLUMES, DEVICES]),
     help="Each pod to place has a claim of its own; also measure the same without.",
 )
-@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option("--config", metavar="POLICY", help="Policy file  [default: the built-in policy]")
 @click.option(
     "--suite",
     "suites",

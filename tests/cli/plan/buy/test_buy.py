@@ -151,7 +151,7 @@ def test_where_no_gang_waits_it_is_said(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    pytest.param(["--most", "3"], "--most: for menus (expected --buy with it)", id="a flag of menus without --buy"),
+    pytest.param(["--most", "3"], "--most: has an effect with --buy only", id="a flag of menus without --buy"),
     pytest.param(
         ["--buy", "--context", "c"], "--kubeconfig, --context: for NodePools of a running cluster", id="not with a dump"
     ),
