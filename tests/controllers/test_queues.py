@@ -125,7 +125,9 @@ def test_below_a_parent_that_is_open_again(standing: QueueState, expected: str) 
 
 def test_the_root_is_never_closed() -> None:
     root = QueueState("root")
-    assert decide(root, CLOSED) == QueueDecision(OPEN, False, "", "root holds all queues together and cannot be closed")
+    assert decide(root, CLOSED) == QueueDecision(
+        OPEN, False, "", "root is the parent of all queues and cannot be closed"
+    )
     assert decide(root._replace(wish=CLOSED)) == QueueDecision(OPEN, False, CLOSED)
 
 

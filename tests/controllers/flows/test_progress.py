@@ -145,7 +145,7 @@ def test_flows_that_are_added_after_the_end_are_told() -> None:
     status = proceed(flow({"name": "a"}), [made("a", "Completed")], templates("a"), NOW).status
     plan = proceed(flow({"name": "a"}, {"name": "b"}, status=status), [], templates("a", "b"), NOW)
     assert plan.create == ()
-    assert plan.problems == (("JobFlowEnded", "flows that were added once all were complete are not made: b"),)
+    assert plan.problems == (("JobFlowEnded", "flows added after all were complete are not started: b"),)
 
 
 def test_flows_that_are_added_before_the_end_are_made() -> None:

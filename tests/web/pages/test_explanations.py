@@ -123,12 +123,12 @@ async def test_what_is_known_is_explained(path: str, kind: str, state: str, mess
         ),
         pytest.param(
             "/explain/ns/broken",
-            "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is left out)",
+            "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is ignored)",
             id="malformed",
         ),
         pytest.param(
             "/explain/ns/foreign",
-            "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other (so it is left out)",
+            "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other (so it is ignored)",
             id="of another scheduler",
         ),
         pytest.param(
@@ -136,7 +136,7 @@ async def test_what_is_known_is_explained(path: str, kind: str, state: str, mess
         ),
         pytest.param(
             "/explain-queue/odd",
-            "Queue odd: spec.weight: expected an integer, got 0 (so it is left out)",
+            "Queue odd: spec.weight: expected an integer, got 0 (so it is ignored)",
             id="a bad queue",
         ),
     ],

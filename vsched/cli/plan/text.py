@@ -144,7 +144,7 @@ def _group(report: CycleReport, job: str) -> str:
 
 
 def _reservation(one: Nominate) -> str:
-    return "reserved while victims leave" if one.node else "no node is reserved for it any more"
+    return "reserved while other pods leave" if one.node else "no node is reserved for it any more"
 
 
 def _and_more(names: Iterable[str]) -> str:

@@ -180,7 +180,7 @@ export class Panel {
     let parts;
     try {
       const answer = await ask(podsPath(this.kind, this.key), bounded(stopping));
-      // What is not there any more may have been evicted.
+      // What no longer exists may have been evicted.
       const found = answer.ok || answer.status === 404 ? await answer.json() : { problem: await refusal(answer) };
       parts = found.problem ? [make("p", { text: `Its pods are not known: ${found.problem}` })] : podParts(found, this.kind, this.leads);
       this.failed ||= Boolean(found.problem);

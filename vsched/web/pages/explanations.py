@@ -122,7 +122,7 @@ class Explainer:
         left_out = [one for one in self._unused() if (one.namespace, one.name) == (namespace, name)]
         problem = next((one.message for one in left_out if not kind or one.kind == kind), "")
         if problem:
-            return f"{problem} (so it is left out)"
+            return f"{problem} (so it is ignored)"
         if why := self._unmade(namespace, name):
             return why
         what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
@@ -153,7 +153,7 @@ class Explainer:
             return found
         left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
         if problem := next(left_out, ""):
-            return f"{problem} (so it is left out)"
+            return f"{problem} (so it is ignored)"
         queues = list(islice(frozen.snapshot.queues, NAMES_MAX))
         close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
         return f"no queue {name} is known here{_meant(close)}"

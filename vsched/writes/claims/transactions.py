@@ -146,7 +146,7 @@ class GangTransactions:
 
     async def _carry_out(self, transaction: GangTransaction) -> None:
         wish = transaction.gang.wish
-        unexpected = Unexpected(f"the claims of {wish.job} are left as they are")
+        unexpected = Unexpected(f"the claims of {wish.job} are left unchanged")
         try:
             with unexpected:
                 await self._attempt(transaction)
