@@ -108,7 +108,7 @@ def test_below_a_parent_that_is_not_open(
 
 def test_a_child_is_not_opened_before_its_parent() -> None:
     verdict = decide(queue(CLOSED, parent="p", parent_state=CLOSING, wish=CLOSED), OPEN)
-    assert verdict == QueueDecision(CLOSED, False, CLOSED, "its parent p is Closing and has to be opened first")
+    assert verdict == QueueDecision(CLOSED, False, CLOSED, "its parent p is Closing and must be opened first")
 
 
 @pytest.mark.parametrize(

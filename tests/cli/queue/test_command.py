@@ -112,7 +112,7 @@ async def test_closing_and_opening_say_what_comes_next(tmp_path: Path) -> None:
         assert await shell.printed("close", "a") == "queue a is already Closing: 1 PodGroup remains\n"
         await until(lambda: state(shell.cluster, "b") == "Closed")
         refused = await shell.problem("open", "b")
-        assert str(refused) == "queue b: its parent a is Closing and has to be opened first"
+        assert str(refused) == "queue b: its parent a is Closing and must be opened first"
         assert await shell.printed("open", "a") == "queue a: Open\n"
         await opened(shell, "b")
         assert await shell.printed("close", "b") == "queue b: Closed\n"
@@ -145,7 +145,7 @@ async def test_asking_without_anybody_to_answer(tmp_path: Path) -> None:
     [
         pytest.param(["get", "reserch"], "queue 'reserch' does not exist; did you mean 'research'?", id="a slip"),
         pytest.param(["close", "x"], "queue 'x' does not exist", id="a queue that is not there"),
-        pytest.param(["close", "root"], "queue root: root holds all queues together", id="the root"),
+        pytest.param(["close", "root"], "queue root: root is the parent of all queues", id="the root"),
     ],
 )
 async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
