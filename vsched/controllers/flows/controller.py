@@ -159,7 +159,7 @@ class MakerController:
             self._blame(maker.reference, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"nothing is made of {key!a}", error)
+            why = report(f"{key!a} not managed", error)
             self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"not managed: {why}")
             settled = True
         if settled:
