@@ -129,7 +129,13 @@ async def test_what_is_below_a_queue_is_closed_and_opened_with_it() -> None:
 @pytest.mark.parametrize(
     ("action", "name", "about", "told"),
     [
-        pytest.param("CloseQueue", "root", "root", "root is the parent of all queues and cannot be closed", id="to close the root"),
+        pytest.param(
+            "CloseQueue",
+            "root",
+            "root",
+            "root is the parent of all queues and cannot be closed",
+            id="to close the root",
+        ),
         pytest.param(
             "AbortQueue", "q", "q", "'AbortQueue' is unknown (expected OpenQueue or CloseQueue)", id="unknown"
         ),

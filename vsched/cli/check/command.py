@@ -32,8 +32,8 @@ Examples:
 def command(file: Path, output: str, probe: bool, cluster: ClusterFlags) -> None:
     """Validate a policy FILE (``-`` for stdin): tiers, the extension points of each plugin, and what has no effect.
 
-    Exits 1 with the path and line of every error where the file cannot be used, and with --probe where the source of
-    node usage does not answer or knows none of the nodes. The cluster, if any, is asked for its nodes only then.
+    Exits 1 with the path and line of every error if the file is invalid; with --probe also if the source of node usage
+    does not answer or knows none of the nodes. Only --probe reads the nodes of the cluster.
     """
     settings = _read(file)
     if output == "text":

@@ -304,14 +304,14 @@ def command(
     api_only: bool,
     log_level: str,
 ) -> None:
-    """Run a Kubernetes API server with pretended nodes, kubelets and controllers until told to stop.
+    """Run a Kubernetes API server with simulated nodes, kubelets and controllers until stopped.
 
-    Any Kubernetes client works against it. Pods run as soon as they are bound to a node; annotate a pod with
-    vsched.io/duration (and vsched.io/exit-code) to have it end. With --usage, vsched.io/cpu-usage and
-    vsched.io/memory-usage say what a pod uses (1500m, 2Gi, or 80% of its request), vsched.io/usage-swing how far its
-    cpu goes up and down; on a node, what it uses besides its pods.
+    Any Kubernetes client works against it. Pods run as soon as they are bound to a node; the annotations
+    vsched.io/duration and vsched.io/exit-code have them end. With --usage, vsched.io/cpu-usage and
+    vsched.io/memory-usage set what a pod uses (1500m, 2Gi, or 80% of its request), and vsched.io/usage-swing how much
+    its cpu varies; on a node they set what it uses besides its pods.
 
-    SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
+    SIGUSR1 ends every watch, and watches of pods cannot resume: clients have to list the pods again.
     """
     from vsched.daemon.system.tuning import listed, tuned  # imported here, so that --help does not load the server
     from vsched.sim.api.fault_plan import read_faults

@@ -32,10 +32,10 @@ Examples:
 @daemon_flags
 @output_flags
 def command(nodes: tuple[str, ...], file: Path | None, target: DaemonTarget, output: Output) -> None:
-    """The devices of nodes: what part of each is taken, and by which pods, as a running daemon knows it.
+    """Show the devices of nodes: how much of each is in use, and by which pods, as a running daemon knows it.
 
     Devices that pods share come first, then those that drivers publish for ResourceClaims, and then resources that only
-    count devices. "taken" is the part of a device's memory or of its computing power, whichever is more. Below them are
+    count devices. "taken" is the share of a device's memory or computing power in use, whichever is larger. Below are
     the jobs that hold most of each resource, with their queues: nvidia.com/gpu first, cpu and memory last.
     """
     from msgspec import to_builtins

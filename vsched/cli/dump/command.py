@@ -41,10 +41,10 @@ STDOUT = "-"
 @output_flags_of("text", "json", "yaml")
 @daemon_flags
 def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None, listing: bool, output: Output) -> None:
-    """Write a cycle of a running daemon to a file that vsched replay runs again.
+    """Record a session of a running daemon in a file, for vsched replay.
 
-    In it are the cluster as the daemon sees it, the policy without secrets, what extenders answered, and what was
-    decided.
+    The file has the cluster as the daemon sees it, the policy without secrets, the answers of extenders, and the
+    decisions.
     """
     if listing and (out or anonymous or number is not None):
         raise click.UsageError("--list: nothing is written (expected no --out, --anonymous or --recording with it)")

@@ -79,12 +79,12 @@ def command(
     target: DaemonTarget,
     output: Output,
 ) -> None:
-    """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
+    """Explain why something waits: what blocks it, its place in the order, and the smallest change that would start it.
 
-    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a ReplicaSet.
+    NAME is that of a PodGroup, of a pod, or of the object a PodGroup was made for, such as a vcjob or a ReplicaSet.
 
-    What "waits" may get it by time, or from others. What "cannot start as things are" ("never" in JSON) asks for what
-    cannot come as the cluster and the policy are: somebody has to change something.
+    "waits" means that it may start later, when others end or make room. "cannot start as things are" ("never" in JSON)
+    means that waiting does not help: an object or the policy has to change.
     """
     if file is not None and watch:
         raise click.UsageError("--watch and --from: a file does not change")

@@ -37,9 +37,9 @@ SORTS = ("order", "name", "age", "priority", "phase", "reason", "size")
 
 @click.group("job", cls=SuggestingGroup, epilog=EPILOG)
 def command() -> None:
-    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait. Run vcjobs, and stop them.
+    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait. Run, suspend and resume vcjobs.
 
-    A running daemon is asked; where none answers, the PodGroups themselves tell what was written on them.
+    A running daemon is asked; if none answers, the statuses of the PodGroups are shown.
     """
 
 
@@ -69,7 +69,7 @@ def list_(
     target: DaemonTarget,
     output: Output,
 ) -> None:
-    """Every job, those that wait in the order in which their queue tries them."""
+    """List jobs; waiting ones in the order in which their queue tries them."""
     from vsched.cli.job.source import read_jobs
     from vsched.cli.job.view import as_table, chosen, list_document
     from vsched.clock import SystemClock
@@ -111,7 +111,7 @@ def _list_vcjobs(namespace: str | None, queue: str | None, cluster: ClusterFlags
 @daemon_flags
 @output_flags
 def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Everything about one job: a PodGroup, or a vcjob or other owner of its pods by its own name."""
+    """Show everything about one job: a PodGroup, or a vcjob or other owner of its pods by its own name."""
     from vsched.cli.ask.errors import Unknown
     from vsched.cli.job.source import read_job
     from vsched.cli.job.vcjobs import known_vcjob
@@ -188,7 +188,7 @@ def run(
     queue: str,
     cluster: ClusterFlags,
 ) -> None:
-    """Make a vcjob: those of a file, or one of a single task that flags describe, as with vcctl."""
+    """Create vcjobs: those of a file, or one with a single task from flags, as vcctl does."""
     from vsched.cli.job.vcjobs import JobFlags, from_file, from_flags, make
 
     if (filename is None) == (name is None):

@@ -115,17 +115,17 @@ def command(
     buying: BuyFlags,
     **edits: tuple[Any, ...],
 ) -> None:
-    """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
+    """Show what would be bound, evicted and nominated, and why the rest waits, from manifests or a running cluster.
 
     Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and Volcano's Jobs among the manifests count as the pods
-    that their controllers would make, and so do JobSets, RayClusters and the other kinds of the table of workload
-    kinds, in the gangs that the daemon would form; other kinds that make pods are named as left out.
+    that their controllers would create. So do JobSets, RayClusters and the other kinds of the table of workload kinds,
+    in the gangs that the daemon would form. Other kinds that create pods are listed as ignored.
 
-    With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
-    drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
+    --live plans on a running cluster: what would change if objects were submitted, nodes drained or added, fields set,
+    or another policy in force. The changes are made in the order of their flags.
 
-    With --buy it answers, for each gang that lacks its minimum once the plan has come true, what would start it: nodes
-    of which pool, more quota, how much time, or whose work would have to go.
+    --buy shows what would start each gang that still lacks its minimum after the plan: nodes of which pool, more quota,
+    how much time, or which work would have to end.
     """
     buying.check(live=live)
     proof = Proof() if proves else None

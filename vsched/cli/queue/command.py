@@ -33,7 +33,7 @@ DIMENSIONS = ("queue", "namespace", "user")
 
 @click.group("queue", cls=SuggestingGroup, epilog=EPILOG)
 def command() -> None:
-    """Show queues and what they have used, open them and close them."""
+    """Show queues and what they have used; open and close them."""
 
 
 # Each command imports what it needs, so that --help does not load the client.
@@ -44,9 +44,9 @@ def command() -> None:
 @daemon_flags
 @output_flags
 def list_(cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Every queue: its state, its share, what it holds, and its jobs.
+    """List queues: state, share, what each holds, and its jobs.
 
-    A daemon, where one answers, adds what each queue deserves by weight.
+    If a daemon answers, it adds what each queue deserves by weight.
     """
     from vsched.cli.queue.source import read_queues
     from vsched.cli.queue.view import as_table, list_document
@@ -61,7 +61,7 @@ def list_(cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
 @daemon_flags
 @output_flags
 def get(name: str, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Everything about one queue."""
+    """Show everything about one queue."""
     from vsched.cli.queue.source import podgroup_phases, read_queues
     from vsched.cli.queue.view import as_page, get_document
 
@@ -102,10 +102,10 @@ class Dimensions(click.ParamType[tuple[str, ...]]):
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "csv")
 def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: DaemonTarget, output: Output) -> None:
-    """Showback: the resource-hours that queues, namespaces and users have used, and their share of the cluster.
+    """Show the resource-hours that queues, namespaces and users have used, and their share of the cluster.
 
-    A running daemon counts them: exactly, by the hour, for a week. A queue counts without the queues below it. Pods
-    that wait use nothing; pods that are placed use what they ask for, whatever they do with it.
+    A running daemon counts them exactly, by the hour, for a week. A queue counts without its child queues. Waiting pods
+    use nothing; placed pods use what they request, whatever they really use.
     """
     from msgspec import to_builtins
 
@@ -124,11 +124,11 @@ def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: Daemon
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "csv")
 def history(name: str, span: str, target: DaemonTarget, output: Output) -> None:
-    """What queues held, deserved and waited for over the last hour or week, as shares of the cluster.
+    """Show what queues held, deserved and requested over the last hour or week, as shares of the cluster.
 
-    The daemon that leads remembers an hour by ten seconds and a week by ten minutes. One that has just begun to lead
-    knows of the week before only what was held, by the hour, from the usage history; documents mark that as hourly.
-    Documents and CSV about one queue have every step.
+    The leader keeps the last hour in steps of ten seconds and the last week in steps of ten minutes. For the time
+    before it began to lead, only hourly means of what was held are known, from the usage history; JSON and YAML mark
+    these as hourly. JSON, YAML and CSV of one queue have every step.
     """
     from msgspec import to_builtins
 

@@ -63,10 +63,10 @@ def command(
     trace: Path | None,
     **asked: Any,
 ) -> None:
-    """Run the cycle in FILE again, as vsched dump has written it, and say whether the same is decided.
+    """Replay the session recorded in FILE by vsched dump, and say whether the decisions are the same.
 
-    Nothing is written to a cluster and nobody outside is asked: what extenders answered is in the file. Exits 1 where
-    something else is decided. With --config the cycle is decided by another policy, and what that changes is shown.
+    Nothing is written to a cluster and nothing is called: the file has the answers of extenders. Exits 1 if the
+    decisions differ. With --config another policy decides, and the differences are shown.
     """
     if as_json:
         output = output._replace(output="json")

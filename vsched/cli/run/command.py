@@ -229,7 +229,7 @@ flag = flags_of(Options)
     help="auto: console on a terminal, else json",
 )
 def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: float, **flags: Any) -> None:
-    """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
+    """Schedule the pods of a cluster until stopped (SIGTERM, SIGINT); SIGHUP reloads the policy."""
     from vsched.daemon.serving import serve  # imported here, so that --help does not load numpy and aiohttp
     from vsched.daemon.system.tuning import TUNED, tuned
     from vsched.kube.auth.config import load_connection

@@ -24,9 +24,9 @@ Examples:
 @daemon_flags
 @output_flags_of("text", "json", "yaml")
 def command(once: bool, seconds: float | None, target: DaemonTarget, output: Output) -> None:
-    """Queues, namespaces, nodes, waiting jobs and sessions of a running daemon, as they change.
+    """Show queues, namespaces, nodes, waiting jobs and sessions of a running daemon, live.
 
-    Tab goes to the next table, arrows and page keys scroll, q quits. It goes on where the daemon is restarted.
+    Tab goes to the next table, arrows and page keys scroll, q quits. It reconnects when the daemon restarts.
     """
     # Imported here, so that --help does not load the client.
     from vsched.cli.ask.overview import read_overview

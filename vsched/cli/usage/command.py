@@ -33,11 +33,11 @@ Examples:
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "plan")
 def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """What of each node is allocated and what it really uses, as a running daemon knows it.
+    """Show what each node has allocated and what it really uses, as a running daemon knows it.
 
-    With --config the source of node usage that the policy describes is asked once, as the daemon would, and what it
-    knows of each node of the cluster is shown: also nodes it does not know, and what it knows that is no node. Exits 1
-    where it does not answer, or knows none of the nodes.
+    With --config the source of node usage in the policy is queried once, as the daemon would, and its figures for each
+    node are shown; also the nodes it does not know, and figures that belong to no node. Exits 1 if it does not answer
+    or knows none of the nodes.
     """
     if config is not None:
         _ask_source(config, cluster, output)

@@ -63,7 +63,7 @@ def command(
     config: Path | None,
     log_file: Path | None,
 ) -> None:
-    """An embedded cluster, the daemon and more work than fits: watch queues and namespaces share."""
+    """Run an embedded cluster, the daemon and more work than fits, and watch queues and namespaces share."""
     if memory and config is not None:
         raise click.UsageError("--config: not with --memory, which has a policy of its own")
     if config is not None:

@@ -101,7 +101,7 @@ def command(
     keep: Path | None,
     as_json: bool,
 ) -> None:
-    """Work comes and goes while requests fail and daemons are killed: is every promise kept?"""
+    """Run work for long while requests fail and daemons are killed, and check every guarantee."""
     if shards > 1 and daemons == 1:
         raise BadInput("--shards: one daemon decides for all of them anyway (expected --daemons 2 or more)")
     if kills is not None and kill_every is None:

@@ -101,9 +101,9 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """The whole way on an embedded cluster: first creation to last binding, and what it costs the daemon.
+    """Measure the whole way on an embedded cluster: first creation to last binding, and the daemon's CPU time.
 
-    The server with its kubelets, the daemon and the client are processes of their own.
+    The server with its kubelets, the daemon and the client are separate processes.
     """
     if against is not None and profile is not None:
         raise click.UsageError("--profile: expected without --against, as only one daemon can be looked at")
