@@ -244,7 +244,7 @@ async def test_commands_are_taken_from_named_namespaces_only_and_told_so_elsewhe
         refused = cluster.client.create(COMMANDS, command("q", "tenant"))["metadata"]["name"]
         cluster.client.create(COMMANDS, command("r", "more-ops"))
         await until(lambda: state(cluster, "r") == "Closed")
-        told = "Commands about queues are taken from namespace more-ops or ops only"
+        told = "Commands for queues are accepted in namespace more-ops or ops only"
         await until(
             lambda: any(
                 (event["involvedObject"]["name"], event["reason"], event["message"])

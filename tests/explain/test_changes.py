@@ -669,8 +669,7 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
         ),
         pytest.param(
             "quota x/q pods=3 used=pods:2",
-            "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; "
-            "role w has 2 of the 4 pods that it needs",
+            "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; role w has 2 of the 4 pods that it needs",
             "1 more pod in resource quota x/q (4 in all) and 2 more pods of role w",
             id="of pods",
         ),

@@ -158,13 +158,13 @@ def test_flows_without_their_templates_are_told_in_one_message() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], {}, NOW)
     ((reason, message),) = plan.problems
     assert reason == "MissingJobTemplate"
-    assert message == "there is no JobTemplate a: its flow waits; there is no JobTemplate b: its flow waits"
+    assert message == "JobTemplate a does not exist: its flow waits; JobTemplate b does not exist: its flow waits"
 
 
 def test_a_flow_without_its_template_waits_and_others_go_on() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], templates("b"), NOW)
     assert [body["metadata"]["name"] for body in plan.create] == ["f-b"]
-    assert plan.problems == (("MissingJobTemplate", "there is no JobTemplate a: its flow waits"),)
+    assert plan.problems == (("MissingJobTemplate", "JobTemplate a does not exist: its flow waits"),)
 
 
 @pytest.mark.parametrize(

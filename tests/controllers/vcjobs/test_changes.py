@@ -122,7 +122,7 @@ def test_tasks_can_be_neither_added_nor_removed(before: int, after: int) -> None
     ]
 
 
-LATER = "only pods that are made from now on have the change"
+LATER = "the change applies only to pods created from now on"
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ async def test_a_pod_of_somebody_else_is_left_alone_and_the_job_waits_for_its_na
     async with Cluster([node("n1")], manifests=[stranger, made]) as cluster, scheduling(cluster.url):
         await until(lambda: "FailedCreate" in events(cluster, "train"))
         said = events(cluster, "train")["FailedCreate"]
-        assert "which the job does not own" in said
+        assert "that the job does not own" in said
         await until(lambda: status(cluster, "train")["state"].get("message") == said)
         assert status(cluster, "train")["state"]["reason"] == "FailedCreate"
         assert pods(cluster, "train") == {}
