@@ -176,13 +176,13 @@ def test_where_a_job_goes(text: str, wish: NetworkTopology, nodes: list[str]) ->
         pytest.param(
             "job ns/a min=2 pods=2 cpu=4",
             NetworkTopology(tier_name="row"),
-            "the pods have to be in one domain of tier row, and no tier has this name (known names: block, rack)",
+            "the pods must be in one domain of tier row, but no tier has this name (known names: block, rack)",
             id="a tier that is not known",
         ),
         pytest.param(
             "job ns/a min=2 pods=2 cpu=4",
             NetworkTopology(highest_tier=0),
-            "the pods have to be in one domain of tier 0 or closer, and the closest tier is tier 1 (rack)",
+            "the pods must be in one domain of tier 0 or closer, but the closest tier is tier 1 (rack)",
             id="a tier that is too close",
         ),
         pytest.param(
@@ -213,7 +213,7 @@ def test_hypernodes_that_cannot_be_read_keep_hard_jobs_waiting() -> None:
 
     (why,) = session.refused.tasks.values()
     assert why.message == (
-        "the pods have to be in one domain of tier 1 or closer, and no tiers are known: "
+        "the pods must be in one domain of tier 1 or closer, but no tiers are known: "
         "HyperNodes cannot be read: 403: may not list hypernodes"
     )
 
@@ -223,7 +223,7 @@ def test_a_cluster_without_tiers_keeps_hard_jobs_waiting() -> None:
 
     (why,) = session.refused.tasks.values()
     assert why.message == (
-        "the pods have to be in one domain of tier 1 or closer, and no tiers are known: "
+        "the pods must be in one domain of tier 1 or closer, but no tiers are known: "
         "there are no usable HyperNodes, and the policy names no labels for tiers"
     )
     assert names(session) == []

@@ -152,7 +152,7 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
             free = int(nodes.idle[column, row] + nodes.releasing[column, row])
             back = sum(dict(uids[eviction.uid].shape.request).get(column, 0) for eviction in here)
             asked = sum(dict(tasks[key].shape.request).get(column, 0) for key in wanted)
-            assert asked <= free + back, "evicted in vain"
+            assert asked <= free + back, "evicted pods for a job that was not placed"
     for eviction in verdict.evictions:
         victim, claimant = uids[eviction.uid], tasks[eviction.beneficiary]
         assert victim.namespace in verdict.overused

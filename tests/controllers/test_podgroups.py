@@ -62,7 +62,7 @@ def test_what_a_podgroup_is_to_say(annotations: dict[str, str], expected: Fields
         ),
         pytest.param({RESOURCES: '{"cpu": "-2"}'}, "amounts by resource", id="less than nothing"),
         pytest.param({MODE: "near"}, "expected hard or soft): taken for hard", id="an unknown mode"),
-        pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): passed over", id="a tier below the lowest"),
+        pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): ignored", id="a tier below the lowest"),
     ],
 )
 def test_what_cannot_be_used_is_remarked_and_passed_over(annotations: dict[str, str], remark: str) -> None:

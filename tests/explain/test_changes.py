@@ -662,13 +662,14 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
     [
         pytest.param(
             "quota x/q requests.cpu=4 used=requests.cpu:4",
-            "ResourceQuota q allows 4 requests.cpu: 4 used, the 2 missing pods ask for 4",
+            "ResourceQuota q allows 4 requests.cpu: 4 used, 2 missing pods ask for 4; "
+            "role w has 2 of the 4 pods that it needs",
             "4 more requests.cpu in resource quota x/q (8 in all) and 2 more pods of role w",
             id="of cpu",
         ),
         pytest.param(
             "quota x/q pods=3 used=pods:2",
-            "ResourceQuota q allows 3 pods: 2 used, the 2 missing pods ask for 2",
+            "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; role w has 2 of the 4 pods that it needs",
             "1 more pod in resource quota x/q (4 in all) and 2 more pods of role w",
             id="of pods",
         ),

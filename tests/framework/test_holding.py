@@ -47,7 +47,7 @@ def test_nodes_are_kept_for_a_whole_gang_said_once_and_bound_when_the_victims_ar
     for _ in range(3):
         report = world.cycle()
         assert (report.nominations, report.evictions, report.binds) == ((), (), ())
-        assert report.unschedulable["x/gang.0"].message == "will go to n1 once what is leaving it has left"
+        assert report.unschedulable["x/gang.0"].message == "will go to n1 once the terminating pods are gone"
     assert bound(world.cycle()) == PLACES
 
 

@@ -86,7 +86,7 @@ class Foresight:
         """Whether queue or namespace do not let the job in at present, or earlier planned jobs will take of them."""
 
     def earliest(self) -> Start | NoStart:
-        """The earliest start, or why there is none even when all work has ended whose end is known."""
+        """The earliest start, or why there is none even when all work with a known end has ended."""
         last, least = len(self._work.steps) - 1, self._least()
         if least > last:
             return NoStart.LIMITS

@@ -66,6 +66,8 @@ class CandidatePool:
         self._richest: dict[int, list[tuple[Task, int]]] = {}
         self.protections: dict[Shape, Refusal] = {}
         """By shape of the evictor: the refusal of the only plugin (or budgets) that protected enough victims."""
+        self.early: dict[Shape, Refusal | None] = {}
+        """By shape of the evictor: from when on victims may be evicted for it, where that was looked for."""
         self.looks = LOOKS_MAX
         """How often it may still be checked what protects candidates."""
         self._prices: dict[Shape, Prices] = {}
@@ -79,7 +81,7 @@ class CandidatePool:
         self.freeable: dict[int, Ints] = {}
         """The amounts that all candidates of a node hold together: ``int64[nodes]`` by column."""
         held: dict[Shape, list[int]] = {}
-        for victim, row in _candidates(session, search, task):
+        for victim, row in candidates_of(session, search, task):
             self._rows.setdefault(row, []).append(victim)
             if session.claims.concerns(victim):
                 self.claiming_rows[row] = True
@@ -304,7 +306,10 @@ def is_out(session: Session, victim: Task) -> bool:
     return isinstance(job, JobView) and (job.gained != "" or victim.uid in job.moved)
 
 
-def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:
+def candidates_of(
+    session: Session, search: VictimSearch, task: Task, *, early: bool = False
+) -> Iterator[tuple[Task, int]]:
+    """The candidate victims for a task, with their rows; with ``early``, those whose protection has to end first."""
     rows, rules_out = session.nodes.statics.row, search.rules_out(task)
     protected = session.plugins.victim_rules.protected(search.purpose)
     for job in search.holders():
@@ -320,7 +325,7 @@ def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[
                 and victim.preemptable
                 and victim.uid not in moved
                 and search.takes(task, victim)
-                and not (protected is not None and protected(victim))
+                and (protected is not None and protected(victim)) is early
             ):
                 row = rows.get(victim.node)
                 if row is not None:

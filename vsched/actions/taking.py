@@ -52,7 +52,7 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
     pool = pools.of(search, tasks[0])
     asked = signature(session, search, tasks), _closeness(session, job)
     if asked in pool.hopeless and pool.hopeless[asked] is session.ledger.latest:
-        note_protection(session, job, pool, tasks)
+        note_protection(session, search, pool, tasks)
         return False
     if _may_hold(session, search, pools, tasks):
         with _in_reach(session, search, pools, tasks, pick) as best:
@@ -60,7 +60,7 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
         if taken or (best is not None and job.spec.topology is not None):
             return taken
     pool.hopeless[asked] = session.ledger.latest
-    note_protection(session, job, pool, tasks)
+    note_protection(session, search, pool, tasks)
     return False
 
 

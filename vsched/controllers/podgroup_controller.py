@@ -259,7 +259,7 @@ class PodGroupController:
             return
         self._worried.add(failure)
         problem = {"code": answer.code, "problem": answer.message}
-        self._worry("PodGroups for pods without one cannot be kept", kind=write.kind, name=key, **problem)
+        self._worry("PodGroups for pods without one cannot be written", kind=write.kind, name=key, **problem)
 
     def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
         return self._back_offs.next_seconds(key, answer.asked_seconds)

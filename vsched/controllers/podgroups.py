@@ -153,7 +153,7 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
         return amounts_of(msgspec.json.decode(text, type=dict[str, str | int | float]))
     except (*UNREADABLE, BadQuantity):
         expected = 'amounts by resource, such as {"cpu": "4"}'
-        remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): passed over")
+        remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): ignored")
         return None
 
 

@@ -256,7 +256,7 @@ class QueueController:
         """Record an Event about the new state of a queue; none for a new queue that is open."""
         about = queue_reference(record.name, record.uid)
         if verdict.state == UNKNOWN:
-            message = f"status.state: {record.state[:40]!r} is unknown; ask for the state the queue is to have"
+            message = f"status.state: {record.state[:40]!r} is unknown; request the state that you want"
             self._events.record(about, WARNING, "QueueUnknown", message)
         elif record.state and verdict.state != record.state:
             parent = " with its parent" if verdict.by_parent and not because else ""

@@ -262,7 +262,7 @@ class QueueRecords:
     @property
     def _elsewhere(self) -> str:
         named = " or ".join(sorted(self._namespaces))
-        return f"Commands about queues are taken from namespace {named} only"
+        return f"Commands for queues are accepted in namespace {named} only"
 
     def _queue_of(self, item: wire.Object) -> str | None:
         return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None

@@ -225,7 +225,7 @@ class Daemon:
             sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds, self._writes.claims.drain
         )
         if left.writes:
-            self.telemetry.worry("stopped with writes left", left=left.writes, bindings_on_the_wire=left.bindings)
+            self.telemetry.worry("stopped with unsent writes", left=left.writes, bindings_in_flight=left.bindings)
         return not left.bindings
 
     def _answered(self, verb: str, code: int) -> None:
@@ -252,7 +252,7 @@ class Daemon:
         return self._base.role() if self._base.stopping.is_set() or not self._incomplete() else "starting"
 
     def _incomplete(self) -> str:
-        return "" if self.health.ready().ok else "the mirror is not complete yet"
+        return "" if self.health.ready().ok else "the cache is not synced yet"
 
     def _numbers(self) -> Numbers:
         """What is read off the parts at every scrape."""

@@ -27,9 +27,9 @@ AHEAD_MAX = 3
 """How many of the jobs before a job are named."""
 AGE, NAME, PRIORITY, LOST_PODS = "age", "name", "priority", "lost pods"
 SAYS = {
-    LOST_PODS: "runs and has lost pods, which it gets back before anything else",
+    LOST_PODS: "runs and lost pods, which are replaced first",
     AGE: "is older",
-    NAME: "is as old, and comes before it by name",
+    NAME: "is as old and comes first by name",
     PRIORITY: "has the higher priority",
 }
 """Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""

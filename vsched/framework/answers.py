@@ -67,7 +67,7 @@ class Repeating:
         answers = self._answers.get((verb, digest_of(body))) or self._answers.get((verb, ""))
         if not answers:
             self.unknown += 1
-            raise Unavailable(f"{verb}: was not asked when this was recorded")
+            raise Unavailable(f"{verb}: was not called when this was recorded")
         answer = answers.popleft()
         if answer is None:
             raise Unavailable(f"{verb}: was not answered when this was recorded")

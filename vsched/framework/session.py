@@ -59,13 +59,13 @@ PIPELINED = "Pipelined"
 
 def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
     """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
-    what = leaving_by_themselves(asked) if asked else "what is leaving it has left"
+    what = leaving_by_themselves(asked) if asked else "the terminating pods are gone"
     return Refusal(PIPELINED, f"will go to {node} once {what}", code=Code.LEAVING, subject=node)
 
 
 def to_start(node: str, *, at_once: bool) -> Refusal:
     """The refusal of a task that has a free node and waits for the next session (``at_once``) or for its gang."""
-    message = f"will go to {node} in the next session" if at_once else f"has its place on {node} and waits for its gang"
+    message = f"will go to {node} in the next session" if at_once else f"has a place on {node} and waits for its gang"
     return Refusal(PIPELINED, message, code=Code.STARTING, subject=node)
 
 

@@ -64,7 +64,7 @@ class Evict(msgspec.Struct, frozen=True, gc=False):
 
 
 class Withdraw(msgspec.Struct, frozen=True):
-    """Withdraw the request that a pod ends by itself: nobody needs its room any more, or it cannot be evicted."""
+    """Withdraw the request that a pod ends by itself: its resources are no longer needed, or it cannot be evicted."""
 
     uid: str
     namespace: str

@@ -278,10 +278,10 @@ class Capacity(
         """The account of a queue that takes jobs, or the refusal."""
         account = self._accounts.get(queue.name)
         if account is None:
-            message = f"queue {queue.name} is left out: {self._problems[queue.name].message}"
+            message = f"queue {queue.name} is ignored: {self._problems[queue.name].message}"
             return Refusal(QUEUE_LEFT_OUT, message, code=Code.QUEUE_LEFT_OUT, subject=queue.name)
         if account.subtree is not None:
-            message = f"queue {queue.name} has child queues; jobs belong in one of these"
+            message = f"queue {queue.name} has child queues; submit jobs to one of these"
             return Refusal(QUEUE_NOT_LEAF, message, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
         if not queue.open:
             return not_open(self._queues, queue)

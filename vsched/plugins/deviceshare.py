@@ -43,9 +43,9 @@ from vsched.plugins.devices.refusals import refusal_of
 from vsched.plugins.devices.scores import BINPACK, SPREAD, DeviceScores
 
 NO_DEVICES = "node(s) had no registered devices of the kind {kind}"
-OTHER_MODE = "node(s) whose devices are divided in another mode than {mode}"
+OTHER_MODE = "node(s) whose devices use another mode than {mode}"
 NOT_ACCEPTED = "node(s) had no device{which} that the pod accepts"
-ONLY_WHOLE = "node(s) give a container parts of one NPU, and several NPUs only whole"
+ONLY_WHOLE = "node(s) can share one NPU with a container, but several only whole"
 GEOMETRIES, GEOMETRIES_NAMESPACE = "volcano-vgpu-device-config", "kube-system"
 _PUBLISHED = "uuids of published devices"
 

@@ -33,7 +33,7 @@ from vsched.plugins.queues.hierarchy import HierarchyTree, TreeKey
 
 SHARE_DELTA = 1e-6
 """Shares closer than this count as equal."""
-NO_LARGER = "their jobs hold no larger share"
+NO_LARGER = "their jobs do not hold a larger share"
 
 
 class Drf(
@@ -45,7 +45,7 @@ class Drf(
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "holds the smaller share"
+    goes_first = "has the smaller share"
     hierarchical = True
     judges_gangs = False
 

@@ -60,7 +60,7 @@ class Gang(
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "does not have its minimum yet"
+    goes_first = "has not reached its minimum yet"
     protects_absolutely = True
     judges_gangs = False
 
@@ -221,9 +221,9 @@ def _to_be_placed(job: JobView) -> str:
     lacking: list[str] = []
     missing = job.min_member - job.ready
     if missing > 0:
-        lacking.append(f"{missing} more of the minimum of {job.min_member} tasks are to be placed")
+        lacking.append(f"{missing} more of the minimum of {job.min_member} tasks must be placed")
     if job.sub_groups is not None and (short := [*job.sub_groups.shortages()]):
-        lacking.append(f"sub-groups are to be placed: {_named_shortages(short)}")
+        lacking.append(f"sub-groups must be placed: {_named_shortages(short)}")
     return "; ".join(lacking)
 
 

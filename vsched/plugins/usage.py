@@ -51,7 +51,7 @@ __all__ = ["Usage", "UsageArgs"]
 MAX_SCORE = 100.0
 PERCENT = 100
 ALL_ROWS = slice(None)
-HOT = "their nodes are no hotter"
+HOT = "the usage of their nodes is not higher"
 ABOVE = "node(s) had {resource} usage above {percent:g}% ({period} average)"
 
 

@@ -39,5 +39,5 @@ def idle_of(role: str) -> str:
     if role == LEADER:
         return ""
     if role == STARTING:
-        return "this daemon is starting and decides nothing yet: its log and /readyz say what it waits for"
-    return f"this daemon is {role} and decides nothing (expected the leader: kubectl -n vsched get lease names it)"
+        return "this daemon is starting: its log and /readyz say what it waits for"
+    return f"this daemon is {role}; ask the leader (kubectl -n vsched get lease names it)"

@@ -51,7 +51,7 @@ class ObjectEvents:
         """Look for new problems every second, until cancelled."""
         while True:
             for problem in list(self._problems()):
-                with Unexpected(f"nobody is told what is wrong with {problem.kind} {problem.name[:60]!a}"):
+                with Unexpected(f"no Event about the problem of {problem.kind} {problem.name[:60]!a}"):
                     await self._report(problem)
             await asyncio.sleep(LOOK_SECONDS)
 

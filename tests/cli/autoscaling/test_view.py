@@ -38,8 +38,8 @@ def shown(found: AutoscalingShown) -> str:
 
 
 def test_nothing_says_so() -> None:
-    assert "nodes are not asked for by ProvisioningRequests" in shown(AutoscalingShown(asks=False))
-    assert shown(AutoscalingShown(asks=True)).splitlines()[0] == "no nodes are asked for"
+    assert "nodes are not requested by ProvisioningRequests" in shown(AutoscalingShown(asks=False))
+    assert shown(AutoscalingShown(asks=True)).splitlines()[0] == "no nodes are requested"
 
 
 def test_requests_and_buffers() -> None:

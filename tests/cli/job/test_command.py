@@ -131,7 +131,7 @@ async def test_what_nodes_have_allocated_as_the_daemon_knows_it(shell: Shell) ->
     document = json.loads(await shell.printed("usage", "-o", "json"))
     assert sum(found["pods"] for found in document["nodes"].values()) == 2
     assert {found["usage"]["cpu"] for found in document["nodes"].values()} == {None}
-    assert "needs the figures of the source itself" in str((await shell.run("usage", "-o", "plan")).exception)
+    assert "needs the figures of the source" in str((await shell.run("usage", "-o", "plan")).exception)
 
 
 async def test_queues_count_the_jobs_that_wait(shell: Shell) -> None:

@@ -76,7 +76,7 @@ def test_an_eviction_says_by_which_action_and_for_whom() -> None:
     lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
 
     assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new" in lines
-    assert "nominate │ ns/new.0 │ n1 │ reserved while others leave" in lines
+    assert "nominate │ ns/new.0 │ n1 │ reserved while other pods leave" in lines
 
 
 def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
@@ -96,7 +96,7 @@ def test_a_place_that_is_not_written_to_the_pod_is_no_decision() -> None:
     lines = told("node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1")
 
     assert not any(line.startswith("nominate") for line in lines)
-    assert any("will go to n1 once what is leaving it has left" in line for line in lines)
+    assert any("will go to n1 once the terminating pods are gone" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_each_table_says_of_what_its_share_is() -> None:
     lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 queue=q")
     shares = [line for line in lines if line.startswith("share: ")]
     assert shares == [
-        "share: the largest part used of what the queue deserves",
-        "share: the largest part used of what the cluster has",
+        "share: dominant share of what the queue deserves",
+        "share: dominant share of the cluster",
     ]
     assert lines.index("Queues") < lines.index(shares[0]) < lines.index("Namespaces") < lines.index(shares[1])
 
@@ -167,9 +167,8 @@ def test_queues_show_limits_priority_state_and_what_is_wrong(width: int) -> None
     assert heading in lines
     assert any(line.startswith("up │ 3 │ 1 │ 0% │ cpu │") and line.endswith("│ 9 │ 20") for line in lines)
     assert any(line.startswith("down (Closed) │ 0 │ 1 │ 0% │ cpu │ 4 │ - │ 20") for line in lines)
-    assert (
-        "queue down: LimitsClipped: cut down to what its parent up passes on: capability of cpu 40 to 20"
-        in " ".join(lines)
+    assert "queue down: LimitsClipped: reduced to what its parent up passes on: capability of cpu 40 to 20" in " ".join(
+        lines
     )
 
 

@@ -131,7 +131,7 @@ def test_an_error_that_comes_again_is_shown_with_its_traceback(recording: Record
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        pytest.param([], "what is to be replayed?", id="nothing"),
+        pytest.param([], "nothing to replay", id="nothing"),
         pytest.param(["f", "--load", "2", "--quiet"], "--load, --quiet: only with --trace", id="flags of traces"),
         pytest.param(["--trace", "n.csv", "p.csv", "--cycles", "2"], "--cycles: not with --trace", id="those of files"),
         pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], "expected no FILE and no --config", id="both"),

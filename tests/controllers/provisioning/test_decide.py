@@ -135,7 +135,7 @@ def test_for_how_long_nodes_are_kept(found: Request, keep: float, until: float, 
         pytest.param(request(), "nodes are asked for by ProvisioningRequest r-1", id="asked"),
         pytest.param(
             request(provisioned=NOW - 600),
-            "ProvisioningRequest r-1 failed: it was provisioned, but nodes for the whole gang were not there in 10m",
+            "ProvisioningRequest r-1 failed: it was provisioned, but its nodes were not ready within 10m",
             id="provisioned in vain",
         ),
         pytest.param(request(provisioned=NOW - 100), "ProvisioningRequest r-1 is provisioned", id="provisioned"),

@@ -234,7 +234,7 @@ def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
     world.claims = ("shared",)
     world.settle()
     assert (world.phase, world.group, world.job.status.reason) == ("Pending", None, "PVCError")
-    assert world.events == ["PVCError: there is no PersistentVolumeClaim shared in namespace ml"]
+    assert world.events == ["PVCError: PersistentVolumeClaim shared does not exist in namespace ml"]
     world.claims = ()
     world.settle()
     assert world.group is not None

@@ -108,7 +108,7 @@ def devices(**fields: Any) -> DeviceClaim:
         ),
         pytest.param(
             volume(volume="pv-free", storage_class="made"),
-            "PersistentVolume pv-free is chosen, and is not bound yet",
+            "PersistentVolume pv-free is chosen but not bound yet",
             True,
             id="a static volume is chosen",
         ),
@@ -141,7 +141,7 @@ def devices(**fields: Any) -> DeviceClaim:
         ),
         pytest.param(
             volume(),
-            "is not bound: it names no storage class, and waits for a volume of none",
+            "is not bound: it names no storage class and no volume without a class is free",
             False,
             id="it names no class",
         ),
@@ -184,7 +184,7 @@ def test_a_volume_claim_says_what_it_asks_for() -> None:
         ),
         pytest.param(
             devices(allocation=HAD, consumers=tuple(Consumer(f"u{number}", "a") for number in range(256))),
-            "has 1 device on node n1: n1/gpu-0; reserved for 256 pods, which is the most",
+            "has 1 device on node n1: n1/gpu-0; reserved for 256 pods, the maximum",
             False,
             id="reserved for as many pods as possible",
         ),

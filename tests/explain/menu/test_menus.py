@@ -111,7 +111,7 @@ NODES: list[Any] = [
         EMPTY + LACKING,
         [H100._replace(room=0), pool("gone", problem="none in stock")],
         [],
-        {"h100": "pool h100: may have no more nodes", "gone": "pool gone: none in stock"},
+        {"h100": "pool h100: cannot grow", "gone": "pool gone: none in stock"},
         id="a pool that has none left is no offer",
     ),
     pytest.param(
@@ -131,7 +131,7 @@ NODES: list[Any] = [
     pytest.param(
         EMPTY + "job x/a min=4 pods=4 gpu=8 cpu=1 age=60\n" + "job x/b min=8 pods=8 gpu=8 cpu=1",
         [H100],
-        ["12 more of pool h100 would start it; 8 if others did not go before it"],
+        ["12 more of pool h100 would start it; 8 if other jobs did not go first"],
         {},
         id="those who go first take new nodes first",
     ),
@@ -222,7 +222,7 @@ def test_an_offer_has_its_price_and_how_long_it_takes() -> None:
         pytest.param(
             EMPTY + LACKING,
             DEFAULT_POLICY,
-            "no limit of its queue or its namespace, raised, would start it",
+            "raising no limit of its queue or namespace would start it",
             False,
             id="no limit is in the way",
         ),
@@ -307,7 +307,7 @@ WORK: list[Any] = [
     pytest.param(
         "node n1 cpu=4\njob x/a min=1 pods=1 cpu=1 phase=Running on=n1\njob x/b min=8 pods=8 cpu=1",
         PREEMPTING,
-        "not even the end of all jobs that hold what it needs would start it",
+        "even the end of all jobs that hold what it needs would not start it",
         [],
         id="the cluster would be too small without anybody",
     ),
@@ -346,7 +346,7 @@ def test_menus_are_in_the_order_in_which_gangs_are_tried_and_at_most_so_many() -
 def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
     text = "node n1 cpu=4\nqueue q capability=cpu:2\njob x/b min=4 minResources=cpu:4 queue=q phase=Pending"
     one = menu(text)
-    assert one.note == "its pods are not made yet: this is what would let it be admitted"
+    assert one.note == "its pods do not exist yet: this is what would let it be admitted"
     assert one.quota.message == "2 more cpu in queue q (capability 4)"
 
 
@@ -382,7 +382,7 @@ def test_what_is_not_found_in_time_is_not_known() -> None:
     (one,) = found(EMPTY + LACKING, H100, limit=lambda: lambda: True).menus
     answers = (one.nodes.answer, one.quota.answer, one.waiting.answer, one.work.answer)
     assert answers == (Answer.UNKNOWN,) * 4
-    assert one.nodes.message == "not known: the time was over"
+    assert one.nodes.message == "unknown: the search ran out of time"
 
 
 def test_each_part_has_its_own_time() -> None:

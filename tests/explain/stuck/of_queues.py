@@ -174,10 +174,15 @@ CASES: dict[str, Case] = {
     ),
     "a quota refuses the third pod of the gang": Case(
         "node n1 cpu=8\nquota ns/small requests.cpu=2 used=requests.cpu:2\njob ns/b min=3 pods=2 cpu=1",
-        Code.GANG_INCOMPLETE,
-        "2 of|3 pods",
+        Code.QUOTA,
+        "ResourceQuota small allows 2 requests.cpu: 2 used, 1 missing pod asks for 1; 2 of the gang's 3 pods exist",
         [(SetQuota("ns", "small", "requests.cpu", 3000), AddPods("ns/b", "b.0", 1)), (SetMinMember("ns/b", 2),)],
-        also="ResourceQuota small allows 2 requests.cpu: 2 used, the 1 missing pod asks for 1",
+    ),
+    "a quota refuses the pods that a role lacks": Case(
+        "node n1 cpu=8\nquota ns/small pods=1 used=pods:1\njob ns/b min=3 roles=w:3\npods ns/b 1 cpu=1 role=w",
+        Code.QUOTA,
+        "small allows 1 pods: 1 used, 2 missing pods ask for 2; role w has 1 of the 3 pods",
+        [(SetQuota("ns", "small", "pods", 3), AddPods("ns/b", "b.0", 2, "w"))],
     ),
     "two quotas bind, and each alone is not enough": Case(
         "node n1 cpu=8\nquota ns/one requests.cpu=2 used=requests.cpu:1\nquota ns/two requests.memory=1Gi\n"

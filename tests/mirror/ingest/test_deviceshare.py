@@ -282,17 +282,15 @@ def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read(text: str, prob
 
     assert facts is not None
     assert facts.task.devices == ""
-    assert facts.remarks == [f"metadata.annotations[{IDS}]: {problem}: passed over"]
+    assert facts.remarks == [f"metadata.annotations[{IDS}]: {problem}: ignored"]
 
 
 @pytest.mark.parametrize(
     ("amounts", "policy", "remark"),
     [
         pytest.param({"vgpu_number": 1}, "spread", "", id="the one that is known"),
-        pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): passed over", id="another one"),
-        pytest.param(
-            {"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: passed over", id="no vGPUs"
-        ),
+        pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): ignored", id="another one"),
+        pytest.param({"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: ignored", id="no vGPUs"),
     ],
 )
 def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy: str, remark: str) -> None:

@@ -23,7 +23,7 @@ MOST = "vsched.io/max-wall-time"
             pytest.param(
                 {JOBS: text, PER_USER: "2"},
                 JobLimits(None, 2),
-                [f"metadata.annotations[{JOBS}]: {text!r} (expected a number of jobs, such as 4): passed over"],
+                [f"metadata.annotations[{JOBS}]: {text!r} (expected a number of jobs, such as 4): ignored"],
                 id=f"{text!r} is passed over, and the rest counts",
             )
             for text in ("many", "-1", "1.5", "", "9999999999")
@@ -56,7 +56,7 @@ def test_a_queue_with_a_bad_annotation_stays_in_and_is_told() -> None:
                 None,
                 [
                     f"metadata.annotations[{MOST}]: {text!r} "
-                    "(expected a length of time above zero, such as 30s or 1h30m): passed over"
+                    "(expected a length of time above zero, such as 30s or 1h30m): ignored"
                 ],
                 id=f"{text!r} is passed over",
             )

@@ -196,8 +196,8 @@ UNREAD = """async (path) => {
 
 
 async def test_what_cannot_be_read_is_said_and_begun_anew(visit: Sitting) -> None:
-    assert await visit.page.evaluate(UNREAD, "events") == ["what came could not be read: no such row", ""]
-    assert await visit.page.evaluate(UNREAD, "page/icon.svg") == ["something else than the daemon answers", ""]
+    assert await visit.page.evaluate(UNREAD, "events") == ["the data could not be read: no such row", ""]
+    assert await visit.page.evaluate(UNREAD, "page/icon.svg") == ["the answer does not come from vsched", ""]
 
 
 async def test_what_could_not_be_asked_is_asked_once_more(visit: Sitting) -> None:

@@ -206,7 +206,7 @@ def test_a_claim_of_an_earlier_attempt_goes_first() -> None:
 
 def test_a_claim_of_somebody_else_is_left_alone() -> None:
     other = made(metadata={"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "another"}]})
-    says = f"failed: ResourceClaim ns/{NAME} belongs to somebody else"
+    says = f"failed: ResourceClaim ns/{NAME} belongs to another object"
     assert told(reserve_extended(claim(other), PLAN, {}, NOW)) == says
     assert told(remove_extended(claim(other), "uid-p")) == "done"
 

@@ -244,7 +244,7 @@ def test_a_node_is_selected_without_a_read() -> None:
         pytest.param(disk("another"), False, False, id="another of the same name"),
         pytest.param(disk(volume="pv"), False, False, id="it is being bound"),
         pytest.param(disk(selected_node="n1", volume="pv", bound=True), False, False, id="it is bound"),
-        pytest.param(disk(selected_node="n1", lost=True), False, False, id="it has lost its volume"),
+        pytest.param(disk(selected_node="n1", lost=True), False, False, id="it lost its volume"),
         pytest.param(disk(selected_node="n1", deleting=True), False, False, id="it is being deleted"),
     ],
 )
@@ -260,7 +260,7 @@ def test_what_the_mirror_says_of_a_volume_claim(claim: VolumeClaim | None, selec
         pytest.param(disk(volume="pv", bound=True), "pv", id="it is bound"),
         pytest.param(disk(volume="pv"), "", id="the binding is not complete"),
         pytest.param(disk("another", volume="pv", bound=True), "", id="another of the same name"),
-        pytest.param(disk(volume="pv", bound=True, lost=True), "", id="it has lost its volume"),
+        pytest.param(disk(volume="pv", bound=True, lost=True), "", id="it lost its volume"),
         pytest.param(disk(volume="pv", bound=True, deleting=True), "", id="it is being deleted"),
     ],
 )

@@ -164,7 +164,9 @@ def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple
 def legend(look: Look) -> Text:
     """The line that explains the signs of the bars."""
     full, empty, mark = look.signs
-    text = f"{full} held  {look.reserved} kept for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
+    text = (
+        f"{full} held  {look.reserved} reserved for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
+    )
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
@@ -204,7 +206,7 @@ def _remarks(shares: AllocationShares, idle: int) -> list[RenderableType]:
     if problems:
         lines += [Text(), *problems[:PROBLEMS_MAX]]
     if left > 0:
-        lines.append(Text(f"and {left} more (-o json tells all)", style="dim"))
+        lines.append(Text(f"and {left} more (-o json has all)", style="dim"))
     waiting = [share.name for share in shares.namespaces.values() if not share.divided]
     if waiting:
         count = f"{len(waiting)} namespaces have" if len(waiting) > 1 else f"namespace {waiting[0]} has"

@@ -198,8 +198,8 @@ async def command(client: ApiClient, key: str, action: Action, wait_seconds: flo
     except TimeoutError:
         still = job.status.phase or "without a phase"
         raise Unavailable(
-            f"vcjob {key}: asked, by {asked}, and still {still} after {wait_seconds:g} s (does vsched run, or do "
-            "Volcano's controllers?)"
+            f"vcjob {key}: asked, by {asked}, and still {still} after {wait_seconds:g} s (is vsched "
+            "running, or Volcano's controllers?)"
         ) from None
     return f"vcjob {key}: {job.status.phase}"
 

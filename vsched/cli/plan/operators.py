@@ -93,10 +93,10 @@ def operated(manifest: Manifest, entry: WorkloadKind, among: ManifestIndex) -> O
     place = Place(document)
     notes = [f"{path}: it is not applied to its pods here" for path in entry.passed_over if place.first(path)]
     if not entry.makes_pods:
-        return Operated(owner, (), (), ("the table of workload kinds does not say what its pods are: none are made",))
+        return Operated(owner, (), (), ("its kind is not in the table of workload kinds: it gets no pods",))
     facts = facts_of(entry, document)
     if facts.idle:
-        return Operated(owner, (), (), ("it is suspended, or has no replicas: no pods are made of it",))
+        return Operated(owner, (), (), ("it is suspended or has no replicas: it gets no pods",))
     pods = tuple(_pods(owner, entry, facts, place, notes))
     others = tuple(_others(owner, entry, document, among, notes))
     return Operated(owner, pods, others, notes)
@@ -120,7 +120,7 @@ def _pods(owner: Manifest, entry: WorkloadKind, facts: GangFacts, place: Place, 
     split = () if facts.split is None else facts.split.labels
     counted_by = [label for label in split if label not in of_roles]
     if len(roles) > 1 and split and not counted_by:
-        notes.append("its roles are gangs of their own, which may start one after the other: all are planned for")
+        notes.append("its roles are separate gangs that may start one after another; all are planned")
     total = copies * sum(role.replicas for _, role, _ in roles)
     if total > MOST_PODS:
         name = f"{owner['kind']} {owner['metadata']['name']}"
@@ -184,14 +184,14 @@ def _others(
             kind, name = value_of(made.reference.kind, place), place.first(made.reference.name)
             found = among.find(str(kind), owner["metadata"]["namespace"], str(name))
             if found is None:
-                notes.append(f"its {kind} {name} is not among the manifests: no {made.kind} is made of it")
+                notes.append(f"its {kind} {name} is not among the manifests: it gets no {made.kind}")
                 continue
             place = Place({**document, "reference": without_nulls(found)})
         if not all(map(place.holds, made.when)):
             continue
         missing = [path for path in made.needs if place.first(path) is None]
         if missing:
-            notes.append(f"{missing[0]}: missing: no {made.kind} is made of it")
+            notes.append(f"{missing[0]}: missing: it gets no {made.kind}")
             continue
         yield _other(owner, made, place)
 

@@ -159,8 +159,8 @@ class MakerController:
             self._blame(maker.reference, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"nothing is made of {key!a}", error)
-            self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"nothing is made of it: {why}")
+            why = report(f"{key!a} not managed", error)
+            self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"not managed: {why}")
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -251,7 +251,7 @@ class MakerController:
             if is_controlled_by(found, about.uid):
                 self._records.wrote_job(orjson.dumps(found))
                 return True
-            self._blame(about, "FailedCreate", f"vcjob {name} is there already, and is not of this {about.kind}")
+            self._blame(about, "FailedCreate", f"vcjob {name} exists already and does not belong to this {about.kind}")
         return False
 
     async def _delete(self, about: Reference, job: MadeJob) -> bool:

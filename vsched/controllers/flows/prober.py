@@ -148,7 +148,7 @@ class Prober:
         for first in range(0, len(asks), self._settings.at_once):
             some = asks[first : first + self._settings.at_once]
             if self._clock.monotonic() > end:
-                answers.update((ask, "was not asked: those before it were too slow") for ask in some)
+                answers.update((ask, "was not probed: earlier probes were too slow") for ask in some)
             else:
                 answers.update(zip(some, await together(*map(self._ask, some)), strict=True))
             if any(answers[ask] != ANSWERED for ask in some):

@@ -112,14 +112,14 @@ def _too_late(flow: JobFlow) -> Iterator[tuple[str, str]]:
     if added:
         yield (
             "JobFlowEnded",
-            f"flows that were added once all were complete are not made: {', '.join(added[:TOLD_MAX])}",
+            f"flows added after all were complete are not started: {', '.join(added[:TOLD_MAX])}",
         )
 
 
 def _told(missing: Sequence[str], turns: Mapping[str, Turn]) -> Iterator[tuple[str, str]]:
     """Why flows wait that nothing else would be known of: a message for each reason."""
     if missing:
-        yield "MissingJobTemplate", "; ".join(f"there is no JobTemplate {name}: its flow waits" for name in missing)
+        yield "MissingJobTemplate", "; ".join(f"JobTemplate {name} does not exist: its flow waits" for name in missing)
     failed = [f"flow {name} waits: {turn.problem}" for name, turn in turns.items() if turn.problem]
     if failed:
         more = len(failed) - TOLD_MAX

@@ -140,7 +140,7 @@ class ProvisioningController:
         rules = self._rules()
         if rules.provisioning_request and not self._requests.listed and not self._complained:
             self._complained = True
-            self._worry("ProvisioningRequests cannot be listed: nodes are asked for by the conditions of pods instead")
+            self._worry("ProvisioningRequests cannot be listed, so pods request nodes by their conditions")
         if not self._requests.listed or not (rules.provisioning_request or self._by_gang):
             self._tell()
             return

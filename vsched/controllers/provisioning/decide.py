@@ -110,7 +110,7 @@ def _state(latest: Request, rules: Autoscaling, now: float) -> Provisioning:
     message, ended = latest.message, latest.ended
     if not ended and is_in_vain(latest, rules, now):
         ended = latest.provisioned + rules.keep_nodes
-        message = f"it was provisioned, but nodes for the whole gang were not there in {length(rules.keep_nodes)}"
+        message = f"it was provisioned, but its nodes were not ready within {length(rules.keep_nodes)}"
     elif not ended:
         until = kept_until(latest, rules)
         return Provisioning(

@@ -119,17 +119,17 @@ class JobController:
         if job is None:
             return ""
         if isinstance(job, BadJob):
-            return f"vcjob {key} cannot be read, so nothing is made of it: {job.problem}"
+            return f"vcjob {key} cannot be read, so it is not run: {job.problem}"
         if not self._records.is_ours(job):
             return f"vcjob {key} is for scheduler {job.scheduler_name}, which this daemon does not serve"
         if job.refusals:
             return f"vcjob {key} cannot be run: {job.refusals[0]}"
         if self.standing_back:
-            return f"vcjob {key} is not looked after here: {self.standing_back}"
+            return f"vcjob {key} is not managed here: {self.standing_back}"
         if job.status.phase is JobPhase.ABORTED:
             return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
         why = f": {job.status.message}" if job.status.message else ""
-        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}, and has no PodGroup now{why}"
+        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}and has no PodGroup{why}"
 
     def pods(self, uid: str) -> list[PodState]:
         """The pods of a vcjob, as the watch shows them."""
@@ -175,8 +175,8 @@ class JobController:
             self._complain(key, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"nothing is done about vcjob {key!a}", error)
-            self._complain(key, "InvalidJob", f"nothing is done about it: {why}")
+            why = report(f"vcjob not managed: {key!a}", error)
+            self._complain(key, "InvalidJob", f"not managed: {why}")
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -285,12 +285,12 @@ class JobController:
             return
         about = job_reference(after)
         if not self._records.is_ours(after):
-            what = f"spec.schedulerName: vsched no longer looks after the job, for scheduler {after.scheduler_name}"
+            what = f"spec.schedulerName: vsched no longer manages the job, for scheduler {after.scheduler_name}"
             self._events.record(about, WARNING, CHANGED, what)
             return
         if after.refusals and after.refusals != before.refusals:
             problem = "; ".join(after.refusals)
-            self._events.record(about, WARNING, REFUSED, f"no more pods are made while this is so: {problem}")
+            self._events.record(about, WARNING, REFUSED, f"no more pods are created until this is fixed: {problem}")
         late = late_changes(before, after)
         if late:
             self._events.record(about, WARNING, CHANGED, "; ".join(late))

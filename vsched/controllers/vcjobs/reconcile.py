@@ -80,7 +80,7 @@ def _obstacle(view: JobView, status: JobStatus) -> tuple[str, str] | None:
         return REFUSED, "; ".join(view.job.refusals)
     if view.missing_claims and status.phase in (JobPhase.NEW, JobPhase.PENDING):
         names = ", ".join(view.missing_claims)
-        return NO_CLAIM, f"there is no PersistentVolumeClaim {names} in namespace {view.job.namespace}"
+        return NO_CLAIM, f"PersistentVolumeClaim {names} does not exist in namespace {view.job.namespace}"
     return None
 
 

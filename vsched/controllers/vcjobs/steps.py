@@ -41,7 +41,7 @@ def is_done(status: JobStatus, request: Request) -> bool:
 
 
 def _in_vain(job: VcJob, request: Request) -> PlanEvent:
-    said = f"{request.action} does nothing to a job whose phase is {job.status.phase or JobPhase.PENDING}"
+    said = f"{request.action} has no effect on a job in phase {job.status.phase or JobPhase.PENDING}"
     return PlanEvent("Warning", Event.COMMAND_ISSUED, f"{said} ({request.why})")
 
 

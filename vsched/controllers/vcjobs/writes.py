@@ -1,7 +1,7 @@
 """Carries the plan for a vcjob out: its status, pods, PodGroup, and the objects of plugins and volumes.
 
 Everything is created under a fixed name. An object of that name that the job owns was made by a process that ended
-before it could say so; one that belongs to somebody else is reported, and the job waits.
+before it could say so; one that belongs to another object is reported, and the job waits.
 """
 
 from __future__ import annotations
@@ -292,7 +292,7 @@ class JobWrites:
                 return None
             if is_controlled_by(found, job.uid):
                 return orjson.dumps(found)
-            owner = "another object of this name is there, which the job does not own"
+            owner = "an object of this name exists that the job does not own"
             self._tell_uncreated(job, f"{body['kind']} {name}: {owner}")
             self._complain(job, UNCREATED, f"{body['kind']} {name}: {owner}")
         elif why := refusal_of(answer, "POST"):

@@ -105,7 +105,7 @@ class Caller:
             link = self._link_to(f"{address.scheme}://{address.netloc}")
             call = self._pool.submit(link.post, target, body, seconds)
         except RuntimeError:  # closed
-            raise Unavailable(f"{url}: not called any more") from None
+            raise Unavailable(f"{url}: no longer called") from None
         try:
             return call.result(seconds)
         except TimeoutError:
@@ -119,7 +119,7 @@ class Caller:
             return seconds
         began = self._monotonic()
         if not wait((self._abandoned,), seconds).done:
-            raise Silent(f"{url}: an earlier call has not come to its end yet")
+            raise Silent(f"{url}: an earlier call has not ended yet")
         self._abandoned = None
         return max(0.0, seconds - (self._monotonic() - began))
 
@@ -143,9 +143,9 @@ class CycleCalls:
     def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """One call within what the cycle has left; raises Unavailable."""
         if not self._given_up and self._caller.rests:
-            self._given_up = "is left alone after it was silent"
+            self._given_up = "is skipped after it did not answer"
         if not self._given_up and self._spent_seconds >= endpoint.cycle_seconds:
-            self._given_up = f"took all of the {endpoint.cycle_seconds:g} s of the cycle"
+            self._given_up = f"used up the {endpoint.cycle_seconds:g} s of the cycle"
         if self._given_up:
             self._caller.counts["skipped"] += 1
             raise Unavailable(f"{endpoint.url} {self._given_up}")
@@ -156,7 +156,7 @@ class CycleCalls:
         finally:
             self._spent_seconds += self._monotonic() - began
             if self._caller.worn_out:
-                self._given_up = "was silent too often in this cycle"
+                self._given_up = "did not answer too often in this cycle"
 
 
 class Link:
@@ -212,7 +212,7 @@ class Link:
 
     def _check(self) -> None:
         if self._cut:
-            raise Unavailable("the caller has stopped waiting")
+            raise Unavailable("the caller stopped waiting")
 
     def _exchange(self, connection: HTTPConnection, target: str, body: bytes, seconds: float) -> bytes:
         self._check()

@@ -76,7 +76,7 @@ class SnapshotService:
     def _why_none(self) -> str:
         if idle := idle_of(self._role()):
             return idle
-        why = "its sessions end in errors: see its log" if self._fails else "one takes long: see its log"
+        why = "its sessions fail: see its log" if self._fails else "a session is slow: see its log"
         return f"no session within {self._patience_seconds:g} s ({why})"
 
     def begin(self) -> list[asyncio.Future[FrozenSnapshot]]:

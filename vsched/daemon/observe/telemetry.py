@@ -45,7 +45,7 @@ RESULTS = {
 """The label of ``volcano_schedule_attempts_total`` for each outcome of a binding."""
 
 
-VIOLATED = "a rule is violated"
+VIOLATED = "decision violates a rule"
 """The log line about it; soaks look for it."""
 LINE_SECONDS = 1.0
 """The least time between two log lines about sessions."""
@@ -234,7 +234,12 @@ class Telemetry(ProcessTelemetry):
     def _count_wasted(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
         for action, count in counts.items():
             self.metrics.useless.labels(action).inc(count)
-        self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
+        self._log.warning(
+            "evicted pods for a job that was not placed",
+            beneficiary=beneficiary,
+            node=node,
+            evictions=sum(counts.values()),
+        )
         self.on_useless(beneficiary, node)
 
     def now(self) -> float:
@@ -245,7 +250,7 @@ class Telemetry(ProcessTelemetry):
         """A job took from one that had taken from it before."""
         self.metrics.loops.labels(eviction.action).inc()
         jobs = {"beneficiary": eviction.beneficiary, "victim": eviction.job}
-        self._log.warning("jobs take from each other in turn", **jobs, leave_each_other_alone_seconds=seconds)
+        self._log.warning("jobs evict each other's pods in turn", **jobs, no_evictions_between_them_seconds=seconds)
         self.on_loop(eviction.beneficiary, eviction.job)
 
     def kept(self, head: Head, size: int) -> None:
@@ -329,7 +334,7 @@ class Telemetry(ProcessTelemetry):
         """A binding was accepted, and the API server no longer knows it."""
         self.metrics.lost.inc()
         if self._failure_lines.try_take():
-            problem = "the API server accepted the binding and has no trace of it: was it restored from a backup?"
+            problem = "the API server accepted the binding but no longer has it; was it restored from a backup?"
             self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=problem)
         else:
             self._unlogged += 1
@@ -372,7 +377,7 @@ class Telemetry(ProcessTelemetry):
             self.history.evictions.answered(self._clock.now(), about, verdict.value, withdrawal.why)
         elif verdict is EvictionVerdict.GAVE_UP and self._failure_lines.try_take():
             pod = f"{withdrawal.namespace}/{withdrawal.name}"
-            self._log.warning("request not withdrawn", pod=pod, node=withdrawal.node, message=message)
+            self._log.warning("eviction request not withdrawn", pod=pod, node=withdrawal.node, message=message)
 
     def _log_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
         if not self._failure_lines.try_take():

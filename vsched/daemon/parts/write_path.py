@@ -58,7 +58,7 @@ class WritePath:
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
         self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
-            outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not given back", problem=told)
+            outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not released", problem=told)
         )
         self.claims = ClaimWrites(
             client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds

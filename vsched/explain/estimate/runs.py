@@ -32,7 +32,7 @@ TURNS = 8
 class Stop(Enum):
     """Why a run ended before the job had its places."""
 
-    NOTHING_ENDS = "nothing that is known to end makes room"
+    NOTHING_ENDS = "no work with a known end frees enough"
     SPENT = "it took too long"
 
 

@@ -79,7 +79,9 @@ def estimate(
     earliest = snapshot.now + (earliest - snapshot.now) / (1.0 + share)
     latest = snapshot.now + (latest - snapshot.now) * (1.0 + share)
     if earliest - snapshot.now > FARTHEST_SECONDS:
-        return not_to_be_said(f"work takes its places for more than {FARTHEST_YEARS} years, as declared")
+        return not_to_be_said(
+            f"work is declared to hold its resources for more than {FARTHEST_YEARS} years, as declared"
+        )
     latest = latest if latest - snapshot.now <= FARTHEST_SECONDS else inf
     shown = soon if isinf(latest) else late
     ends = [(snapshot.called(key), one) for key, one in _before_now(shown, snapshot)]
@@ -92,7 +94,7 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
     unknown = foreseeing.unknown() if found is Stop.NOTHING_ENDS else []
     alone = foreseeing.starts_without(unknown) if unknown else False
     if found is Stop.SPENT or alone is None:
-        return "too much goes before it to foresee when it starts"
+        return "too many jobs go first to estimate its start"
     if not alone:
         return "no running work with a known end would free enough room"
     some = smallest_part(unknown, foreseeing.starts_without)

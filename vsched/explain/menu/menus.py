@@ -26,7 +26,7 @@ MENUS_MAX = 10
 """How many gangs get a menu, unless the caller says otherwise."""
 OTHERS_MAX = 2
 """How many other changes are told."""
-WITHOUT_PODS = "its pods are not made yet: this is what would let it be admitted"
+WITHOUT_PODS = "its pods do not exist yet: this is what would let it be admitted"
 
 
 class Menus(NamedTuple):

@@ -54,7 +54,7 @@ def nodes_part(gang: Gang, pools: Sequence[Pool], *, with_quota: bool) -> NodesP
     """
     known = list(pools) or like_nodes(gang)
     if not known:
-        return NodesPart(Answer.NO, "no kind of node there is could take one of its pods, even if it were empty")
+        return NodesPart(Answer.NO, "no available kind of node fits one of its pods, even if empty")
     search, refused = gang.search(len(known) + 1), _unavailable(gang, known)
     offers: list[NodesOffer] = []
     complete = True
@@ -76,7 +76,7 @@ def _unavailable(gang: Gang, pools: Sequence[Pool]) -> dict[str, str]:
     for pool in pools:
         why = pool.problem or _too_small(gang, pool.nodes)
         if not why and pool.room is not None and pool.room <= 0:
-            why = "may have no more nodes"
+            why = "cannot grow"
         if why:
             found[pool.name] = f"pool {pool.name}: {why}"
     return found
@@ -164,7 +164,7 @@ def _offer(search: Search, pool: Pool, found: Helping, alone: int | None = None)
     quota = change_of(apply_all(search.situation, added), others) if others else None
     also = f", with {quota.message}" if quota else ""
     price = None if pool.price is None else round(pool.price * count, 6)
-    before = f"; {alone} if others did not go before it" if alone < count else ""
+    before = f"; {alone} if other jobs did not go first" if alone < count else ""
     message = f"{count} more {pool.title} would start it{also}{before}"
     return NodesOffer(message, pool.name, pool.source, count, alone, price, pool.price, pool.delay_seconds, quota)
 

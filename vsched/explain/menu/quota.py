@@ -22,8 +22,8 @@ from vsched.mirror.whatif.edits import (
 
 QUOTAS = (SetQueueAmount, SetGroupLimit, SetJobLimit, SetQuota, SetConsumerLimit, SetQueueWeight)
 CHANGES_MAX = 3
-NOT_IN_THE_WAY = "no limit of its queue or its namespace, raised, would start it"
-NOT_KNOWN = "not known: the time was over"
+NOT_IN_THE_WAY = "raising no limit of its queue or namespace would start it"
+NOT_KNOWN = "unknown: the search ran out of time"
 
 
 def quota_levers(gang: Gang) -> list[Lever]:

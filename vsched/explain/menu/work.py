@@ -94,7 +94,7 @@ def _by_ending(gang: Gang, search: Search) -> WorkPart:
 
     if not keys or not enough(keys):
         return WorkPart(
-            Answer.NO, NOBODY if not keys else "not even the end of all jobs that hold what it needs would start it"
+            Answer.NO, NOBODY if not keys else "even the end of all jobs that hold what it needs would not start it"
         )
     some = smallest_part(keys, enough)
     jobs = gang.ground.snapshot.jobs
@@ -139,5 +139,5 @@ def _named(jobs: Mapping[str, Job], found: Sequence[VictimJob]) -> str:
 
 def _told(called: str, one: VictimJob) -> str:
     if not one.runs:
-        return f"{called} (priority {one.priority}) would wait in its place"
+        return f"{called} (priority {one.priority}) would wait instead"
     return f"{counted(one.pods, 'pod', 'pods')} of {called} (priority {one.priority}) would go"

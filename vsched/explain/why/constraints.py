@@ -18,7 +18,7 @@ from vsched.explain.why.forever import (
     shape_never_placed,
 )
 from vsched.explain.why.groups import reasons_by_group
-from vsched.explain.why.holding import of_limit, of_namespace, on_nodes
+from vsched.explain.why.holding import of_limit, on_nodes
 from vsched.explain.why.protectors import protected
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -28,16 +28,15 @@ from vsched.framework.points.extension import Allocatable, JobEnqueueable, Names
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.reports.holders import HELD, named
 from vsched.framework.reports.lasting import LASTING
+from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session, is_whole
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
-from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.queues.quota import asked_by, exceeded
 
 GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
@@ -108,23 +107,8 @@ class Examiner:
 
     def _to_making(self, view: JobView) -> Iterator[Constraint]:
         """The quotas that keep the pods that a job lacks from being made, by what those are like that it has."""
-        snapshot = self._session.snapshot
-        of_role = {task.role: task for task in view.job.tasks.values()}
-        like = next(iter(of_role.values()), None)
-        lacks = view.roles_missing(waiting=True, pending=True) or {"": view.min_member - view.valid_count}
-        missing, asked = sum(lacks.values()), Counter[str]()
-        if like is None or missing <= 0:
-            return
-        for role, count in lacks.items():
-            asked.update(asked_by(of_role.get(role, like).shape, snapshot.axis.names, count))
-        pods = counted(missing, "missing pod asks", "missing pods ask")
-        for quota, line in exceeded(snapshot.quotas.get(view.namespace, ()), asked):
-            amounts = (line.hard, line.used, asked[line.resource])
-            hard, used, more = (format_counted(line.resource, amount) for amount in amounts)
-            message = f"ResourceQuota {quota.name} allows {hard} {line.name}: {used} used, the {pods} for {more}"
-            held = of_namespace(snapshot, view.namespace, line.resource)
-            message += f"; {held}" if held else ""
-            yield Constraint(Code.QUOTA, message, subject=quota.name)
+        for refusal in quotas_refusing(self._session.snapshot, view):
+            yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
 
     # -- queue, namespace, job ------------------------------------------------------------------------------------
 

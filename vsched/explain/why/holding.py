@@ -39,7 +39,7 @@ def held_by(snapshot: Snapshot, found: Mapping[str, int], resource: str, verb: s
     if not ranked:
         return ""
     told = [
-        (snapshot.called(key) if key else "what has no job", in_words(resource, amount))
+        (snapshot.called(key) if key else "work without a job", in_words(resource, amount))
         for key, amount in ranked[:HOLDERS_TOLD]
     ]
     who, amount = told[0]
@@ -145,9 +145,9 @@ def on_nodes(session: Session, task: Task, wanted: int, failing: Sequence[Failin
     if Code.POD_AFFINITY in codes:
         own = () if affinity is None else affinity.anti_required
         avoided = _jobs_with(snapshot, task, lambda other: _meant(snapshot, own, other)) if own else {}
-        yield from _by_pods(snapshot, Code.POD_AFFINITY, "its anti-affinity keeps it away from", avoided)
+        yield from _by_pods(snapshot, Code.POD_AFFINITY, "its anti-affinity rules it out beside", avoided)
         repelling = _jobs_with(snapshot, task, lambda other: _meant(snapshot, _terms(other), task))
-        yield from _by_pods(snapshot, Code.POD_AFFINITY, "it is kept away by the anti-affinity of", repelling)
+        yield from _by_pods(snapshot, Code.POD_AFFINITY, "it is ruled out by the anti-affinity of", repelling)
 
 
 def _amounts(session: Session, task: Task, wanted: int, short: Failing) -> Iterator[Constraint]:

@@ -29,11 +29,11 @@ from vsched.model.pods.task import Task
 A_START = "a planned start"
 KEPT = f"node(s) had resources that are reserved for {A_START}"
 """The reason for a node whose room is kept. Messages put the start of the job in the place of ``A_START``."""
-KEPT_IN_QUEUE = f"node(s) had enough, but what the queue may still hold is reserved for {A_START}"
+KEPT_IN_QUEUE = f"node(s) had enough, but the rest of the queue's limit is reserved for {A_START}"
 """The reason for a node with room where the job's queue may hold nothing besides the planned job."""
 KEPT_ELSEWHERE = f"node(s) had enough, but what {{}} may still hold is reserved for {A_START}"
 """The same of a queue above, or of a namespace."""
-KEPT_RUN = f"node(s) had enough, but the last job that may run is reserved for {A_START}"
+KEPT_RUN = f"node(s) had enough, but the last job slot is reserved for {A_START}"
 """The same where one more job may not run besides the planned one."""
 EndsBy = Callable[[Task], float]
 """When a task will have ended, seconds since the epoch; infinite where nobody knows."""

@@ -32,9 +32,9 @@ def where(domain: Domain, tiers: Tiers) -> str:
 def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
     """Why a hard constraint allows no tier at all."""
     asks = f"tier {topology.tier_name}" if topology.tier_name else f"tier {topology.highest_tier} or closer"
-    asks = f"the pods have to be in one domain of {asks}"
+    asks = f"the pods must be in one domain of {asks}"
     if tiers.problem:
-        return f"{asks}, and no tiers are known: HyperNodes cannot be read: {tiers.problem}"
+        return f"{asks}, but no tiers are known: HyperNodes cannot be read: {tiers.problem}"
     if tiers.is_flat:
         known = "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers"
     elif topology.tier_name:
@@ -43,7 +43,7 @@ def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
         known = f"no tier has this name (known names: {', '.join(names[:_NAMES_MAX]) or 'none'}{more})"
     else:
         known = f"the closest tier is {tier_words(tiers.tiers[0])}"
-    return f"{asks}, and {known}{left_out(tiers)}"
+    return f"{asks}, but {known}{left_out(tiers)}"
 
 
 def apart(allowed: Sequence[Tier]) -> str:

@@ -11,6 +11,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN
 from vsched.framework.refusal import Bound, Refusal
 from vsched.framework.reports.lasting import unregistered
+from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.session import Session
 from vsched.framework.wording import allows, amounts, at_limit, listed_jobs
 from vsched.model.queues.queue import ROOT, Queue
@@ -49,6 +50,10 @@ class LimitsTold:
 
     def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
         """Why a job waits that a rule refused."""
+        if refusal.code is Code.GANG_INCOMPLETE:
+            quota = next(quotas_refusing(self.session.snapshot, view), None)
+            if quota is not None:
+                return UnschedulableReason(quota.code, f"{quota.message}; {refusal.message}", limit=quota)
         if not refusal.shortages:
             return UnschedulableReason(refusal.code, refusal.message, limit=refusal)
         if refusal.code not in TOLD_IN_AMOUNTS:
@@ -84,7 +89,7 @@ class LimitsTold:
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = (
-            f"; some of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
+            f"; part of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
             if kept
             else ""
         )

@@ -23,8 +23,8 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 
 SKEW_SECONDS = 60.0
 """A request that was made this long after now was not made by a scheduler: it is due."""
-UNNEEDED = "nobody needs its room any more"
-KEPT = "the API server does not let it be evicted"
+UNNEEDED = "its resources are no longer needed"
+KEPT = "the API server refuses its eviction"
 
 
 class Answers(NamedTuple):

@@ -107,10 +107,10 @@ class UnschedulableReasons:
         message = f"{first.name} {place_of(self.session, view, first.uid).message}"
         if not left:
             return UnschedulableReason(
-                Code.STARTING, f"{counted(len(waiting), 'pod has its place', 'pods have their places')}: {message}"
+                Code.STARTING, f"{counted(len(waiting), 'pod has a node', 'pods have nodes')}: {message}"
             )
-        who = counted(len(left), "pod has its place and waits", "pods have their places and wait")
-        return UnschedulableReason(Code.LEAVING, f"{who} for others to leave: {message}")
+        who = counted(len(left), "pod has a node and waits", "pods have nodes and wait")
+        return UnschedulableReason(Code.LEAVING, f"{who} for other pods to leave: {message}")
 
     def _out_of_sight(self, view: JobView) -> UnschedulableReason:
         """The reason for a job with nodes for too few of its tasks: why the next task finds no node."""

@@ -283,7 +283,7 @@ def asked_for(snapshot: Snapshot, key: str) -> str:
     """What became of the ProvisioningRequest of a gang."""
     found = None if snapshot.provisioning is None else snapshot.provisioning.get(key)
     if found is None:
-        return "nodes for it are to be asked for by a ProvisioningRequest"
+        return "nodes for it will be requested by a ProvisioningRequest"
     return told(found, f"at {clock(found.retry_at, snapshot.now, True)} UTC")
 
 

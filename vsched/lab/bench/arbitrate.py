@@ -116,7 +116,7 @@ def claim(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
 @seed_option
 @json_option
 def command(rounds: int, requests: int, as_json: bool, **numbers: Any) -> None:
-    """What a round of arbitration costs, and how soon kube-scheduler is told whether it may place a pod."""
+    """Measure the cost of a round of arbitration, and how soon kube-scheduler gets an answer about a pod."""
     print_result(measure(NamespaceWorld(**numbers), rounds, requests), as_json, as_tables)
 
 

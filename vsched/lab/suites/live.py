@@ -89,7 +89,7 @@ class LiveCluster(Place):
         if kind not in self._resources:
             self._resources[kind] = resource_of(kind, found["apiVersion"])
         if kind == CLAIM:
-            # A claim that says so before its volume knows of it has lost its volume.
+            # A claim that says so before its volume knows of it lost its volume.
             metadata.get("annotations", {}).pop("pv.kubernetes.io/bind-completed", None)
         return self._resources[kind].path(metadata.get("namespace", "")), orjson.dumps(found)
 

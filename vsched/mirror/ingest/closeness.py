@@ -54,9 +54,7 @@ def annotated_topology(annotations: Mapping[str, str], remarks: Remarks) -> Netw
         if tier.isascii() and tier.isdecimal() and len(tier) < TIER_DIGITS_MAX:
             highest = int(tier)
         else:
-            remarks.append(
-                f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): passed over"
-            )
+            remarks.append(f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): ignored")
     return NetworkTopology(hard is not False, highest)
 
 

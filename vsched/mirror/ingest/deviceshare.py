@@ -299,7 +299,7 @@ def remark_group_policy(annotations: Mapping[str, str], request: DeviceRequest |
     policy = annotations.get(GROUP_POLICY, "")
     if policy and (policy != SPREAD or request is None or request.kind != DeviceKind.VGPU):
         why = f"{policy[:40]!r} (expected {SPREAD})" if policy != SPREAD else "it has no effect on a pod without vGPUs"
-        remarks.append(f"metadata.annotations[{GROUP_POLICY}]: {why}: passed over")
+        remarks.append(f"metadata.annotations[{GROUP_POLICY}]: {why}: ignored")
 
 
 # -- what pods hold -------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def assigned_to(annotations: Mapping[str, str], request: DeviceRequest | None, r
     try:
         parts_of(text, request)
     except BadObject as error:
-        remarks.append(f"metadata.annotations[{assigned_name(request)}]: {error}: passed over")
+        remarks.append(f"metadata.annotations[{assigned_name(request)}]: {error}: ignored")
         return ""
     return text
 

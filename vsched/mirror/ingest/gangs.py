@@ -149,7 +149,7 @@ def record_of(
     annotations = metadata.annotations or _NONE
     said = annotations.get(GANG)
     if said is not None and said not in BOOLEANS:
-        remarks.append(f"metadata.annotations[{GANG}]: {said[:40]!r} (expected true or false): passed over")
+        remarks.append(f"metadata.annotations[{GANG}]: {said[:40]!r} (expected true or false): ignored")
     return OwnerRecord(
         owner,
         entry,

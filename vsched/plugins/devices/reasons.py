@@ -57,7 +57,7 @@ def _sized(books: DeviceBooks, request: DeviceRequest) -> list[DeviceReason]:
     rest = short.copy()
     for one in found:
         rest[one.places] = False
-    text = f"{NODES} too few devices for all containers of the pod at once"
+    text = f"{NODES} too few devices for all containers of the pod"
     return [*found, DeviceReason(text, np.flatnonzero(rest), lasting=True)] if rest.any() else found
 
 
@@ -112,7 +112,7 @@ def _of_room(
             instances = able & (table.largest >= table.memory_of(ask))
             yield f"{few} with a free MIG instance of {_memory(ask)}", _lacks(instances, ask.number), False
         if ask.thousandths >= WHOLE:
-            yield f"{few} that nobody uses", _lacks(able & (table.users == 0), ask.number), False
+            yield f"{few} that no pod uses", _lacks(able & (table.users == 0), ask.number), False
         powerful = able & (table.thousandths >= max(1, ask.thousandths))
         yield f"{few} with {_power(ask)} left", _lacks(powerful, ask.number), False
         yield f"{few} that one more container may share", _lacks(able & (table.sharers > 0), ask.number), False

@@ -34,7 +34,7 @@ SKEWED = "node(s) didn't match pod topology spread constraints"
 
 COMPARISONS_MAX = 250_000
 """The most comparisons of label sets with the rules of one shape of pods in a session: less than a second of work."""
-TOO_COSTLY = f"node(s) were not looked at: the pod's rules about other pods take over {COMPARISONS_MAX:,} comparisons"
+TOO_COSTLY = f"node(s) were not checked: the pod's affinity rules take more than {COMPARISONS_MAX:,} comparisons"
 
 
 class PodClass(NamedTuple):

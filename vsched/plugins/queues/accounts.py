@@ -278,5 +278,5 @@ def problems_of(frame: Frame, snapshot: Snapshot) -> Mapping[str, Refusal]:
     problems = dict(frame.problems)
     for name in with_jobs:
         cut = f"; {problems[name].message}" if name in problems else ""
-        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing, as it has child queues{cut}")
+        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing because it has child queues{cut}")
     return problems

@@ -134,7 +134,7 @@ def _problems(tree: QueueTree, cuts: Mapping[str, str]) -> dict[str, Refusal]:
     """The problem of each queue: it is left out of the tree, or its amounts are clipped."""
     problems = {name: Refusal(LEFT_OUT, why) for name, why in tree.left_out.items()}
     for name, cut in cuts.items():
-        problems[name] = Refusal(CLIPPED, f"cut down to what its parent {tree.parents[name]} passes on: {cut}")
+        problems[name] = Refusal(CLIPPED, f"reduced to what its parent {tree.parents[name]} passes on: {cut}")
     return problems
 
 

@@ -17,7 +17,7 @@ QUEUE_NOT_OPEN = "QueueNotOpen"
 NO_NODES = "NoNodes"
 TOO_SMALL = "ClusterTooSmall"
 QUEUE_FULL = "QueueQuotaInsufficient"
-HOLD_NO_MORE = "their queues hold no more than they deserve"
+HOLD_NO_MORE = "their queues do not hold more than they deserve"
 """Why reclaim spares tasks of these queues."""
 
 

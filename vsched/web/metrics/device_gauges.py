@@ -20,7 +20,7 @@ def of_devices(snapshot: Snapshot) -> Iterator[Metric]:
     """How many devices of each class are free and in use; a device counts for every class that selects it."""
     found = snapshot.claims.devices
     devices = GaugeMetricFamily(
-        "vsched_devices", "Devices by class, and whether a claim has them.", labels=("device_class", "state")
+        "vsched_devices", "Devices by class, free and allocated.", labels=("device_class", "state")
     )
     if found.classes:
         inventory = inventory_of(found.pools, snapshot.nodes.statics)

@@ -142,7 +142,7 @@ class UsageMetrics(Unannounced):
         yield self._used("namespace", "namespace", self._namespaces.totals)
         share = GaugeMetricFamily(
             "vsched_queue_cluster_share",
-            "Dominant share of the cluster that a queue and those below it hold, deserve or wait for.",
+            "Dominant share of the cluster that a queue and its child queues hold, deserve or request.",
             labels=("queue_name", "kind"),
         )
         for name in [name for name in self._shares if name in queues][:MOST_QUEUES]:
@@ -152,7 +152,7 @@ class UsageMetrics(Unannounced):
         yield share
         times = GaugeMetricFamily(
             "vsched_queue_used_times",
-            "How many times what its weight stands for a queue used over time, where a plugin remembers that.",
+            "Past use of a queue, as a multiple of its share by weight (plugin usage-history).",
             labels=("queue_name",),
         )
         for name, outcome in list(self._findings.queues.items())[:MOST_QUEUES]:
@@ -166,7 +166,7 @@ class UsageMetrics(Unannounced):
     def _used(self, kind: str, label: str, totals: Sums) -> Metric:
         family = CounterMetricFamily(
             f"vsched_{kind}_used_resource_seconds",
-            f"What jobs of a {kind} have held, times how long, since the daemon began; in cores, bytes and devices.",
+            f"Resource-seconds that jobs of a {kind} have held since the daemon started (cores, bytes, devices).",
             labels=(label, "resource"),
         )
         for name, sums in totals.items():

@@ -122,7 +122,7 @@ class Explainer:
         left_out = [one for one in self._unused() if (one.namespace, one.name) == (namespace, name)]
         problem = next((one.message for one in left_out if not kind or one.kind == kind), "")
         if problem:
-            return f"{problem} (so it is left out)"
+            return f"{problem} (so it is ignored)"
         if why := self._unmade(namespace, name):
             return why
         what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
@@ -153,21 +153,21 @@ class Explainer:
             return found
         left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
         if problem := next(left_out, ""):
-            return f"{problem} (so it is left out)"
+            return f"{problem} (so it is ignored)"
         queues = list(islice(frozen.snapshot.queues, NAMES_MAX))
         close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
         return f"no queue {name} is known here{_meant(close)}"
 
     async def _made(self, make: Make) -> tuple[FrozenSnapshot, Explanation | None]:
         if self._asked >= MOST_AT_ONCE:
-            raise Unavailable(f"{self._asked} explanations are being made already")
+            raise Unavailable(f"{self._asked} explanations are already under way")
         self._asked += 1
         until, ended = time.monotonic() + self._longest_seconds, Event()
         try:
             frozen = await self._look()
             return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
         except Spent:
-            raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
+            raise Unavailable(f"explaining takes longer than {self._longest_seconds:g} s: too many jobs wait") from None
         finally:
             ended.set()  # the caller has gone: give the thread back
             self._asked -= 1

@@ -80,7 +80,7 @@ def job_webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> li
 
     return [
         Route(VALIDATE, guarded(validate, "error"), "validates vcjobs, CronJobs, JobFlows and JobTemplates", "POST"),
-        Route(MUTATE, guarded(mutate, "error"), "writes the defaults into new vcjobs", "POST"),
+        Route(MUTATE, guarded(mutate, "error"), "sets the defaults of new vcjobs", "POST"),
     ]
 
 

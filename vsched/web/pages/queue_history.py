@@ -33,7 +33,7 @@ def queue_history_route(history: ShareHistory) -> Route:
         try:
             return await aside(lambda: as_json(to_builtins(share_series(history, span, points, queue, most))))
         except KeyError:
-            return as_json({"error": f"there is no history of a queue {queue!r}"}, 404)
+            return as_json({"error": f"queue {queue!r} has no history"}, 404)
 
     return Route("/queue-history", answer, "shares of queues over time: ?span=hour|week ?queue=NAME ?most=8 ?points=60")
 

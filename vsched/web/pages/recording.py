@@ -36,7 +36,7 @@ NOBODY = "http://extender.invalid"
 """Replaces the address of an extender."""
 MOST_CHARACTERS = 500
 """The longest text of an error."""
-DIFFERS = "under these names the cycle decides something else than it did"
+DIFFERS = "with made-up names the session decides differently"
 
 
 class Whose(NamedTuple):

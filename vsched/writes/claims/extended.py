@@ -174,7 +174,7 @@ def reserve_extended(found: DeviceClaimRead | None, plan: ExtendedPlan, configs:
     if found.metadata.deletion_timestamp:
         return _remove(found)
     if not _is_ours(found, plan.wish.pod.uid):
-        return Failed(f"{KIND} {plan.wish.key} belongs to somebody else")
+        return Failed(f"{KIND} {plan.wish.key} belongs to another object")
     asked = [(name, each.device_class_name, each.count or 1) for name, each in found.spec.requests()]
     if sorted(asked) != [(each.name, each.device_class, each.devices) for each in plan.requests.requests]:
         return _remove(found)

@@ -146,7 +146,7 @@ class GangTransactions:
 
     async def _carry_out(self, transaction: GangTransaction) -> None:
         wish = transaction.gang.wish
-        unexpected = Unexpected(f"the claims of {wish.job} are left as they are")
+        unexpected = Unexpected(f"the claims of {wish.job} are left unchanged")
         try:
             with unexpected:
                 await self._attempt(transaction)
@@ -177,7 +177,7 @@ class GangTransactions:
                 return
             left = await transaction.undo()
         except Deposed:
-            self._drop(wish.binds, "not sent: this process does not lead")
+            self._drop(wish.binds, "not sent: this process is not the leader")
             return
         if left:
             self._reports.worry(f"{wish.job}: {'; '.join(left)}")

@@ -107,7 +107,7 @@ def bound(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
     if found is None or why:
         return Failed(why)
     if found.status.phase == "Lost":
-        return Failed(f"{KIND} {wish.key} has lost its volume")
+        return Failed(f"{KIND} {wish.key} lost its volume")
     if found.volume and wish.volume and found.volume != wish.volume:
         return Failed(f"{KIND} {wish.key} was bound to volume {found.volume} instead of {wish.volume}")
     if found.is_bound:

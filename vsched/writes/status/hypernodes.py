@@ -110,7 +110,7 @@ class HyperNodeStatuses:
             await self._due.wait()
             await asyncio.sleep(self._settings.grace_seconds)
             self._due.clear()
-            with Unexpected("the statuses of HyperNodes are not written"):
+            with Unexpected("HyperNode statuses cannot be written"):
                 await self._look()
 
     async def _look(self) -> None:

@@ -170,7 +170,7 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
         ),
         pytest.param(
             of_pod(asked=request("r", 1, "device.attributes['gpu'].all(k, device.attributes['gpu'].all(l, k != l))")),
-            "its selectors take over 500,000 steps with the devices there are",
+            "evaluating its selectors takes more than 500,000 steps with these devices",
             id="a selector that takes long for many devices",
         ),
         pytest.param(
@@ -180,7 +180,7 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
         ),
         pytest.param(
             of_pod(allocation=has("gpu-99")),
-            "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 is not there any more",
+            "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 no longer exists",
             id="a device that is gone, and no pod runs with it",
         ),
         pytest.param(

@@ -54,7 +54,7 @@ def convert(objects: Iterable[Obj]) -> Conversion:
     _add(made, more.queues)
     if not made.queues:
         raise BadInput(f"there are no queues to convert ({EXPECTED})")
-    made.notes += (f"{count} of {kind}: passed over: neither of Kueue nor of KAI" for kind, count in others.items())
+    made.notes += (f"{count} of {kind}: ignored: neither of Kueue nor of KAI" for kind, count in others.items())
     note_conflicts(made.queues)
     return made
 

@@ -53,7 +53,7 @@ def bought(
         pools += of_cluster
         said += [note] if note else []
     if policy.plugin("extender") is not None:
-        said.append("the extender is not asked: it may object to what is offered here")
+        said.append("the extender is not called: it may refuse these nodes")
     report = run_cycle(snapshot, policy, registry())
     limit = _limit((buying.search_time or SEARCH_SECONDS) / PARTS)
     found = menus(snapshot, policy, registry(), report, pools, limit, buying.most or MENUS_MAX)

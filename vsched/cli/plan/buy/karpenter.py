@@ -32,7 +32,7 @@ MIB = 1 << 20
 POD_SLOTS = 110
 TYPES_MAX = 8
 """The most instance types of one NodePool that are offered."""
-UNKNOWN = "its requirements leave open what its nodes have, and no node of their instance types is there"
+UNKNOWN = "its requirements do not say what its nodes have, and no node of these instance types exists"
 
 
 def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:

@@ -117,7 +117,7 @@ def _nodes(menu: Menu) -> Iterator[str]:
     refused = list(menu.nodes.refused.values())
     yield from refused[:OFFERS_MAX]
     if len(refused) > OFFERS_MAX:
-        yield f"{counted(len(refused) - OFFERS_MAX, 'pool', 'pools')} more would not do (-o json has them all)"
+        yield f"{counted(len(refused) - OFFERS_MAX, 'pool', 'pools')} more would not be enough (-o json has them all)"
     if not menu.nodes.offers and not refused:
         yield menu.nodes.message
 

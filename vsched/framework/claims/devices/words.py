@@ -50,7 +50,7 @@ def binding_failed(claim: DeviceClaim) -> Refusal:
 def device_gone(claim: DeviceClaim, lost: AllocatedDevice) -> Refusal:
     """A device of the claim is in no slice any more."""
     name = lost.device.path
-    return refused(f"resourceclaim {claim.key}: its device {name} is not there any more", claim.key)
+    return refused(f"resourceclaim {claim.key}: its device {name} no longer exists", claim.key)
 
 
 def device_tainted(claim: DeviceClaim, tainted: AllocatedDevice) -> Refusal:
@@ -75,7 +75,7 @@ def selector_failed(request: DeviceRequest, failure: Failure, of_class: int) -> 
     return f"{where}: selector #{number}: CEL {'runtime' if failure.compiles else 'compile'} error: {failure.message}"
 
 
-TOO_COSTLY = f"its selectors take over {STEPS_MAX:,} steps with the devices there are"
+TOO_COSTLY = f"evaluating its selectors takes more than {STEPS_MAX:,} steps with these devices"
 """Nobody else's pods wait for them."""
 
 
