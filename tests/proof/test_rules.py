@@ -33,6 +33,13 @@ RIVALS = (
 UNGUARDED = taking(
     "enqueue, allocate, reclaim, preempt, backfill", "priority gang-P conformance", f"drf-P {PLACE} proportion"
 )
+BOTH = taking("enqueue, allocate, preempt, reclaim, backfill", "priority gang-P conformance", f"drf-P {PLACE} capacity")
+SHORT_OF_IT = (
+    "class high 9\nnode n1 cpu=4\nqueue a deserved=cpu:2\nqueue b deserved=cpu:2\n"
+    "job ns/low min=0 queue=a phase=Running\npods ns/low 1 cpu=3 on=n1\n"
+    "job ns/late min=1 queue=b phase=Running\npods ns/late 1 cpu=1 on=n1\npods ns/late 1 cpu=1\n"
+    "job ns/high min=1 pods=1 cpu=1 queue=b class=high phase=Inqueue"
+)
 TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\nkeep high.1 n1\n"
 
 
@@ -272,6 +279,20 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             CAPACITY,
             {"victims: queues keep what they deserve"},
             id="a job that has its minimum leaves the others their part",
+        ),
+        pytest.param(
+            SHORT_OF_IT,
+            "evict late.0 preempt ns/high\nkeep high.0 n1\nevict low.0 reclaim ns/late\nkeep late.1 n1",
+            BOTH,
+            set(),
+            id="but not one that has lost it to others",
+        ),
+        pytest.param(
+            SHORT_OF_IT,
+            "evict low.0 reclaim ns/late\nkeep late.1 n1\nevict late.0 preempt ns/high\nkeep high.0 n1",
+            BOTH,
+            {"victims: queues keep what they deserve"},
+            id="unless it lost it only later",
         ),
         pytest.param(
             LOW + HIGH,
