@@ -184,6 +184,14 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             id="what is guaranteed goes to its owner",
         ),
         pytest.param(
+            "node n1 cpu=2\nnode n2 cpu=2\nqueue a guarantee=cpu:2\nqueue b\njob ns/a min=1 queue=a phase=Running\n"
+            "pods ns/a 1 cpu=4 on=n1\njob ns/b min=1 pods=1 cpu=1 queue=b",
+            "bind b.0 n2",
+            CAPACITY,
+            set(),
+            id="nothing is kept free for who has it, even beyond what a node has",
+        ),
+        pytest.param(
             "node n1 cpu=6\nqueue a\nqueue b\njob ns/a min=1 pods=4 cpu=1 queue=a\njob ns/b min=1 pods=4 cpu=1 queue=b",
             "bind a.0 n1\nbind a.1 n1\nbind a.2 n1\nbind a.3 n1\nbind b.0 n1\nbind b.1 n1",
             PROPORTION,

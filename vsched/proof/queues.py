@@ -221,11 +221,12 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
     for name, amounts in held.own.items():
         for column in [each for each in amounts if amounts[each] > before[name][each] and queues.sound(name)]:
-            over = held.claims_below[queues.parents[name]][column] - queues.above(name)[column]
-            beyond = amounts[column] > queues.guarantees[name][column]
+            parent, beyond = queues.parents[name], amounts[column] > queues.guarantees[name][column]
+            unused = held.claims_below[parent][column] - held.claims[name][column]
+            unused -= held.below[parent][column] - amounts[column]  # more than there is may be held beside it already
+            over = min(held.claims_below[parent][column] - queues.above(name)[column], unused)
             what = f"{cycle.words({column: over})} of what is guaranteed to others"
-            wrong = over > 0 and beyond and queues.guaranteed_beside(name, column)
-            yield f"queue {name} takes {what}" if wrong else ""
+            yield f"queue {name} takes {what}" if over > 0 and beyond else ""
 
 
 def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
