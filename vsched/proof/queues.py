@@ -43,8 +43,8 @@ class Queues:
         self.foreign = Sums(dict(enumerate(map(int, cycle.snapshot.used))))
         """What pods hold of the nodes that count in no queue."""
         jobs = [job for job in cycle.jobs.values() if job.spec.queue in self.all]
-        self._holding = [task.uid for job in jobs for task in job.tasks.values() if HOLDS[task.status].allocated]
-        subtract(self.foreign, cycle.sum_of(self._holding).items())
+        self.holding = [task.uid for job in jobs for task in job.tasks.values() if HOLDS[task.status].allocated]
+        subtract(self.foreign, cycle.sum_of(self.holding).items())
         self.upwards = sorted(self.all, key=lambda name: -len(self.path(name)))
         """All queues, each before those above it."""
         self.guarantees: dict[str, Sums] = {}
@@ -92,11 +92,11 @@ class Queues:
 
     def held(self) -> dict[str, Sums]:
         """What each queue and all below it held when the cycle began."""
-        return self.amounts_of(self._holding)
+        return self.amounts_of(self.holding)
 
     def holds(self, gone: Iterable[str]) -> dict[str, Sums]:
         """What each queue and all below it hold with what was bound and what room is kept for, once these have left."""
-        found = self.amounts_of((*self._holding, *self.cycle.bound, *self.cycle.kept))
+        found = self.amounts_of((*self.holding, *self.cycle.bound, *self.cycle.kept))
         for uid in gone:
             self.count(found, uid, -1)
         return found
@@ -221,11 +221,12 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
     for name, amounts in held.own.items():
         for column in [each for each in amounts if amounts[each] > before[name][each] and queues.sound(name)]:
-            over = held.claims_below[queues.parents[name]][column] - queues.above(name)[column]
-            beyond = amounts[column] > queues.guarantees[name][column]
+            parent, beyond = queues.parents[name], amounts[column] > queues.guarantees[name][column]
+            unused = held.claims_below[parent][column] - held.claims[name][column]
+            unused -= held.below[parent][column] - amounts[column]  # more than there is may be held beside it already
+            over = min(held.claims_below[parent][column] - queues.above(name)[column], unused)
             what = f"{cycle.words({column: over})} of what is guaranteed to others"
-            wrong = over > 0 and beyond and queues.guaranteed_beside(name, column)
-            yield f"queue {name} takes {what}" if wrong else ""
+            yield f"queue {name} takes {what}" if over > 0 and beyond else ""
 
 
 def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -243,3 +244,15 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
             has, part = holds[name][column], deserved[name][column]
             what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
             yield f"queue {name} holds {what}" if has >= part + 1 else ""
+
+
+def queues_are_told_what_they_hold(cycle: Cycle) -> Iterator[str]:
+    """What a queue is told to hold runs, is bound, or is bound in this cycle: room that is only kept is not held."""
+    queues, names = Queues(cycle), cycle.snapshot.axis.names
+    holds = queues.amounts_of((*queues.holding, *cycle.bound))
+    for uid in cycle.evicted.keys() & set(queues.holding):
+        queues.count(holds, uid, -1)
+    for name, outcome in cycle.report.queues.items():
+        amounts = {names[column]: value for column, value in holds[name].items() if value}
+        told = {resource: value for resource, value in (outcome.subtree or outcome.allocated).items() if value}
+        yield f"queue {name} is told to hold {told}, and holds {amounts}" if told != amounts else ""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from vsched.model.amounts.resources import Amounts
-from vsched.model.jobs.job import Job
+from vsched.model.jobs.job import Job, shortfall_of
 from vsched.model.pods.shape import PodTerm, Shape
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
@@ -46,7 +46,7 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
 
 
 def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
-    """No admitted job that fits idle nodes within the limits of its queue waits.
+    """No job that fits idle nodes within the limits of its queue waits, be it for nodes or to be admitted.
 
     Looked at are jobs whose waiting pods are alike, so that any order of them does as well as another, and depend on
     amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes.
@@ -67,6 +67,13 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     def times_on_nodes(shape: Shape, terms: tuple[PodTerm, ...]) -> int:
         return sum(_times(shape.request, room[node]) for node in able(shape, terms))
 
+    in_vain = cache(lambda: _promised_in_vain(cycle))
+
+    def kept_out(job: Job) -> bool:
+        asked, quotas = cycle.sum_of(job.pending), cycle.snapshot.quotas.get(job.spec.namespace)
+        more = quotas or any(value > asked[column] for column, value in shortfall_of(job))
+        return bool(more) or not in_vain()
+
     @cache
     def left_of(name: str) -> Sums:
         return Sums({column: most - held.own[name][column] for column, most in queues.most(name, held).items()})
@@ -83,17 +90,33 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             fit = min(fit, _times(shape.request, left_of(name), own.total()))
         what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
-        yield what if 0 < missing <= fit else ""
+        yield what if 0 < missing <= fit and not (_phase(cycle, job) == Phase.PENDING and kept_out(job)) else ""
+
+
+def _phase(cycle: Cycle, job: Job) -> str:
+    """The phase that a job was in when ``allocate`` looked at it: ``Pending`` if it was not admitted."""
+    outcome, actions = cycle.report.jobs.get(job.key), cycle.facts.actions
+    late = "enqueue" in actions and actions.index("enqueue") > actions.index("allocate")
+    return job.spec.phase if outcome is None or late else outcome.phase
+
+
+def _promised_in_vain(cycle: Cycle) -> bool:
+    """Whether all that admitted jobs were promised is for pods that cannot be placed: it keeps nobody out.
+
+    Not so if pods are yet to be made, or are not looked at here. Looked at are cycles in which nothing changes: what is
+    promised in a cycle, or placed after jobs were admitted, counts from the next on.
+    """
+    outcomes = [(job, cycle.report.jobs.get(key)) for key, job in cycle.jobs.items()]
+    changes = any(outcome is not None and outcome.phase != job.spec.phase for job, outcome in outcomes)
+    admitted = [job for job, _ in outcomes if job.spec.phase != Phase.PENDING and shortfall_of(job)]
+    stuck = all(pods and _missing(cycle, job, pods) for job in admitted for pods in [_waiting(cycle, job)])
+    return stuck and not (changes or cycle.bound or cycle.kept or cycle.evicted)
 
 
 def _waiting(cycle: Cycle, job: Job) -> list[Task]:
     """The waiting pods of a job, if it is one of those that are looked at; else none."""
     spec, queue = job.spec, cycle.snapshot.queues.get(job.spec.queue)
-    outcome = cycle.report.jobs.get(job.key)
-    actions = cycle.facts.actions
-    late = "enqueue" in actions and actions.index("enqueue") > actions.index("allocate")
-    phase = spec.phase if outcome is None or late else outcome.phase
-    if phase == Phase.PENDING or queue is None or not queue.open or job.kept_out or job.awaits_class:
+    if queue is None or not queue.open or job.kept_out or job.awaits_class:
         return []
     if spec.topology or spec.sub_groups or spec.namespace in cycle.snapshot.ceilings or spec.native:
         return []

@@ -34,8 +34,9 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     @cache
     def asking(key: str, action: str) -> tuple[set[int], bool]:
         """The columns that a taker lacks, and whether it has its minimum before the action."""
-        later = cycle.bound if cycle.comes_before_allocate(action) else ()
-        have = [task for task in cycle.ready(cycle.jobs[key], evicted=True) if task.uid not in later]
+        before = takewhile(lambda one: (one.beneficiary, one.action) != (key, action), cycle.evicted.values())
+        absent = {one.uid for one in before} | (cycle.bound.keys() if cycle.comes_before_allocate(action) else set())
+        have = [task for task in cycle.ready(cycle.jobs[key], evicted=True) if task.uid not in absent]
         return _lacks_on_nodes(cycle, key), not lacking(cycle.jobs[key], have)
 
     @cache

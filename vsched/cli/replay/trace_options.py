@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from vsched.cli.flags.periods import Period
+from vsched.cli.flags.shares import SHARE
 from vsched.cli.options import Decorator, options
 
 MOST_WEIGHT = 1_000_000
@@ -179,6 +180,13 @@ trace_options = options(
         says="policies (with --fill, policies and seeds) to replay at the same time.",
         type=click.IntRange(1, 64),
         default=2,
+    ),
+    _option(
+        "--verify",
+        says="so many of the sessions are checked against the rules; exit 1 where one is violated.",
+        type=SHARE,
+        default="0",
+        metavar="SHARE",
     ),
     _option(
         "--out",

@@ -53,9 +53,10 @@ async def _in_a_process(replay: Replay, files: Path, places: asyncio.Semaphore, 
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
-        if code:
+        text = await asyncio.to_thread(printed.read_bytes)
+        if code and not text:  # one that says what it found has done its work, whatever it found
             raise started.death()
-        document: Document = orjson.loads(await asyncio.to_thread(printed.read_bytes))
+        document: Document = orjson.loads(text)
         return document
 
 
