@@ -13,6 +13,7 @@ from vsched.explain.candidates.device_quotas import device_quota_levers
 from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, lowering, raising
 from vsched.explain.candidates.nodes import precious_nodes
 from vsched.framework.points.levers import QueueTerm
+from vsched.kube.paths import is_subdomain
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     CreateQueue,
@@ -50,7 +51,8 @@ def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
     queue = snapshot.queues.get(wants.job.spec.queue)
     if queue is None:
         yield from _other_names(wants)
-        yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
+        if is_subdomain(wants.job.spec.queue):
+            yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
         return
     branch = (queue, *above(queue, snapshot.queues.get))
     shut = _shut(branch)
