@@ -60,7 +60,6 @@ NAME_LIMIT = 253
 """The longest name of an object, in characters."""
 NAMES_KNOWN_MAX = 4096
 """So many names are remembered as checked: those of objects that change at present."""
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME = re.compile(rf"[A-Za-z0-9{_SAFE}]{{1,{NAME_LIMIT}}}")
 
 
@@ -72,11 +71,6 @@ def is_name(text: str) -> bool:
 @lru_cache(maxsize=NAMES_KNOWN_MAX)  # the same names come again and again, in every change of an object
 def _is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None and text not in {".", ".."}
-
-
-def is_subdomain(text: str) -> bool:
-    """Whether an object of this name can be created: API servers take such names for nearly all kinds."""
-    return len(text) <= NAME_LIMIT and _SUBDOMAIN.fullmatch(text) is not None
 
 
 def segment(text: str) -> str:

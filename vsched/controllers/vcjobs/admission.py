@@ -16,9 +16,9 @@ from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.spec import Action, Event, VcJob
 from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
-from vsched.kube.paths import is_subdomain
 from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
+from vsched.model.object_names import is_subdomain
 
 EVENTS = frozenset(Event) - {Event.POD_RUNNING, Event.OUT_OF_SYNC, Event.COMMAND_ISSUED}
 """The events that a policy may name. The others are for the controller alone."""

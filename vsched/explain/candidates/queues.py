@@ -13,7 +13,6 @@ from vsched.explain.candidates.device_quotas import device_quota_levers
 from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, lowering, raising
 from vsched.explain.candidates.nodes import precious_nodes
 from vsched.framework.points.levers import QueueTerm
-from vsched.kube.paths import is_subdomain
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     CreateQueue,
@@ -30,6 +29,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP
+from vsched.model.object_names import is_subdomain
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.queues.tree import above, below, lineage, tree

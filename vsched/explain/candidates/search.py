@@ -21,7 +21,6 @@ from vsched.explain.candidates.others import TAKING, other_levers
 from vsched.explain.candidates.queues import CLOSE_MAX, NAMES_MAX, queue_levers
 from vsched.explain.candidates.subgroups import sub_group_levers
 from vsched.framework.points.levers import ArgumentLever
-from vsched.kube.paths import is_subdomain
 from vsched.mirror.whatif.edits import (
     AddPods,
     CreatePodGroup,
@@ -44,6 +43,7 @@ from vsched.model.amounts.counted import LIMITS, counted_scale
 from vsched.model.amounts.resources import PODS, scale_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import native_name
+from vsched.model.object_names import is_subdomain
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.quota import Quota, QuotaLine, asked_by, exceeded

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
-from vsched.kube.paths import is_subdomain
 from vsched.mirror.whatif.edits import AddVolumes, CreateVolumeClaims, SetStorage
 from vsched.model.claims.volumes import VolumeClaim
+from vsched.model.object_names import is_subdomain
 
 ADDED_MAX = 64
 """The most volumes that a lever adds."""

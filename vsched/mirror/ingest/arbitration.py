@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vsched.errors import BadInput, BadObject
-from vsched.kube.paths import NAME_LIMIT, is_subdomain
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
 from vsched.mirror.ingest.metadata import created_of, naming
@@ -17,6 +16,7 @@ from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
 from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim
+from vsched.model.object_names import NAME_LIMIT, is_subdomain
 from vsched.model.shared import shared
 
 WEIGHTS = range(1, 1 << 31)
