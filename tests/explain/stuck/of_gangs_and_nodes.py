@@ -130,6 +130,20 @@ CASES: dict[str, Case] = {
         [(SetMinMember("ns/b", 1),), (SetRequest("ns/b", "cpu", 7000),)],
         never=True,
     ),
+    "pods that ask for nothing, and a node with a taint": Case(
+        "node n1 cpu=4 taint=gpu:yes\njob ns/b min=1 pods=1",
+        Code.TAINTS,
+        "no node fits: 1 node is tainted {gpu: yes}",
+        [(Tolerate("ns/b", "gpu", "yes"),)],
+        never=True,
+    ),
+    "a gang of pods that ask for nothing, and a node with a taint": Case(
+        "node n1 cpu=4 taint=gpu:yes\njob ns/b min=2 pods=2",
+        Code.TAINTS,
+        "the gang needs 2, none fit: 1 node is tainted {gpu: yes}",
+        [(Tolerate("ns/b", "gpu", "yes"),)],
+        never=True,
+    ),
     "the only node is not ready": Case(
         "node n1 cpu=4 taint=node.kubernetes.io/not-ready\njob ns/b pods=1 cpu=1",
         Code.TAINTS,

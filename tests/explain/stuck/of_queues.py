@@ -205,6 +205,13 @@ CASES: dict[str, Case] = {
         [(OpenQueue("q"), RemoveGates("ns/b"))],
         CAPACITY,
     ),
+    "the queue was closed after it was admitted, and gates hold back the pods": Case(
+        "node n1 cpu=8\nqueue q state=Closed\njob ns/b min=2 queue=q phase=Inqueue\npods ns/b 2 cpu=1 gated",
+        Code.QUEUE_CLOSED,
+        "q is Closed",
+        [(OpenQueue("q"), RemoveGates("ns/b"))],
+        CAPACITY,
+    ),
     "a pod is missing, and the queue has room for the pods that exist only": Case(
         "node n1 cpu=8\nqueue q capability=cpu:2\njob ns/b min=3 pods=2 cpu=1 queue=q age=90",
         Code.GANG_INCOMPLETE,
