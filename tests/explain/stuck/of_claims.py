@@ -93,6 +93,13 @@ CASES: dict[str, Case] = {
         never=True,
         also="did you mean StorageClass fast?",
     ),
+    "its claim names no class": Case(
+        ONE,
+        Code.CLAIM,
+        "data is not bound: it names no StorageClass",
+        spec=DATA,
+        more=[storage_class(), claim(storage_class="")],
+    ),
     "the class of its ephemeral volume does not exist": Case(
         ONE,
         Code.CLAIM,

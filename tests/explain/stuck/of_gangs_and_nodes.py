@@ -308,6 +308,15 @@ CASES: dict[str, Case] = {
         spec=spread(minDomains=3),
         also="ask for 3 domains by zone (minDomains), and there are 2",
     ),
+    "it has to spread over two zones, and one is full": Case(
+        "node n1 cpu=2 zone=a\nnode n2 cpu=4 zone=b\njob x/a phase=Running\npods x/a 2 cpu=1 on=n1\n"
+        "job ns/b min=3 pods=3 cpu=1",
+        Code.GANG_SIZE,
+        "needs 3, 1 fits: |spread",
+        [(SetMinMember("ns/b", 1),), (DropRule("ns/b", "topologySpread"),)],
+        spec=spread(),
+        also="3 pods ask for 1 cpu each, 0 free on node n1: x/a holds 2 cpu",
+    ),
     "nodes have no label of the zones that it spreads over": Case(
         "node n1 cpu=4\nnode n2 cpu=4\njob ns/b pods=1 cpu=1",
         Code.SPREAD,

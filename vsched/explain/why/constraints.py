@@ -276,7 +276,9 @@ class Examiner:
         for task in _kinds(tasks):
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
-                if counts:  # alone it fits anywhere; beside the others of its gang, nodes or domains are too few
+                if counts:  # by itself it fits somewhere; beside the others of its gang, nodes or domains are too few
+                    alone = [one for one in self._session.node_selection.failing(task) if one.rows.any()]
+                    yield from on_nodes(self._session, task, len(tasks), alone)
                     yield from of_rules(self._session, task, {Code.SPREAD})
                 continue
             if not protectors_told:  # this walks over all running pods, so do it once
