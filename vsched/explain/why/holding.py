@@ -105,11 +105,10 @@ def _running(session: Session, view: JobView) -> Iterator[Constraint]:
     """The jobs that run, where no more may."""
     keys = session.plugins.running_within(view)
     if keys:
-        verb = "job that runs is" if len(keys) == 1 else "jobs that run are"
         names = [*map(session.snapshot.called, keys[:HOLDERS_TOLD])]
         more = len(keys) - len(names)
         others = f" and {counted(more, 'other', 'others')}" if more else ""
-        yield Constraint(Code.RUNNING_JOBS, f"the {verb} {', '.join(names)}{others}", subject=keys[0])
+        yield Constraint(Code.RUNNING_JOBS, f"running now: {', '.join(names)}{others}", subject=keys[0])
 
 
 def _claimed(snapshot: Snapshot, jobs: Iterable[Job], amount: DeviceAmount) -> Mapping[str, int]:
