@@ -690,6 +690,23 @@ def test_pods_that_a_quota_refuses_need_more_of_it(quota: str, cause: str, told:
     assert found.changes[0].message == told
 
 
+def test_pods_that_a_controller_makes_need_the_quota_alone() -> None:
+    objects = manifests(
+        "node n1 cpu=16\nquota x/q requests.cpu=4 used=requests.cpu:4\n"
+        "job x/big min=4 roles=w:4 phase=Inqueue\npods x/big 2 cpu=2 role=w"
+    )
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "big", "uid": "u", "controller": True}
+    for found in objects:
+        if found["kind"] == "Pod":
+            found["metadata"]["ownerReferences"] = [owner]
+    snapshot = mirror(objects).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    first, *_ = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/big").changes
+
+    assert first.message == "4 more requests.cpu in resource quota x/q (8 in all)"
+    assert first.command.startswith("kubectl patch resourcequota q -n x ")
+
+
 def test_a_pod_is_looked_at_by_itself() -> None:
     text = "node n1 cpu=4\njob x/b min=1\npods x/b 1 cpu=1\npods x/b 1 cpu=6"
     snapshot = snapshot_of(text)

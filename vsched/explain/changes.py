@@ -179,7 +179,7 @@ def _levers(search: Search) -> list[Lever]:
     situation, goal = search.situation, search.simulations.goal
     if goal.job in situation.snapshot.jobs:
         return levers(wants_of(situation, search.simulations.registry, goal.job, goal.pod))
-    return [grouping(situation.snapshot, goal.job)]
+    return [*grouping(situation.snapshot, goal.job)]
 
 
 def _roughly(search: Search) -> Test:

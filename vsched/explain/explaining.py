@@ -272,7 +272,7 @@ class Explaining:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
         few = self._snapshot.claims.devices if any(one.code == Code.DEVICES for one in constraints) else None
         constraints = with_others(constraints, device_constraints(asked, session.claims, few))
-        constraints = (*constraints, *of_devices(self._snapshot, short_classes(asked, session.claims)))
+        constraints = (*constraints, *of_devices(self._snapshot, short_classes(asked, session.claims, few)))
         constraints = with_others(constraints, claim_constraints(asked, self._snapshot.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)

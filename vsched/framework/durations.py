@@ -27,6 +27,8 @@ SAMPLES_MIN = 3
 """The least number of finished pods for an estimate from their durations."""
 WORTH_MIN = 8
 """The least number of finished pods for what declared durations are worth: with a third overrun, so few show it."""
+FEW = 4
+"""Of so many samples, gaps count twice; of more, less."""
 UNPROVEN = (1.0, 2.0)
 """What declared durations are taken to be worth before: as declared at the earliest, twice that at the latest."""
 LEAVING_SECONDS = 30.0
@@ -91,16 +93,19 @@ def span(samples: Sequence[float], elapsed: float) -> tuple[float, float] | None
     """Between which durations something ends that has run for ``elapsed``; None if no sample was longer.
 
     ``samples`` are sorted. Those that were longer say it, and a little more than they: the mean gap of their lower half
-    below, that of their upper half above. By so much lie the ends of a uniform distribution beyond the extremes of a
-    sample, on average.
+    below, and above that of their upper half, or of all of them if that is more. By so much lie the ends of a uniform
+    distribution beyond the extremes of a sample, on average. The next one lies beyond those of few samples more often,
+    so these gaps count more than once.
     """
     longer = samples[bisect_right(samples, elapsed) :]
     if not longer:
         return None
-    half = len(longer) // 2
+    count = len(longer)
+    half, mean = count // 2, (longer[-1] - longer[0]) / max(1, count - 1)
     below = (longer[half] - longer[0]) / half if half else longer[0] - elapsed
-    above = (longer[-1] - longer[half]) / (len(longer) - 1 - half) if len(longer) - 1 > half else below
-    return max(elapsed, longer[0] - below), longer[-1] + above
+    above = (longer[-1] - longer[half]) / (count - 1 - half) if count - 1 > half else below
+    times = 1.0 + FEW / max(FEW, count)
+    return max(elapsed, longer[0] - times * below), longer[-1] + times * max(above, mean)
 
 
 def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:

@@ -28,6 +28,7 @@ from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, V
 from vsched.framework.refusal import Refusal
 from vsched.framework.subgroups import Shortage, SubGroup
 from vsched.framework.surplus import Surplus
+from vsched.framework.wording import counted
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -84,7 +85,7 @@ class Gang(
             gone, others = _gone(job), self._foreign.get(job.key, "")
             message = f"{job.valid_count} of the gang's {job.min_member} pods exist{gone}"
             if not job.valid_count and others:
-                message = f"the gang needs {job.min_member} pods, and {others}{gone}"
+                message = f"the gang needs {counted(job.min_member, 'pod', 'pods')}, and {others}{gone}"
             elif not job.valid_count:
                 message = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
             else:

@@ -88,10 +88,13 @@ def test_a_table_fits_its_terminal(width: int, unicode: bool) -> None:
     ],
 )
 def test_a_long_name_gives_way_and_numbers_do_not(width: int, document: list[str]) -> None:
-    long = msgspec.structs.replace(WAITS, key=f"ns/{'n' * 250}")
-    [_, first, second] = shown(as_table([long, WAITS], look_for(width, wide=False, unicode=True), NOW), width)
-    assert (cell_len(first), first.split()[0][-1]) == (width, "…")
-    assert (first.split()[1:], second.split()[1:]) == (document, document)
+    jobs = [msgspec.structs.replace(WAITS, key=f"team/{'n' * 250}-{number}") for number in (1, 2)]
+    [_, *rows] = shown(as_table([*jobs, WAITS], look_for(width, wide=False, unicode=True), NOW), width)
+    names = [row.split()[0] for row in rows]
+    assert [cell_len(row) for row in rows[:2]] == [width, width]
+    assert all(name.startswith("tea") and "…" in name for name in names[:2])
+    assert [name[-2:] for name in names[:2]] == ["-1", "-2"]
+    assert [row.split()[1:] for row in rows] == [document] * 3
 
 
 def test_a_wide_table_says_why_and_cuts_nothing() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests
+from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests, policy_from
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide
 from vsched.cli.plan.text import as_text
@@ -142,6 +142,16 @@ def test_queues_show_a_line_for_each_resource_and_only_what_is_said_of_some_queu
 
     assert heading == "queue ┃ weight ┃ share ┃ resource ┃ allocated ┃ deserved"
     assert rows == ["q │ 3 │ 100% │ cpu │ 2 │ 2", "│ │ │ memory │ 2Gi │ 2Gi"]
+
+
+def test_the_root_has_no_share_of_what_it_deserves() -> None:
+    tree = policy_from(
+        'actions: "allocate"\ntiers: [{plugins: [{name: gang}, {name: capacity, enableHierarchy: true}]}]'
+    )
+    text = "node n1 cpu=8\nqueue root\nqueue team parent=root deserved=cpu:1\njob ns/a min=2 pods=2 cpu=1 queue=team"
+    rows = [line.split(" │ ")[:3] for line in told(text, tree)]
+    assert ["root", "1", "-"] in rows
+    assert ["team", "1", "200%"] in rows
 
 
 def test_each_table_says_of_what_its_share_is() -> None:

@@ -128,7 +128,7 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
         pytest.param(
             f"{FULL.replace('ns/b', 'ns/train-99')}\n{BEFORE}\n"
             "pods ns/train-99 4 cpu=1 on=n1 started=550 restart=Never\njob ns/a min=2 pods=2 cpu=1",
-            (0.0, 550.0),
+            (0.0, 630.0),
             "if ns/train-99 ends as similar work did before",
             id="as others of its name that ran as long already",
         ),

@@ -139,6 +139,12 @@ CASES: dict[str, Case] = {
         [(CreatePriorityClass("platinum", 0),)],
         never=True,
     ),
+    "its class has a name that no class can have": Case(
+        f"{CLASSES}node n1 cpu=4\njob ns/b pods=1 cpu=1 class=Very_High",
+        Code.UNSUPPORTED,
+        "Very_High does not exist",
+        never=True,
+    ),
     "its pods name a PodGroup that is not there": Case(
         "node n1 cpu=4\njob ns/bb min=2\npods ns/b 2 cpu=1",
         Code.NO_POD_GROUP,

@@ -116,6 +116,7 @@ CASES: dict[str, Case] = {
         "ann|1",
         [(SetJobLimit("q", 2, per_user=True),)],
         LIMITS,
+        also="running now: ns/a",
     ),
     "a queue whose limit on running jobs is 0": Case(
         "node n1 cpu=8\nqueue q vsched.io/max-running-jobs=0\njob ns/b pods=1 cpu=1 queue=q",
@@ -132,6 +133,7 @@ CASES: dict[str, Case] = {
         "dept|1",
         [(SetJobLimit("dept", 2),)],
         policy_of("priority gang", "predicates job-limits nodeorder"),
+        also="running now: ns/a",
     ),
     "minResources larger than the capability, and pods that are not": Case(
         "node n1 cpu=16\nqueue q capability=cpu:4\njob ns/b min=2 pods=2 cpu=1 minResources=cpu:6 queue=q",
@@ -208,6 +210,13 @@ CASES: dict[str, Case] = {
         [(OpenQueue("q"), RemoveGates("ns/b"))],
         CAPACITY,
     ),
+    "the queue was closed after it was admitted, and gates hold back the pods": Case(
+        "node n1 cpu=8\nqueue q state=Closed\njob ns/b min=2 queue=q phase=Inqueue\npods ns/b 2 cpu=1 gated",
+        Code.QUEUE_CLOSED,
+        "q is Closed",
+        [(OpenQueue("q"), RemoveGates("ns/b"))],
+        CAPACITY,
+    ),
     "a pod is missing, and the queue has room for the pods that exist only": Case(
         "node n1 cpu=8\nqueue q capability=cpu:2\njob ns/b min=3 pods=2 cpu=1 queue=q age=90",
         Code.GANG_INCOMPLETE,
@@ -237,6 +246,7 @@ CASES: dict[str, Case] = {
         "ann|1",
         [(SetArgument("job-limits", "maxRunningJobsOfUser", 2.0),)],
         OF_USER,
+        also="running now: ns/a",
     ),
     "missing pods of a role, where the queue is full too": Case(
         "node n1 cpu=8\nqueue q capability=cpu:2\njob ns/b min=3 roles=ps:1,w:2 queue=q\npods ns/b 2 cpu=1 role=w",

@@ -72,6 +72,17 @@ def test_it_decides_the_same(text: str, policy: Policy, seed: int) -> None:
     assert decided(restored_view(snapshot), policy) == decided(snapshot, policy)
 
 
+def test_it_tells_of_pods_of_other_schedulers_that_wait() -> None:
+    objects = manifests("node n1 cpu=4\njob ns/b min=2 pods=2 cpu=1")
+    for found in objects:
+        if found["kind"] == "Pod":
+            found["spec"]["schedulerName"] = "other"
+    snapshot = freeze(mirror(objects).snapshot(NOW))
+    told = decided(restored_view(snapshot)).jobs["ns/b"].message
+    assert "2 of its pods are for scheduler other" in told
+    assert told == decided(snapshot).jobs["ns/b"].message
+
+
 @settings(max_examples=examples(12))
 @given(clusters.contended(), st.integers(1, 3), st.sampled_from(["usage", "rescheduling"]))
 def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name: str) -> None:

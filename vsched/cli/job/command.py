@@ -117,16 +117,22 @@ def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonT
     from vsched.cli.job.vcjobs import known_vcjob
     from vsched.cli.job.view import as_page, get_document
     from vsched.clock import SystemClock
+    from vsched.model.jobs.native import keys_named
 
     key = full_name(name, namespace, cluster)
+    problem: Unknown | None = None
     try:
         job, remark = read_job(target, cluster, key)
-    except Unknown:
+    except Unknown as error:
+        problem = error
+    # A name that is not the PodGroup's own may be that of its vcjob, of which more can be shown.
+    if problem is not None or job.line.key not in keys_named(key):
         found = known_vcjob(cluster, key)
-        if found is None:
-            raise
-        _show_vcjob(found, cluster, target, output)
-        return
+        if found is not None:
+            _show_vcjob(found, cluster, target, output)
+            return
+    if problem is not None:
+        raise problem
     output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now(), look))
     _say(remark)
 

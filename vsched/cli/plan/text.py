@@ -39,7 +39,7 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
     placed = {key: job for key, job in planned.jobs.items() if job.domain and not job.implicit}
     if placed:
         parts.append(_places(placed, planned.called))
-    queues = [last.queues[name] for name in sorted(last.queues)]
+    queues = [last.queues[name].shown for name in sorted(last.queues)]
     parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
     parts.append(Text("share: dominant share of what the queue deserves", style="dim"))
     parts += [_problem(queue) for queue in queues if queue.problem]

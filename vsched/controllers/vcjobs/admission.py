@@ -18,6 +18,7 @@ from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
 from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
+from vsched.model.object_names import is_subdomain
 
 EVENTS = frozenset(Event) - {Event.POD_RUNNING, Event.OUT_OF_SYNC, Event.COMMAND_ISSUED}
 """The events that a policy may name. The others are for the controller alone."""
@@ -27,7 +28,6 @@ _TOPOLOGY_POLICIES = ("", "none", "best-effort", "restricted", "single-numa-node
 _ITERATIONS = ("", "any", "all")
 _MODES = (None, "", "hard", "soft")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST = 63
 PODS_MAX = 100_000
 """The most pods of one vcjob; Kubernetes has the same limit for Jobs whose pods are numbered."""
@@ -151,7 +151,7 @@ def _of_volumes(volumes: Sequence[wire.JobVolume], job: str) -> Iterator[str]:
         # Volcano's controller writes the name of a claim that it has made into the spec.
         if claim and volume.volume_claim_name and not volume.volume_claim_name.startswith(f"{job}-pvc-"):
             yield f"{where}: both volumeClaim and volumeClaimName (expected one: a new claim, or one that is there)"
-        if volume.volume_claim_name and not _SUBDOMAIN.fullmatch(volume.volume_claim_name):
+        if volume.volume_claim_name and not is_subdomain(volume.volume_claim_name):
             yield f"{where}.volumeClaimName: {volume.volume_claim_name!r} cannot be the name of a claim"
 
 

@@ -29,6 +29,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP
+from vsched.model.object_names import is_subdomain
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.queues.tree import above, below, lineage, tree
@@ -50,7 +51,8 @@ def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
     queue = snapshot.queues.get(wants.job.spec.queue)
     if queue is None:
         yield from _other_names(wants)
-        yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
+        if is_subdomain(wants.job.spec.queue):
+            yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
         return
     branch = (queue, *above(queue, snapshot.queues.get))
     shut = _shut(branch)

@@ -18,8 +18,9 @@ from vsched.explain.why.forever import (
     shape_never_placed,
 )
 from vsched.explain.why.groups import reasons_by_group
-from vsched.explain.why.holding import of_limit, on_nodes
+from vsched.explain.why.holding import in_domain, of_limit, on_nodes
 from vsched.explain.why.protectors import protected
+from vsched.explain.why.rules import of_rules
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing
@@ -64,6 +65,8 @@ class Examiner:
         lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
         found = [*self._of_rules(view, tasks, headline.limit), *lasting]
         found += self._of_nodes(view, tasks, headline.reasons)
+        if headline.code == Code.TOPOLOGY:
+            found += in_domain(self._session, view, tasks)
         if headline.limit is not None:
             found += of_limit(self._session, view, headline.limit)
         constraints = ordered(first, found)
@@ -129,6 +132,7 @@ class Examiner:
             yield from self._to_making(view)
             yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
             yield Constraint(refusal.code, never_complete(session, view), lasting=True, subject=refusal.subject)
+            yield from _of_unknown_roles(view)
         if not known:
             return
         limit = session.plugins.start_limit(view)
@@ -256,6 +260,10 @@ class Examiner:
         for task in _kinds(tasks):
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
+                if counts:  # by itself it fits somewhere; beside the others of its gang, nodes or domains are too few
+                    alone = [one for one in self._session.node_selection.failing(task) if one.rows.any()]
+                    yield from on_nodes(self._session, task, len(tasks), alone)
+                    yield from of_rules(self._session, task, {Code.SPREAD})
                 continue
             if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
@@ -266,6 +274,7 @@ class Examiner:
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
             yield from self._held(task, failing)
             yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
+            yield from of_rules(self._session, task, {one.code for one in failing})
 
     def _held(self, task: Task, failing: Sequence[Failing]) -> Iterator[Constraint]:
         """Which pods hold what the task lacks, on the node that comes closest to having it, as far as plugins know."""
@@ -293,6 +302,15 @@ class Examiner:
             return []
         found = [one for one in selection.failing(task, filled=True) if one.rows.any()]
         return holders.split(task.job, task, found, filled=True)
+
+
+def _of_unknown_roles(view: JobView) -> Iterator[Constraint]:
+    """Pods that wait with roles which the gang does not name, where it names some: the role may be misspelt."""
+    known = dict(view.spec.min_task_member)
+    strange = Counter(task.role for task in view.job.tasks.values() if known and task.role and task.role not in known)
+    for role, count in strange.most_common(1):
+        message = f"{counted(count, 'pod has', 'pods have')} role {role}, which minTaskMember does not name"
+        yield Constraint(Code.GANG_INCOMPLETE, message, subject=view.key)
 
 
 def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Constraint, ...]:

@@ -92,6 +92,10 @@ class PluginDecisions(PluginTiers):
             (plugin, limit): left for plugin, ask in enumerate(self._starts_left) for limit, left in ask(job).items()
         }
 
+    def running_within(self, job: JobView) -> list[str]:
+        """Keys of the running jobs that the limits count which refuse this one, sorted."""
+        return sorted({key for one in self.taking_part(StartLimit) for key in one.running_within(job)})
+
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""
         return sorted({key for one in self._run_limits for key in one.overdue()})

@@ -55,6 +55,7 @@ OWN_REASONS = frozenset(
         Code.QUEUE_CLOSED,
         Code.QUEUE_LEFT_OUT,
         Code.QUEUE_NOT_LEAF,
+        Code.RUNNING_JOBS,
         Code.WALL_TIME,
         Code.CLAIM,
         Code.GATED,

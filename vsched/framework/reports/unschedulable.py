@@ -22,12 +22,15 @@ from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_
 from vsched.framework.subgroups import SubGroups
 from vsched.framework.wording import binding, counted, on_nodes, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.amounts.resources import NOTHING
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 
 NONE_FITS = "no node fits"
+OF_QUEUE = (Code.QUEUE_CLOSED, Code.QUEUE_NOT_LEAF)
+"""Codes of queues in which no job starts, however small."""
 NO_UIDS: Set[str] = frozenset()
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
@@ -133,6 +136,9 @@ class UnschedulableReasons:
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
             return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
+        queue = self.session.plugins.allocatable(self.session.queue(view), NOTHING)
+        if queue is not None and queue.code in OF_QUEUE:  # gates that are removed would change nothing
+            return self.refused(view, queue)
         if view.is_ready and view.ready >= max(1, view.min_member):
             return UnschedulableReason(
                 Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
@@ -225,10 +231,10 @@ class UnschedulableReasons:
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
         if view.sub_groups is not None and why.fits is None and (short := view.sub_groups.of(cause).lacks()):
             return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
-        if view.is_ready:
+        if view.is_ready and view.ready >= min(1, view.min_member):
             waiting = view.pending_count + view.waiting
             return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
-        missing = view.min_member - view.ready - view.best_effort_pending
+        missing = view.min_member - view.ready - (0 if view.is_ready else view.best_effort_pending)
         minimum = view.min_member
         if view.sub_groups is not None and why.fits is not None:
             missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
