@@ -29,7 +29,7 @@ async def test_requests_and_buffers_are_below_the_nodes(browser: Any) -> None:
     async with pictured(Going(3, 2), autoscaling=SHOWN) as url, sitting(browser, url) as found:
         section = found.page.locator("#autoscaling")
         await expect(section).to_be_visible()
-        told = "nodes are asked for for 2 gangs; 1 CapacityBuffer keeps room for 4 pods"
+        told = "nodes requested for 2 gangs; 1 CapacityBuffer reserves capacity for 4 pods"
         await expect(section.locator("#autoscaling-told")).to_have_text(told)
         asked = section.get_by_role("region", name="ProvisioningRequests").get_by_role("row")
         await expect(asked.nth(1)).to_have_text(re.compile(r"^team-a/traintrain-11provisioned\d\d:\d\d:\d\d--$"))

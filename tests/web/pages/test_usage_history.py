@@ -56,7 +56,7 @@ async def test_a_span_and_what_it_is_grouped_by_can_be_chosen() -> None:
         pytest.param("?since=nan", "expected seconds above 0", id="no number"),
         pytest.param("?since=604801", "604800 (a week) at most", id="longer than a week"),
         pytest.param("?since=1h", "expected seconds", id="a unit"),
-        pytest.param("?by=pod", "expected any of queue,namespace,user", id="a dimension that is none"),
+        pytest.param("?by=pod", "expected some of queue,namespace,user", id="a dimension that is none"),
     ],
 )
 async def test_what_cannot_be_answered_is_said(query: str, says: str) -> None:
