@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.proof.said import said
-from tests.support.plans import NOW, manifests, mirror, policy_of
+from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
 from vsched.framework.policy import Policy
 from vsched.model.claims.devices import AllocatedDevice, Allocation, DeviceId
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate, QueueOutcome
+from vsched.model.pods.status import Phase
 from vsched.proof.verify import verify
 from vsched.settings.proving import facts_of
 
@@ -422,6 +423,16 @@ def test_a_device_goes_to_one_claim_unless_it_is_shared(shared: bool) -> None:
     found = verify(snapshot, facts_of(PLAIN), CycleReport(tuple(binds)))
 
     assert any(finding.violations for finding in found) is not shared
+
+
+def test_a_job_whose_pods_run_may_wait_to_be_admitted_for_more() -> None:
+    text = (
+        "node n1 cpu=8\nqueue a capability=cpu:5\njob ns/promised min=3 minResources=cpu:3 queue=a phase=Inqueue\n"
+        "job ns/runs min=0 minResources=cpu:3 queue=a phase=Pending\npods ns/runs 1 cpu=1 on=n1\npods ns/runs 3 cpu=1"
+    )
+    found = plan(text, CAPACITY)
+
+    assert (found.phases()["runs"], found.bound) == (Phase.RUNNING, {})
 
 
 def test_findings_count_the_decisions_that_they_are_about() -> None:

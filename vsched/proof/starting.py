@@ -90,14 +90,15 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             fit = min(fit, _times(shape.request, left_of(name), own.total()))
         what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
-        yield what if 0 < missing <= fit and not (_phase(cycle, job) == Phase.PENDING and kept_out(job)) else ""
+        yield what if 0 < missing <= fit and (_is_admitted(cycle, job) or not kept_out(job)) else ""
 
 
-def _phase(cycle: Cycle, job: Job) -> str:
-    """The phase that a job was in when ``allocate`` looked at it: ``Pending`` if it was not admitted."""
+def _is_admitted(cycle: Cycle, job: Job) -> bool:
+    """Whether a job was admitted when ``allocate`` looked at it; one whose pods run may wait for that as well."""
     outcome, actions = cycle.report.jobs.get(job.key), cycle.facts.actions
     late = "enqueue" in actions and actions.index("enqueue") > actions.index("allocate")
-    return job.spec.phase if outcome is None or late else outcome.phase
+    entered = outcome is not None and outcome.phase == Phase.INQUEUE and not late
+    return entered or job.spec.phase != Phase.PENDING
 
 
 def _promised_in_vain(cycle: Cycle) -> bool:
