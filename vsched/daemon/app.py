@@ -109,8 +109,8 @@ class Daemon:
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         elsewhere = nobody if writes.shards is None else writes.shards.decided_by
-        unmade = self.housekeeping.told_of_vcjob
-        self.inspection = Inspection(base, self._standing, collector.large, elsewhere, unmade)
+        of_vcjobs = self.housekeeping.told_of_vcjob, self.housekeeping.uncreated_of_vcjob
+        self.inspection = Inspection(base, self._standing, collector.large, elsewhere, *of_vcjobs)
         self.caller = Caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.young, collector.calm)
         decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing

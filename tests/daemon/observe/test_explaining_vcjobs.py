@@ -76,3 +76,17 @@ async def test_a_vcjob_without_a_podgroup_is_known_all_the_same() -> None:
     assert told["other"] == (404, "vcjob default/other is for scheduler volcano, which this daemon does not serve")
     assert told["many"][1].startswith("vcjob default/many cannot be run: ")
     assert told["nobody"] == (404, "no pod or PodGroup default/nobody is known here")
+
+
+async def test_what_keeps_the_pods_of_a_vcjob_from_being_created_is_told() -> None:
+    wrong = task("w", 2)
+    wrong["template"]["spec"]["restartPolicy"] = "Nevr"
+    async with Cluster([node("n1")]) as cluster, serving(cluster.url) as (_, url):
+        cluster.apply([vcjob("train", wrong)])
+
+        async def told() -> list[str]:
+            answer = await ask(f"{url}/explain/default/train")
+            return [one["message"] for one in answer.body.get("constraints", ()) if one["code"] == "Refused"]
+
+        [message] = await until_answered(told)
+    assert message.startswith('its pods cannot be created: Pod train-w-0: Pod "train-w-0" is invalid: ')

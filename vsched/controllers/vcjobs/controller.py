@@ -21,7 +21,7 @@ from vsched.controllers.vcjobs.commands import refusal_of, request_of
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS
 from vsched.controllers.vcjobs.lost import lost_pods
 from vsched.controllers.vcjobs.naming import job_reference
-from vsched.controllers.vcjobs.reconcile import REFUSED, reconcile
+from vsched.controllers.vcjobs.reconcile import REFUSED, UNCREATED, reconcile
 from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import JobPhase, VcJob
@@ -130,6 +130,13 @@ class JobController:
             return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
         why = f": {job.status.message}" if job.status.message else ""
         return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}and has no PodGroup{why}"
+
+    def uncreated(self, namespace: str, name: str) -> str:
+        """Why pods of a vcjob that waits cannot be created, for people; empty where no refusal is known."""
+        job = self._records.job(f"{namespace}/{name}")
+        if job is None or isinstance(job, BadJob) or job.status.reason != UNCREATED:
+            return ""
+        return job.status.message
 
     def pods(self, uid: str) -> list[PodState]:
         """The pods of a vcjob, as the watch shows them."""
