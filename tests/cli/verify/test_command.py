@@ -76,16 +76,20 @@ def test_violations_are_shown_with_what_they_are_about(recording: Recording, tmp
     assert done.exit_code == 1
     says = "gangs: gangs start whole: x/train starts with 1 of the 2 pods that it needs"
     assert f"{files[1]}: {says}" in done.stdout.splitlines()
-    assert done.stdout.splitlines()[-1] == "2 cycles, 2 violations"
+    assert done.stdout.splitlines()[-1] == "2 cycles, 3 violations"
 
 
 def test_programs_get_every_violation(recording: Recording, tmp_path: Path) -> None:
     done = run("verify", written(tmp_path, in_part(recording)), "--json")
 
     found = json.loads(done.stdout)
-    assert (done.exit_code, found["violations"], found["files"][0]["session"]) == (1, 2, 17)
+    assert (done.exit_code, found["violations"], found["files"][0]["session"]) == (1, 3, 17)
     broken = {one["rule"]: one["violations"] for one in found["files"][0]["rules"] if one["violations"]}
-    assert set(broken) == {"gangs: gangs start whole", "work: nothing that fits waits"}
+    assert set(broken) == {
+        "gangs: gangs start whole",
+        "limits: queues are told what they hold",
+        "work: nothing that fits waits",
+    }
 
 
 def test_a_cycle_without_a_report_is_run_again(recording: Recording, tmp_path: Path) -> None:

@@ -136,9 +136,10 @@ class UnschedulableReasons:
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
             return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
-        queue = self.session.plugins.allocatable(self.session.queue(view), NOTHING)
-        if queue is not None and queue.code in OF_QUEUE:  # gates that are removed would change nothing
-            return self.refused(view, queue)
+        queue = self.session.snapshot.queues.get(view.queue)
+        shut = None if queue is None else self.session.plugins.allocatable(queue, NOTHING)
+        if shut is not None and shut.code in OF_QUEUE:  # gates that are removed would change nothing
+            return self.refused(view, shut)
         if view.is_ready and view.ready >= max(1, view.min_member):
             return UnschedulableReason(
                 Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
