@@ -22,7 +22,7 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding, deciding_alone
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
-from vsched.daemon.loop.loop import Loop, SessionParts
+from vsched.daemon.loop.loop import Decide, Loop, SessionParts
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
 from vsched.daemon.loop.silence import Silence
@@ -43,6 +43,7 @@ from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.system.tuning import LEFT_ALONE, Collector, collected
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
+from vsched.framework.memo import Memo, Mode
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
 from vsched.web.pages.autoscaling import autoscaling_route
@@ -113,7 +114,10 @@ class Daemon:
         self.inspection = Inspection(base, self._standing, collector.large, elsewhere, *of_vcjobs)
         self.caller = Caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.young, collector.calm)
-        decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
+        decide: Decide = decide_nothing
+        if options.schedule:
+            hear, count = self.inspection.snapshots.hear, self.telemetry.kept_by_sessions
+            decide = deciding(registry, self.caller, hear, Memo(Mode(options.memo)), count)
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
         parts = SessionParts(

@@ -32,6 +32,7 @@ The victims are the same: budgets limit the choice of victims in both modes.
 ShardingMode = Literal["none", "soft", "hard"]
 """Whether the nodes of the own NodeShard do not matter, come first, or are the only ones."""
 ShardBy = Literal["queue", "node-pool"]
+MemoMode = Literal["on", "off", "prove"]
 """Whether the queue of a job says which shard it belongs to, or the pool of nodes that it asks for."""
 SHARDS_MAX = 32
 
@@ -68,6 +69,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Search for changes that would let waiting jobs start, and show them as advice."""
     verify: float = 0.01
     """The share of sessions that are checked against the rules, at most; 0 for none."""
+    memo: MemoMode = "on"
+    """Whether sessions keep answers that have not changed; ``prove`` makes each of them anew as well, and compares."""
     arbitrate: bool = False
     """Divide the cluster among namespaces by their Consumers."""
     sharding_mode: ShardingMode = "none"

@@ -15,18 +15,19 @@ import msgspec
 from vsched.framework.backlog import Backlog, nothing_left, opened_on
 from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
-from vsched.framework.claims.rules import kept_rules
+from vsched.framework.claims.rules import rules_of
 from vsched.framework.classes import JobClasses
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
-from vsched.framework.combine.pluginset import leave_plugins, plugins_for
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.framework.memory import Memory
+from vsched.framework.memo import NOTHING_KEPT, Memo
 from vsched.framework.nodes.booked import BookedRoom
-from vsched.framework.nodes.carried import carried_nodes, leave_nodes
+from vsched.framework.nodes.carried import OWNER as NODES
+from vsched.framework.nodes.carried import carried_nodes
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import LimitsOf
 from vsched.framework.nodes.masks import shards_of
@@ -52,7 +53,7 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
 BACKLOG = "waiting jobs"
-"""The name under which ``Backlog`` is kept."""
+"""The owner of ``Backlog``."""
 PIPELINED = "Pipelined"
 """The reason of a task that has a node but is not bound yet."""
 
@@ -92,17 +93,16 @@ class Session:
         registry: Registry,
         trace: Trace,
         callout: Callout | None = None,
-        memory: Memory | None = None,
+        memo: Memo = NOTHING_KEPT,
     ) -> None:
-        self.memory = Memory() if memory is None else memory
+        self.memo = memo
         """What cycles keep for the next one."""
         self.snapshot = snapshot
         self.policy = policy
-        self._carried = carried_nodes(self.memory.parts, snapshot)
+        self._carried = carried_nodes(memo, snapshot)
         self.nodes = self._carried.table
         self.usage = SessionUsage(snapshot)
-        backlog = self.memory.parts.pop(BACKLOG, None)
-        before = backlog if isinstance(backlog, Backlog) else nothing_left()
+        before = memo.take(BACKLOG, Backlog) or nothing_left()
         opened = opened_on(snapshot, before)
         self.jobs = opened.views
         """Active jobs that actions may work on, by key, sorted."""
@@ -118,7 +118,7 @@ class Session:
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
-        self.plugins = plugins_for(policy, registry, trace, self.memory.parts)
+        self.plugins = PluginSet(policy, registry, trace)
         self.committed: list[LedgerEntry] = []
         """Placements and evictions to carry out, in the order in which they were decided."""
         self.held: dict[str, int] = {}
@@ -130,11 +130,10 @@ class Session:
         """Sort keys of jobs without changes."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
-        kept = self.memory.parts
         self.plugins.open(
-            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, kept=kept)
+            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, memo=memo)
         )
-        self.claims = claims_of(snapshot, self.nodes, kept_rules(policy, kept))
+        self.claims = claims_of(snapshot, self.nodes, memo.of("claims", "rules", (policy,), rules_of))
         """What tasks claim besides room: volumes and devices."""
         self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
@@ -179,20 +178,19 @@ class Session:
         """Tiers, and the domains that jobs may use."""
 
     def leave(self) -> None:
-        """Leave plugins, and what is known of nodes and jobs, to the next session.
+        """Leave what is known of nodes and jobs to the next session.
 
         Nothing may be asked of this one any more.
         """
-        leave_plugins(self.memory.parts, self.plugins)
         self.node_selection.leave()
-        leave_nodes(self.memory.parts, self._carried)
+        self.memo.leave(NODES, self._carried)
         views, classes = self.jobs, self.waiting.classes
         touched = (views[key] for key in chain(self.waiting.keys_alone(), self.ledger.touched) if key in views)
         worn = {view.key for view in touched if not view.is_as_new}
         worn.update(*(one.keys for one in classes if one.sub_grouped))
         snapshot, refusals = self.snapshot, self._stranded_by
         kept = classes if self._keeps_classes else None
-        self.memory.parts[BACKLOG] = Backlog(views, worn, refusals, snapshot.queues, snapshot.state, kept)
+        self.memo.leave(BACKLOG, Backlog(views, worn, refusals, snapshot.queues, snapshot.state, kept))
 
     @cached_property
     def has_non_preemptible(self) -> bool:

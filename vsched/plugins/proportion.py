@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -58,21 +57,6 @@ from vsched.plugins.queues.weighted import Shares, shares_of
 QUEUE_OVER_SHARE = "QueueOverShare"
 PERMIT = Vote.PERMIT
 NOTHING_DESERVED: Mapping[int, int] = {}
-ANSWERS = "proportion's divisions"
-"""The name under which ``Answers`` are kept."""
-
-
-class Known(NamedTuple):
-    """What was last said of a queue, and what it follows from."""
-
-    queue: Queue
-    held: Mapping[int, int]
-    deserved: Mapping[int, int]
-    division: QueueDivision
-
-
-class Answers(dict[str, Known]):
-    """What was last said of each queue."""
 
 
 class Proportion(
@@ -108,11 +92,9 @@ class Proportion(
         self._queues = snapshot.queues
         self._nodes = context.nodes
         self._snapshot = snapshot
-        self._shares = shares_of(snapshot, context.weights, context.recall(self.name, Shares))
-        context.keep(self.name, self._shares)
-        known = context.recall(ANSWERS, Answers)
-        self._answers: Answers = Answers() if known is None or len(known) > 2 * len(self._queues) else known
-        context.keep(ANSWERS, self._answers)
+        self._shares = context.memo.renewed(
+            self.name, "shares", Shares, lambda before: shares_of(snapshot, context.weights, before)
+        )
         self._deserved, self._limits, self._bounds = self._shares.deserved, self._shares.limits, self._shares.bounds
         self._reserved: dict[str, Vector] = {}
         """Amounts reserved for future pods, by queue."""
@@ -315,14 +297,7 @@ class Proportion(
         deserved = self._deserved.get(queue.name)
         if deserved is None:
             return None
-        held, known = self._usage.queue(queue.name), self._answers.get(queue.name)
-        if known is not None and known.held is held and known.deserved is deserved and known.queue is queue:
-            return known.division
-        division = QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
-        books = self._snapshot.books.get(queue.name)
-        if books is not None and held is books.allocated:  # this session has changed nothing of it
-            self._answers[queue.name] = Known(queue, held, deserved, division)
-        return division
+        return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
 
     def divided_by(self) -> DividedBy:
         """What each queue deserves."""

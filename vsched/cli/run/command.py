@@ -128,6 +128,11 @@ flag = flags_of(Options)
     default="1%",
 )
 @flag(
+    "--memo",
+    "keep answers that have not changed from session to session; prove makes each of them anew as well, and ends a "
+    "session that finds a difference",
+)
+@flag(
     "--workloads",
     "YAML file with more kinds of workloads whose pods are gangs; reloaded when it changes",
     "workloads_file",

@@ -268,6 +268,12 @@ class Telemetry(ProcessTelemetry):
             first = {"says": one.violations[0], "violations": len(one.violations)}
             self._log.warning(VIOLATED, session=number, rule=one.rule, **first)
 
+    def kept_by_sessions(self, counts: Mapping[str, tuple[int, int]]) -> None:
+        """Answers that sessions had kept, and those that they worked out, by owner, since it was last told."""
+        for owner, (hits, misses) in counts.items():
+            self.metrics.memo.labels(owner, "hit").inc(hits)
+            self.metrics.memo.labels(owner, "miss").inc(misses)
+
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
         """A session ended in an error: logged with its traceback the first time, in one line after that."""
         self.metrics.failed_cycles.inc()

@@ -64,11 +64,6 @@ class PluginOrders(PluginTiers):
         self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
         self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self._scoring)
 
-    def renew(self) -> None:
-        """Forget the session as well."""
-        super().renew()
-        self._known_keys.clear()
-
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""
         lasts = self._orders_by_job_alone and not job.moved and job.pending_count == len(job.job.tasks)

@@ -53,9 +53,6 @@ from vsched.model.nodes.table import Floats
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import asked_jobs
 
-NAME = "plugins"
-"""The name under which the plugins are kept."""
-
 
 class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
     """The plugins of one session; each method returns their combined answer."""
@@ -144,22 +141,3 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         """Tell the plugins with ``CycleEnd``, in tier order, that the actions have run."""
         for plugin in self.taking_part(CycleEnd):
             plugin.end_cycle()
-
-
-def plugins_for(policy: Policy, registry: Registry, trace: Trace, kept: dict[str, object]) -> PluginSet:
-    """The plugins for a session: those that the last one left, or new ones.
-
-    ``kept`` is what sessions under one policy keep for the next one. Where plugins are measured, they are new ones.
-    """
-    found = None if trace.measures_plugins else kept.pop(NAME, None)  # a session that fails leaves nothing
-    if not isinstance(found, PluginSet):
-        return PluginSet(policy, registry, trace)
-    found.trace = trace
-    return found
-
-
-def leave_plugins(kept: dict[str, object], plugins: PluginSet) -> None:
-    """Keep the plugins for the next session; they may not be asked any more."""
-    if not plugins.trace.measures_plugins:
-        plugins.renew()
-        kept[NAME] = plugins

@@ -46,16 +46,6 @@ class PluginTiers:
             delattr(plugin, name)
         self._measured.clear()
 
-    def renew(self) -> None:
-        """Make all plugins as they were before they were opened, for the next session under the same policy.
-
-        They refer to nothing of this session then, and nothing that refers to them has to be made again.
-        """
-        for plugin, _ in self._plugins:
-            args = plugin.args
-            vars(plugin).clear()
-            type(plugin).__init__(plugin, args)
-
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
         return [[cast("PointT", plugin) for plugin in tier.get(point, ())] for tier in self._by_point]

@@ -68,14 +68,6 @@ class PluginVotes(PluginTiers):
             for purpose, tiers in self._voters().items()
         }
 
-    def renew(self) -> None:
-        """Forget the session, also what was agreed on in it."""
-        super().renew()
-        self.budgets = NO_BUDGETS
-        self.victim_rules.renew()
-        for name in ("agreement", "gang_agreement"):
-            vars(self).pop(name, None)
-
     def _agreement(self, tiers: Sequence[Sequence[VictimVotes]], purpose: Purpose) -> Agreement:
         made = Agreement(tiers, purpose)
         made.budgets = self.budgets

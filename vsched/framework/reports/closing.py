@@ -15,6 +15,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes, queue_outcomes
+from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
 from vsched.framework.reports.on_paper import given_up
 from vsched.framework.reports.plain import PlainJobs, Standing
@@ -22,7 +23,7 @@ from vsched.framework.reports.planned import planned_start, unplanned, with_star
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons, set_back
-from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, with_refused, with_request
+from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with_refused, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -39,6 +40,8 @@ from vsched.model.pods.status import Phase, Status
 BINDING_REFUSED = "BindingRefused"
 """The reason of a job that has nodes which the API server does not let its pods have."""
 NOTICE = "PriorityClassMissing"
+LAST = "reports"
+"""The owner of ``LastReport``."""
 _SOME = 256
 # An attribute of an enumeration takes several times as long as a name of the module.
 BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
@@ -65,39 +68,47 @@ OWN_REASONS = frozenset(
 """Codes of causes that neither nodes nor more pods would mend: the PodGroup's condition has them as its reason."""
 
 
-def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
-    """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
-    report = trace.timed("close", "report", _report, session, Told() if told is None else told)
+def close(session: Session, trace: Trace, before: CycleReport | None = None) -> CycleReport:
+    """The report of a session whose actions have run.
+
+    ``before`` is the last one where nothing has changed since that queues and namespaces follow from.
+    """
+    report = trace.timed("close", "report", _report, session, before)
     spans = trace.spans()
     return msgspec.structs.replace(report, spans=spans) if spans else report
 
 
-def _report(session: Session, told: Told) -> CycleReport:
+def _report(session: Session, before: CycleReport | None) -> CycleReport:
+    last = session.memo.take(LAST, LastReport) or LastReport()
     reasons = UnschedulableReasons(session)
     plain, bound = PlainJobs(reasons), bound_by(session)
     scaling = ScaleUps(reasons, bound, plain)
 
     def outcome_of(view: JobView) -> JobOutcome:
-        return _outcome(reasons, plain, view, told)
+        return _outcome(reasons, plain, view, last)
 
-    of_spans = told.spans.anew(session, plain, scaling, outcome_of)
+    of_spans = last.spans.anew(session, plain, scaling, outcome_of)
     anew = [*_active(session, of_spans), *_others(session).values()]
     outcomes = {view.key: outcome_of(view) for view in anew}
-    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], told.spans.rows)
-    others = told.spans.answered(session, plain, scaling)
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], last.spans.rows)
+    others = last.spans.answered(session, plain, scaling)
     anew += map(session.jobs.__getitem__, others)
     outcomes |= {key: outcome_of(session.jobs[key]) for key in others}
     scale_ups |= others
     said: dict[str, Verdicts] = {}
     for view in anew:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-        found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
+        found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, last, plain)
         said[view.key] = with_refused(session, view, found)
-    jobs, unschedulable = told.turn(session, outcomes, said)
+    jobs, unschedulable = last.turn(session, outcomes, said, verdicts_of_strays(session))
     while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
         del anew[-_SOME:]
-    with given_up(session):
-        queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
+    session.memo.leave(LAST, last)
+    if before is not None:
+        queues, namespaces = before.queues, before.namespaces
+    else:
+        with given_up(session):
+            queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
     return msgspec.structs.replace(
         decided(session),
         jobs=jobs,
@@ -140,18 +151,18 @@ def tells_of_active(session: Session) -> bool:
 # -- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, told: Told) -> JobOutcome:
+def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, last: LastReport) -> JobOutcome:
     """A job's outcome; that of the last cycle where it would be the same."""
     session, key = reasons.session, view.key
-    advice, found, known = session.snapshot.advice.get(key), plain.look(view), told.standings.get(key)
+    advice, found, known = session.snapshot.advice.get(key), plain.look(view), last.standings.get(key)
     if found is not None and known is not None and plain.stands(view, found, advice, known):
         return known.outcome
     headline = None if found is None else found.words.headline
     outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
     if found is not None:
-        told.standings[key] = Standing(view.job, view.phase, advice, found, outcome)
+        last.standings[key] = Standing(view.job, view.phase, advice, found, outcome)
     else:
-        told.standings.pop(key, None)
+        last.standings.pop(key, None)
     return outcome
 
 

@@ -12,8 +12,8 @@ from vsched.model.plan import NamespaceOutcome, QueueOutcome
 from vsched.model.queues.queue import Namespace, Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
 
-QUEUES = "queue records"
-"""The name under which ``QueueRecords`` are kept."""
+QUEUES = "queues"
+"""The owner of ``QueueRecords``."""
 NO_SUCH_CLASS = "NoSuchPriorityClass"
 
 
@@ -51,11 +51,8 @@ NOTHING_SAID = QueueRecords({}, (), (), None, None, {}, frozenset(), {})
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     """Each queue's share of the cluster after the cycle, by name, sorted; the cost follows what has changed."""
-    memory, snapshot = session.memory, session.snapshot
-    if memory.before is not None:
-        return memory.before.queues
-    before = memory.parts.pop(QUEUES, None)
-    known = before if isinstance(before, QueueRecords) else NOTHING_SAID
+    snapshot = session.snapshot
+    known = session.memo.take(QUEUES, QueueRecords) or NOTHING_SAID
     queues, by = snapshot.queues, session.plugins.divided_by()
     moved = {name for name in session.usage.moved_queues() if name in queues}
     names = known.names if known.queues is queues else sorted(queues)
@@ -74,7 +71,7 @@ def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
         outcomes[name] = record.outcome
     if len(records) > len(names):
         records = {name: record for name, record in records.items() if name in queues}
-    memory.parts[QUEUES] = QueueRecords(queues, names, books, parts, whole, records, moved, outcomes)
+    session.memo.leave(QUEUES, QueueRecords(queues, names, books, parts, whole, records, moved, outcomes))
     return outcomes
 
 
@@ -122,11 +119,8 @@ class NamespaceRecords(NamedTuple):
 
 def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
     """What each namespace holds in each queue; the cost follows what has changed."""
-    memory, snapshot = session.memory, session.snapshot
-    if memory.before is not None:
-        return memory.before.namespaces
-    found = _as_found(snapshot, memory.parts.get("namespace records"))
-    memory.parts["namespace records"] = found
+    snapshot = session.snapshot
+    found = session.memo.renewed("namespaces", "", NamespaceRecords, lambda before: _as_found(snapshot, before))
     moved = session.usage.moved_namespaces()
     if not moved:
         return found.outcomes
@@ -139,11 +133,10 @@ def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
     return {f"{queue}/{name}": outcomes[f"{queue}/{name}"] for queue, name in session.usage.namespaces()}
 
 
-def _as_found(snapshot: Snapshot, before: object) -> NamespaceRecords:
+def _as_found(snapshot: Snapshot, known: NamespaceRecords | None) -> NamespaceRecords:
     """The records by the snapshot; those of pairs that hold what they did are the same as before."""
     shares, namespaces, total = snapshot.shares, snapshot.namespaces, snapshot.total
     pairs, held = list(shares), list(shares.values())
-    known = before if isinstance(before, NamespaceRecords) else None
     if known is None or known.namespaces is not namespaces or known.total != total:
         known = NamespaceRecords([], [], namespaces, total, {})
     if known.pairs == pairs:

@@ -17,8 +17,8 @@ from rich.table import Table
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
+from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
 from vsched.lab.bench.backlog import NODES, REASONS, measure_backlog
 from vsched.lab.bench.backlog import rows as backlog_rows
@@ -167,7 +167,7 @@ class CycleTimer:
     """Runs cycles and keeps their times."""
 
     def __init__(self, crowd: MirrorFeeder, policy: Policy) -> None:
-        self._cache, self._policy, self._told = crowd.cache, policy, Told()
+        self._cache, self._policy, self._memo = crowd.cache, policy, Memo()
         self.snapshots: list[float] = []
         self.cycles: list[float] = []
         """Seconds of each cycle, with its snapshot."""
@@ -178,7 +178,7 @@ class CycleTimer:
         start = perf_counter()
         snapshot = self._cache.snapshot(0.0)
         seen = perf_counter()
-        report = run_cycle(snapshot, self._policy, registry(), trace, told=self._told)
+        report = run_cycle(snapshot, self._policy, registry(), trace, memo=self._memo)
         decided = perf_counter()
         self._cache.assume(report)
         self.snapshots.append(seen - start)

@@ -19,8 +19,8 @@ import orjson
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
+from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.mirror import wire
 from vsched.mirror.sharding import Division, narrowed, territory
@@ -82,11 +82,11 @@ def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[s
     listed()
     print(READY, flush=True)
     sys.stdin.readline()
-    began, cpu, placed, told = perf_counter(), process_time(), 0, Told()
+    began, cpu, placed, memo = perf_counter(), process_time(), 0, Memo()
     while True:
         whole = crowd.cache.snapshot(0.0)
         mask = NodeMask(territory(whole.nodes.statics, division, held), True, "shards") if count > 1 else None
-        report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, told=told)
+        report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, memo=memo)
         crowd.cache.assume(report)
         if not report.binds:
             break

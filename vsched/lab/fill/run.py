@@ -20,8 +20,8 @@ import orjson
 from vsched.daemon.system.tuning import listed
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
+from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
 from vsched.lab.fill.machines import Machines
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
@@ -102,7 +102,7 @@ class FilledCluster:
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
         self.pods_at_once = self._gpus.pods_at_once
         self._cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
-        self._told = Told()
+        self._memo = Memo()
         self._came = 0
         for node in trace.nodes:
             self._apply("Node", "ADDED", self._gpus.node(node))
@@ -120,7 +120,7 @@ class FilledCluster:
             self._came += 1
             made.append(self._gpus.pod(pod, f"{pod.name}-{self._came}", self._came * SECONDS_APART))
             self._apply("Pod", "ADDED", made[-1])
-        report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), told=self._told)
+        report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), memo=self._memo)
         self._cache.assume(report)
         if report.evictions:
             raise BadInput("--fill: the policy evicts pods, and here none ends (expected one without victims)")

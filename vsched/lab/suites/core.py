@@ -17,8 +17,8 @@ import orjson
 
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
+from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.suites.objects import key_of
 from vsched.lab.suites.place import Action, Devices, NotPlaced, Place
 from vsched.lab.suites.templates import Obj
@@ -42,7 +42,7 @@ class CoreCluster(Place):
         super().__init__()
         self.cycles: list[float] = []
         """The seconds of each cycle."""
-        self._policy, self._told = policy, Told()
+        self._policy, self._memo = policy, Memo()
         self._cache = Cache(frozenset({SCHEDULER_NAME}), open_without_state=True)
         self.objects: dict[str, dict[str, Obj]] = defaultdict(dict)
         """By kind and key."""
@@ -217,7 +217,7 @@ class CoreCluster(Place):
     def _cycle(self) -> CycleReport:
         """Decide, take it for granted, and have the mirror see what became of it."""
         start = process_time()
-        report = run_cycle(self._cache.snapshot(self._clock), self._policy, registry(), told=self._told)
+        report = run_cycle(self._cache.snapshot(self._clock), self._policy, registry(), memo=self._memo)
         self._cache.assume(report)
         seconds = process_time() - start
         self.cycles.append(seconds)

@@ -130,6 +130,12 @@ class Metrics:
         )
         for rule in RULES:
             self.violations.labels(rule)
+        self.memo = counter(
+            "vsched_memo_answers_total",
+            "Answers that sessions had kept (hit) or worked out (miss), by owner.",
+            "owner",
+            "result",
+        )
         self.api_requests = counter(
             "vsched_api_requests_total",
             "Requests to the API server, with retries and watches. Code 0 means no answer.",

@@ -23,8 +23,8 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.daemon.triggers import Reason
 from vsched.explain.order import waiting_order
 from vsched.framework.cycle import run_cycle
+from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.kube.watch.framing import decode_page
 from vsched.lab.bench.grow.objects import Cluster, lists, new_gang
 from vsched.lab.bench.growth import capacity_policy
@@ -105,7 +105,7 @@ class GrownDaemon:
         self._cluster = cluster
         self._policy = policy
         self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
-        self._told = Told()
+        self._memo = Memo()
         self._telemetry = Telemetry(SystemClock(), self.cache.task)
         self._now = NOW
         self._base_mb = _resident_mb()
@@ -138,7 +138,7 @@ class GrownDaemon:
         start = process_time()
         snapshot = self.cache.snapshot(self._now)
         seen = process_time()
-        report = run_cycle(snapshot, self._policy, registry(), told=self._told)
+        report = run_cycle(snapshot, self._policy, registry(), memo=self._memo)
         decided = process_time()
         self.cache.assume(report)
         self._telemetry.tell(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0))
