@@ -129,7 +129,7 @@ class JobController:
         if job.status.phase is JobPhase.ABORTED:
             return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
         why = f": {job.status.message}" if job.status.message else ""
-        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}and has no PodGroup{why}"
+        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING} and has no PodGroup{why}"
 
     def pods(self, uid: str) -> list[PodState]:
         """The pods of a vcjob, as the watch shows them."""
