@@ -163,11 +163,11 @@ class Backlogged:
         return report
 
     @property
-    def crowds(self) -> list[list[str]]:
-        """The jobs that were kept together."""
+    def classes(self) -> list[list[str]]:
+        """The jobs that are alike, by class."""
         backlog = self.told.memory.parts[BACKLOG]
         assert isinstance(backlog, Backlog)
-        return sorted(sorted(crowd.keys) for crowd in backlog.crowds or ())
+        return sorted(sorted(one.keys) for one in backlog.classes or () if len(one.keys) > 1)
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.allocate import PlacingArgs
 from vsched.actions.held import may_start, nodes_first
 from vsched.actions.ordering import QueueOrdering
+from vsched.actions.pending import workable
 from vsched.actions.places import choose_close
 from vsched.framework.holding import lift
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -28,7 +29,9 @@ def backfill(session: Session) -> None:
     """
     plugins, kept = session.plugins, holding_nodes(session)
     candidates = [
-        job for job in session.apart if (job.best_effort_pending or job.key in kept) and workable(session, job)
+        job
+        for job in session.waiting.alone()
+        if (job.best_effort_pending or job.key in kept) and workable(session, job)
     ]
     if not candidates:
         return
@@ -47,14 +50,14 @@ def backfill(session: Session) -> None:
                 lift(session, statement, job, task)
                 refusal = plugins.slot_limit(queue, task)
                 if refusal is not None:
-                    session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+                    session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)
                     continue
                 # The domain of the first is chosen for all; the others join it.
                 together = (task,) if position else tasks
                 choice = choose_close(session, job, together, partial(_at_once, session, task))
                 if not isinstance(choice, Choice):
-                    session.task_refusals[task.uid] = choice or session.node_selection.explain(task)
+                    session.refused.tasks[task.uid] = choice or session.node_selection.explain(task)
                     statement.rollback(before)
                     continue
                 statement.allocate(job, task, choice.row)
@@ -64,7 +67,7 @@ def backfill(session: Session) -> None:
             elif plugins.job_pipelined(job):
                 statement.keep()
             else:
-                session.tried.update(task.uid for task in statement.tasks)
+                session.refused.tried.update(task.uid for task in statement.tasks)
 
 
 def _at_once(session: Session, task: Task) -> Choice | None:

@@ -220,8 +220,8 @@ class Foresight:
         """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
         session, job = self._session, self._job
         told = told_to(session, self._tasks)
-        tried = session.tried.intersection(told)
-        of_job = session.job_refusals.get(job.key)
+        tried = session.refused.tried.intersection(told)
+        of_job = session.refused.jobs.get(job.key)
         nothing_short = session.node_selection.is_short
         found: Places | None = None
         at, _ = self._work.steps[step]
@@ -238,13 +238,13 @@ class Foresight:
                 self._left = self._limits.left(self._work.ended(step, ~each))
                 self._starts_left = session.plugins.starts_left(job)
         session.node_selection.is_short = nothing_short
-        session.tried.difference_update(told)
-        session.tried.update(tried)
+        session.refused.tried.difference_update(told)
+        session.refused.tried.update(tried)
         tell_again(session, told)
         if of_job is None:
-            session.job_refusals.pop(job.key, None)
+            session.refused.jobs.pop(job.key, None)
         else:
-            session.job_refusals[job.key] = of_job
+            session.refused.jobs[job.key] = of_job
         return found
 
     def _takes_place_of_another(self, at: float) -> bool:

@@ -89,12 +89,12 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
         one = deque((sheet.popleft(),))
         uid, kind = one[0].uid, (session.node_selection.kind(one[0]), one[0].role)
         if kind in failed and uid not in session.held:
-            session.task_refusals[uid] = failed[kind]
+            session.refused.tasks[uid] = failed[kind]
             continue
         place_gang(session, queue, one, statement, gang)
         if not one and statement.placed:
             return
-        if (why := session.task_refusals.get(uid)) is not None:
+        if (why := session.refused.tasks.get(uid)) is not None:
             failed[kind] = why
 
 
@@ -141,7 +141,7 @@ def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: 
             return found
         refusal = Refusal(REASON, search.words(), code=Code.TOPOLOGY)
     statement.rollback(before)
-    session.task_refusals[sheet[0].uid] = refusal
+    session.refused.tasks[sheet[0].uid] = refusal
     return None
 
 
@@ -269,7 +269,7 @@ class Search:
 
     def _note(self, domain: Domain, placed: set[str]) -> None:
         """Record what stopped the first of the tasks that found no place."""
-        whys = (self.session.task_refusals.get(task.uid) for task in self._sheet if task.uid not in placed)
+        whys = (self.session.refused.tasks.get(task.uid) for task in self._sheet if task.uid not in placed)
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
             self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES

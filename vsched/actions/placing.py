@@ -50,7 +50,7 @@ def place_until_ready(
     while sheet:
         task = sheet.popleft()
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
-            session.task_refusals[task.uid] = obstacle
+            session.refused.tasks[task.uid] = obstacle
             if goal.missing() > len(sheet):
                 break
             continue
@@ -59,7 +59,7 @@ def place_until_ready(
             lift(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
-            session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+            session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
             statement.rollback(before)
             continue
         failed = (task.role and task.role in failed_roles) or (
@@ -67,7 +67,7 @@ def place_until_ready(
         )
         choice = None if failed else choose(session, task)
         if choice is None:
-            session.task_refusals[task.uid] = session.node_selection.explain(task)
+            session.refused.tasks[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
             if task.claims is not None:
                 failed_claims.add(session.node_selection.kind(task))
@@ -80,10 +80,10 @@ def place_until_ready(
             continue
         if choice.waits:
             statement.pipeline(job, task, choice.row)
-            session.task_refusals[task.uid] = waits_for(session, choice)
+            session.refused.tasks[task.uid] = waits_for(session, choice)
         else:
             statement.allocate(job, task, choice.row)
-            session.task_refusals.pop(task.uid, None)
+            session.refused.tasks.pop(task.uid, None)
         if goal.met():
             break
 

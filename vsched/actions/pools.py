@@ -19,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.model.jobs.likeness import tasks_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
@@ -248,7 +249,7 @@ class Pools:
             return False
         refusal = self._in_vain[kind]
         if refusal is not None:
-            self._session.protected[job.key] = refusal
+            self._session.refused.protected[job.key] = refusal
         return True
 
     def note_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
@@ -256,7 +257,7 @@ class Pools:
         self._follow()
         kind = self._kind(job, search, agreement)
         if kind is not None:
-            self._in_vain[kind] = self._session.protected.get(job.key)
+            self._in_vain[kind] = self._session.refused.protected.get(job.key)
 
     def _follow(self) -> None:
         if self._since is not self._session.ledger.latest:
@@ -264,9 +265,8 @@ class Pools:
             self._in_vain.clear()
 
     def _kind(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> Hashable | None:
-        alike = self._session.alike
-        kind = alike.kind(job)
-        return None if kind is None else (search, kind, agreement.class_among_alike(alike.tasks(job)[0]))
+        kind = self._session.waiting.kind(job)
+        return None if kind is None else (search, kind, agreement.class_among_alike(tasks_of(job.job)[0]))
 
     def book(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
         """Reserve placements of a job that need no victims, until the action ends."""

@@ -69,10 +69,10 @@ def _sub_groups_whole(job: JobView, statement: Statement) -> bool:
 def note_protection(session: Session, search: VictimSearch, pool: CandidatePool, tasks: Sequence[Task]) -> None:
     """Record, for a job that gets no room, the refusal that protects the only victims, where there is one."""
     refusal = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
-    if refusal is None and search.job.key not in session.protected:
+    if refusal is None and search.job.key not in session.refused.protected:
         refusal = not_yet(session, search, pool, tasks)
     if refusal is not None:
-        session.protected[search.job.key] = refusal
+        session.refused.protected[search.job.key] = refusal
 
 
 def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:

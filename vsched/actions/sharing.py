@@ -31,7 +31,7 @@ def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet
     if not shared:
         return
     refusals = told_to(session, tasks)
-    session.tried.update(task.uid for task in statement.tasks)  # these found a node, taken one by one
+    session.refused.tried.update(task.uid for task in statement.tasks)  # these found a node, taken one by one
     statement.rollback(before)
     rows = _rows_for_all(session, job, shared)
     if len(rows):
@@ -47,7 +47,7 @@ def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet
         sheet.extend(rest)
     for uid, refusal in refusals.items():  # what is in the way on all nodes, not on those of the second try
         if refusal is not None:
-            session.task_refusals[uid] = refusal
+            session.refused.tasks[uid] = refusal
 
 
 def _sharing(session: Session, tasks: tuple[Task, ...]) -> list[Task]:

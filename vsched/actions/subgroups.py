@@ -138,7 +138,7 @@ class GroupPlacing:
         if self._may_complete(unit, part):
             return part
         if unit.lacks(waiting=True, pending=True):
-            self._session.task_refusals[part[0].uid] = _too_few(unit)
+            self._session.refused.tasks[part[0].uid] = _too_few(unit)
         return deque()
 
     def _may_complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
@@ -159,7 +159,7 @@ class GroupPlacing:
                 if number == 2 and not self._may_fit(tasks, goal):
                     return
                 # Messages count what found a node in the last try.
-                self._session.tried.difference_update(task.uid for task in tasks)
+                self._session.refused.tried.difference_update(task.uid for task in tasks)
                 sheet.clear()
                 sheet.extend(order)
             self._place_in_order(sheet, goal, within)
@@ -246,7 +246,7 @@ class GroupPlacing:
         place(part)
         if statement.savepoint() > before and (unit.is_ready or unit.is_pipelined):
             return True
-        session.tried.update(task.uid for task in statement.tasks)
+        session.refused.tried.update(task.uid for task in statement.tasks)
         statement.rollback(before)
         self._name_part(unit, first)
         return False
@@ -272,7 +272,7 @@ class GroupPlacing:
 
     def _name_part(self, unit: Part, first: Task) -> None:
         """Say in the refusal of its first task which part finds no domain."""
-        refusals = self._session.task_refusals
+        refusals = self._session.refused.tasks
         why = refusals.get(first.uid)
         if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
             refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")

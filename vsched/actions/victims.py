@@ -169,8 +169,8 @@ class Attempt:
         return choose(self.session, task) if self._may_have(task) else None
 
     def _record_wait(self, task: Task, choice: Choice) -> None:
-        self._earlier_refusals.setdefault(task.uid, self.session.task_refusals.get(task.uid))
-        self.session.task_refusals[task.uid] = waits_for(self.session, choice)
+        self._earlier_refusals.setdefault(task.uid, self.session.refused.tasks.get(task.uid))
+        self.session.refused.tasks[task.uid] = waits_for(self.session, choice)
 
     def _queue_could_take(self, pool: CandidatePool, task: Task) -> bool:
         """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.

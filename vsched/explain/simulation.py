@@ -162,7 +162,7 @@ def stopped_by(session: Session, goal: Goal) -> frozenset[str]:
     if view is None:
         return frozenset()
     said = {view.phase}
-    for why in (session.job_refusals.get(goal.job), *(session.task_refusals.get(uid) for uid in view.job.pending)):
+    for why in (session.refused.jobs.get(goal.job), *(session.refused.tasks.get(uid) for uid in view.job.pending)):
         if isinstance(why, Refusal):
             said.add(why.message)
         elif why is not None:

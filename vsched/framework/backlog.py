@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sortedcontainers import SortedDict
 
-from vsched.framework.crowds import Crowds
+from vsched.framework.classes import JobClasses
 from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import obstacle
 from vsched.framework.refusal import Refusal
@@ -36,7 +36,7 @@ class Backlog(NamedTuple):
     """The queues there were."""
     state: object | None
     """``Snapshot.state`` of its snapshot."""
-    crowds: Crowds | None
+    classes: JobClasses | None
     """None where it had none."""
 
 

@@ -53,13 +53,13 @@ def run_actions(
 ) -> Session:
     """Open a session and run the policy's actions in order; returns the session, without building a report.
 
-    With ``memory``, what jobs of crowds are told together is left to the report to tell one by one.
+    With ``memory``, what is said of spans of jobs is left to the report.
     """
     session = trace.timed("session", "open", _opened, snapshot, policy, registry, trace, callout, memory)
     for name in policy.actions:
         trace.timed("action", name, _act, registry.actions[name], session)
     if memory is None:
-        session.part_crowds()
+        session.waiting.open_all()
     trace.timed("close", "plugins", session.plugins.end_cycle)
     return session
 
@@ -79,6 +79,6 @@ def _opened(
 
 
 def _act(action: Action, session: Session) -> None:
-    if not action.spares_crowds:
-        session.part_crowds()
+    if not action.by_class:
+        session.waiting.open_all()
     action.run(session)

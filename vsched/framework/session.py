@@ -5,22 +5,21 @@ Actions place and evict tasks through ``statement()``. What they commit becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 import msgspec
 
-from vsched.framework.alike import AlikeJobs
 from vsched.framework.backlog import Backlog, nothing_left, opened_on
 from vsched.framework.callout import Callout
 from vsched.framework.claims.kinds import claims_of
 from vsched.framework.claims.rules import kept_rules
+from vsched.framework.classes import JobClasses
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import leave_plugins, plugins_for
-from vsched.framework.crowds import Batch, Crowds
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -32,7 +31,6 @@ from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import LimitsOf
 from vsched.framework.nodes.masks import shards_of
 from vsched.framework.nodes.selection import NodeSelection
-from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.places.places import Places
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import JobState, SessionContext
@@ -41,10 +39,10 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
 from vsched.framework.trace import Trace
+from vsched.framework.waiting import Refusals, WaitingJobs
 from vsched.framework.wording import leaving_by_themselves
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
-from vsched.model.jobs.likeness import tasks_of
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
@@ -109,10 +107,10 @@ class Session:
         self.jobs = opened.views
         """Active jobs that actions may work on, by key, sorted."""
         self.stranded = {key: JobView(snapshot.jobs[key]) for key in opened.refusals} if opened.refusals else {}
-        """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
+        """Active jobs that the cycle skips, by key; ``refused`` says why."""
         self._stranded_by = opened.refusals
-        self.job_refusals: dict[str, Refusal] = dict(opened.refusals)
-        """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
+        self.refused = Refusals(opened.refusals)
+        """Why jobs and tasks were skipped, refused or not placed."""
         self.fresh = opened.fresh
         """By key: views that the last session did not leave."""
         self.left = opened.left
@@ -125,17 +123,11 @@ class Session:
         """Placements and evictions to carry out, in the order in which they were decided."""
         self.held: dict[str, int] = {}
         """By uid of the task: the node row of its nomination, reserved at the start of the cycle."""
-        self.task_refusals: dict[str, NodeReasons | Refusal] = {}
-        """Why a task was not placed, by uid; a later refusal replaces an earlier one."""
-        self.protected: dict[str, Refusal] = {}
-        """By key of a job: what protects the only victims that would have made room for it."""
         self._shut: dict[str, Refusal | None] = {}
         self._valid: set[str] = set()
         """Keys of jobs without changes that plugins have found valid."""
         self._keys: dict[str, OrderKey] = {}
         """Sort keys of jobs without changes."""
-        self.tried: set[str] = set()
-        """Uids of tasks that found a node in a try that was rolled back."""
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
         kept = self.memory.parts
@@ -167,27 +159,20 @@ class Session:
             shards_of(snapshot.masks, self.nodes.statics),
             self._carried,
         )
-        alone = self.kept is not None or self.booked is not None or self.claims.implicit
-        self.alike = AlikeJobs(
-            self.node_selection.reads_labels,
-            self.node_selection.label_class,
-            self.plugins.job_classes,
-            self.ledger,
-            alone=alone,
+        self._keeps_classes = self.plugins.judges_by_job_alone
+        classes = JobClasses()
+        if self.kept is not None or self.booked is not None or self.claims.implicit:  # no two jobs are alike
+            self._keeps_classes = False
+            classes.others.update(self.jobs)
+        elif self._keeps_classes and before.classes is not None:
+            classes = before.classes
+            classes.follow(self.plugins, self.left or (), self.fresh.values())
+        else:
+            classes.follow(self.plugins, (), self.jobs.values())
+        self.waiting = WaitingJobs(
+            classes, self.jobs, self.plugins.job_key, self.refused, self.node_selection, self.ledger
         )
-        """Which jobs are alike; none where room is kept for some jobs."""
-        self._follows = self.plugins.judges_by_job_alone and not alone
-        known = before.crowds if self._follows else None
-        self.crowds = Crowds() if known is None else known
-        """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
-        if self._follows and known is None:
-            self.crowds.follow(self.plugins, (), self.jobs.values())
-        elif self._follows:
-            self.crowds.follow(self.plugins, self.left or (), self.fresh.values())
-        self.crowds_are_whole = True
-        """Whether nothing was said or decided of any job of a crowd yet."""
-        self.batches: list[Batch] = []
-        """Jobs of crowds that are told something together; nothing more was said or decided of them since then."""
+        """The active jobs by class, and what is said of them."""
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
@@ -201,43 +186,13 @@ class Session:
         leave_plugins(self.memory.parts, self.plugins)
         self.node_selection.leave()
         leave_nodes(self.memory.parts, self._carried)
-        views, crowds = self.jobs, self.crowds if self._follows else None
-        touched = (views[key] for key in self.ledger.touched if key in views)
-        worn = {view.key for view in chain(self.apart, touched) if not view.is_as_new}
+        views, classes = self.jobs, self.waiting.classes
+        touched = (views[key] for key in chain(self.waiting.keys_alone(), self.ledger.touched) if key in views)
+        worn = {view.key for view in touched if not view.is_as_new}
+        worn.update(*(one.keys for one in classes if one.sub_grouped))
         snapshot, refusals = self.snapshot, self._stranded_by
-        self.memory.parts[BACKLOG] = Backlog(views, worn, refusals, snapshot.queues, snapshot.state, crowds)
-
-    def part_crowds(self, *, but_entering: bool = False) -> None:
-        """From now on, jobs of crowds are dealt with one by one; ``but_entering``: all that were admitted."""
-        self.crowds_are_whole = False
-        entering = [batch for batch in self.batches if but_entering and batch.crowd.enters]
-        for batch in self.batches:
-            if not (but_entering and batch.crowd.enters):
-                self.tell(batch, batch.keys)
-        self.batches = entering
-
-    def take_out(self, keys: Iterable[str]) -> None:
-        """These jobs are not what the others of their crowds are any more."""
-        self.crowds.take_out(keys)
-        vars(self).pop("apart", None)
-
-    def tell(self, batch: Batch, keys: Sequence[str]) -> None:
-        """Tell some jobs of a batch one by one what they are told together."""
-        if batch.of_job is not None:
-            self.job_refusals.update(dict.fromkeys(keys, batch.of_job))
-        if batch.protected is not None:
-            self.protected.update(dict.fromkeys(keys, batch.protected))
-        if batch.of_tasks or batch.tried:
-            tasks = [tasks_of(self.jobs[key].job) for key in keys]
-            for at, why in batch.of_tasks:
-                self.task_refusals.update(dict.fromkeys([one[at].uid for one in tasks], why))
-            for at in batch.tried:
-                self.tried.update([one[at].uid for one in tasks])
-
-    @cached_property
-    def apart(self) -> list[JobView]:
-        """The jobs that are in no crowd."""
-        return [*map(self.jobs.__getitem__, self.crowds.others)] if self._follows else [*self.jobs.values()]
+        kept = classes if self._keeps_classes else None
+        self.memory.parts[BACKLOG] = Backlog(views, worn, refusals, snapshot.queues, snapshot.state, kept)
 
     @cached_property
     def has_non_preemptible(self) -> bool:

@@ -83,7 +83,7 @@ class Examiner:
             found += of_limit(self._session, view, headline.limit)
         if task.at_gate:
             found.insert(0, Constraint(Code.GATED, GATED))
-        alike = message == headline.message or view.key in self._session.protected
+        alike = message == headline.message or view.key in self._session.refused.protected
         code = headline.code if alike or not found else found[0].code
         stays = alike and headline.limit is not None and headline.limit.lasting
         constraints = ordered(Constraint(code, message, stays) if message else None, found)

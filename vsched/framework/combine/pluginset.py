@@ -76,15 +76,17 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         ]
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
-        by_job_alone = [
-            *(one.by_job_alone for one in judges),
-            *(one.by_job_alone for one in self.taking_part(JobOrder)),
-            *(one.by_job_alone for one in self.taking_part(JobValid)),
-        ]
-        self.judges_by_job_alone = not self.limits_starts and all(by_job_alone)
-        """Whether nothing but the jobs themselves tells waiting jobs apart, so that crowds of them are kept."""
-        self.admits_alike = self.admits_by_request_alone and "enqueue" in policy.actions
-        """Whether jobs of such crowds that wait to be admitted are asked about, and get the same answers."""
+        valid_alone = all(one.by_job_alone for one in self.taking_part(JobValid))
+        self.tells_jobs_apart = not valid_alone
+        """Whether a plugin may tell any two jobs apart, so that no two are of one class."""
+        self.judges_by_job_alone = (
+            valid_alone
+            and all(one.by_job_alone for one in judges)
+            and all(one.by_job_alone for one in self.taking_part(JobOrder))
+        )
+        """Whether nothing but the jobs themselves tells waiting jobs apart, so that their classes may be kept."""
+        self.admits_alike = "enqueue" not in policy.actions or (self.admits_by_request_alone and not self.limits_starts)
+        """Whether jobs of one class that wait to be admitted are asked about, and get the same answers."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),

@@ -6,7 +6,7 @@ the API server. The outcomes say how jobs, pending tasks, queues and namespaces 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -75,19 +75,24 @@ def _report(session: Session, told: Told) -> CycleReport:
     reasons = UnschedulableReasons(session)
     plain, bound = PlainJobs(reasons), bound_by(session)
     scaling = ScaleUps(reasons, bound, plain)
-    anew = [*_active(session, told.anew(session, plain, scaling)), *_others(session).values()]
-    outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
-    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], told.asking)
-    others = told.answered(session, scaling)
+
+    def outcome_of(view: JobView) -> JobOutcome:
+        return _outcome(reasons, plain, view, told)
+
+    of_spans = told.spans.anew(session, plain, scaling, outcome_of)
+    anew = [*_active(session, of_spans), *_others(session).values()]
+    outcomes = {view.key: outcome_of(view) for view in anew}
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], told.spans.rows)
+    others = told.spans.answered(session, plain, scaling)
     anew += map(session.jobs.__getitem__, others)
-    outcomes |= {key: _outcome(reasons, plain, session.jobs[key], told) for key in others}
+    outcomes |= {key: outcome_of(session.jobs[key]) for key in others}
     scale_ups |= others
     said: dict[str, Verdicts] = {}
     for view in anew:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
         found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
         said[view.key] = with_refused(session, view, found)
-    jobs, unschedulable = told.turn(session, plain, outcomes, said)
+    jobs, unschedulable = told.turn(session, outcomes, said)
     while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
         del anew[-_SOME:]
     with given_up(session):
@@ -102,12 +107,10 @@ def _report(session: Session, told: Told) -> CycleReport:
     )
 
 
-def _active(session: Session, of_crowds: Collection[str]) -> Iterable[JobView]:
-    """The jobs of the session to look at, in order: those in no crowd, and some of crowds."""
-    jobs = session.jobs
-    if len(of_crowds) + len(session.apart) == len(jobs):
-        return jobs.values()
-    return map(jobs.__getitem__, sorted({view.key for view in session.apart}.union(of_crowds)))
+def _active(session: Session, of_spans: Iterable[str]) -> Iterable[JobView]:
+    """The jobs of the session to look at, in order: those in no span, and some of spans."""
+    keys = {*session.waiting.keys_alone(), *of_spans}
+    return session.jobs.values() if len(keys) == len(session.jobs) else map(session.jobs.__getitem__, sorted(keys))
 
 
 def _others(session: Session) -> dict[str, JobView]:

@@ -150,13 +150,11 @@ class LimitsTold:
 
 def admitted_in(session: Session) -> Counter[str]:
     """How many jobs of each queue were admitted and lack their minimum."""
-    found = Counter(view.queue for view in session.apart if not view.waiting_to_enter and not view.is_ready)
-    for crowd in session.crowds:  # none of their pods had a node, so that they lack it unless they need none
-        if not crowd.enters and session.jobs[crowd.keys[0]].min_member > 0:
-            found[crowd.queue] += len(crowd.keys)
-    for key in session.ledger.touched:
-        if session.crowds.of(key) is not None and (view := session.jobs[key]).min_member > 0 and view.is_ready:
-            found[view.queue] -= 1
+    found = Counter(view.queue for view in session.waiting.alone() if not view.waiting_to_enter and not view.is_ready)
+    for span in session.waiting.spans:
+        view = session.jobs[span.first]
+        if not view.waiting_to_enter and not view.is_ready:
+            found[view.queue] += len(span.keys)
     return found
 
 

@@ -121,21 +121,22 @@ class PlainJobs:
         session, spec = self._session, view.spec
         if view.moved or view.roles is not None or view.sub_groups is not None or spec.topology is not None:
             return None
-        kind = session.alike.uniform_kind(view)
-        apart = None if kind is None else set_apart(session, view)
+        kind, found = session.waiting.kind(view), session.waiting.classes.of(view.key)
+        is_uniform = kind is not None and found is not None and len(found.shapes) <= 1
+        apart = set_apart(session, view) if is_uniform else None
         if apart is None:
             return None
-        of_job, of_tasks, refused = session.job_refusals.get(view.key), None, 0
-        protected = session.protected.get(view.key)
+        of_job, of_tasks, refused = session.refused.jobs.get(view.key), None, 0
+        protected = session.refused.protected.get(view.key)
         if of_job is None and not view.job.pending:
             return None  # where its pods are is said of it alone
         for uid in apart:  # mostly none
-            why = session.task_refusals.get(uid)
+            why = session.refused.tasks.get(uid)
             if why is not None:
                 if of_tasks is not None and why is not of_tasks:
                     return None
                 of_tasks, refused = why, refused + 1
-        tried = len(apart) if not refused else len(apart & session.tried)
+        tried = len(apart) if not refused else len(apart & session.refused.tried)
         case = kind, view.phase, id(of_job), id(of_tasks), id(protected), refused, tried
         words = self._words.get(case)
         if words is None:

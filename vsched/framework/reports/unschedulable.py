@@ -71,7 +71,7 @@ class UnschedulableReasons:
 
     def _of_undecided(self, view: JobView) -> UnschedulableReason:
         session = self.session
-        refusal = session.job_refusals.get(view.key)
+        refusal = session.refused.jobs.get(view.key)
         if refusal is not None:
             return self.refused(view, refusal)
         if not view.pending_count and not view.waiting:
@@ -81,7 +81,7 @@ class UnschedulableReasons:
             return self._leaving(view)
         if cause is None:
             return self._gated(view)
-        why = session.task_refusals[cause.uid]
+        why = session.refused.tasks[cause.uid]
         if isinstance(why, NodeReasons):
             return self._unplaced(view, cause, why)
         if why.code is Code.CLAIM:
@@ -94,7 +94,7 @@ class UnschedulableReasons:
         """The reason for a job with pods whose claims cannot be used; it names the oldest such pod."""
         if len(view.job.tasks) == 1:
             return self.refused(view, why)
-        refusals = (self.session.task_refusals.get(uid) for uid in view.job.pending)
+        refusals = (self.session.refused.tasks.get(uid) for uid in view.job.pending)
         count = sum(isinstance(one, Refusal) and one.code is Code.CLAIM for one in refusals)
         others = counted(count, "of its pods waits", "of its pods wait")
         return self.refused(view, why._replace(message=f"{others}: {cause.name}: {why.message}"))
@@ -177,7 +177,7 @@ class UnschedulableReasons:
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
-        kept = self.session.protected.get(view.key)
+        kept = self.session.refused.protected.get(view.key)
         if kept is not None:
             code, message = kept.code, f"{kept.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
@@ -263,7 +263,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
 
     Where every task has a node, it is the oldest that waits for other pods to leave its node.
     """
-    refusals = session.task_refusals
+    refusals = session.refused.tasks
     refused = [
         task
         for uid, task in view.job.pending.items()
@@ -299,7 +299,7 @@ def set_apart(session: Session, view: JobView) -> Set[str] | None:
     job = view.job
     if view.moved or job.gated or job.awaiting or job.unplaceable:
         return None
-    pending, refusals, tried = job.pending.keys(), session.task_refusals.keys(), session.tried
+    pending, refusals, tried = job.pending.keys(), session.refused.tasks.keys(), session.refused.tried
     # Of two views or sets, these operations walk through the smaller one.
     if pending.isdisjoint(refusals) and pending.isdisjoint(tried):
         return NO_UIDS
@@ -308,7 +308,7 @@ def set_apart(session: Session, view: JobView) -> Set[str] | None:
 
 def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
     """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
-    why = session.task_refusals.get(uid)
+    why = session.refused.tasks.get(uid)
     if has_place(view, uid):
         return place_of(session, view, uid)
     return None if why is not None and _waits(why) else why
@@ -335,7 +335,7 @@ def _roles_short(session: Session, view: JobView) -> set[str]:
 
 def _fitting(session: Session, view: JobView, counts: Callable[[Task], bool]) -> int:
     """How many of the tasks that ``counts`` is true of found a node in a try rolled back since, or are pipelined."""
-    found = (task for uid, task in view.job.pending.items() if uid in session.tried or has_place(view, uid))
+    found = (task for uid, task in view.job.pending.items() if uid in session.refused.tried or has_place(view, uid))
     return sum(1 for task in found if counts(task))
 
 

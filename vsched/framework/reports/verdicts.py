@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Set
+from collections.abc import Container, Iterable, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 from vsched.framework.codes import Code
@@ -11,10 +11,10 @@ from vsched.framework.memory import Memory
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.crowds import ToldCrowds
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict
-from vsched.framework.reports.scaling import NODES_HELP, AskingRow, ScaleUp, ScaleUps, sizes
+from vsched.framework.reports.previous import PreviousTexts
+from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
 from vsched.framework.reports.unschedulable import (
     UnschedulableReasons,
     in_sight,
@@ -86,26 +86,13 @@ class Told:
         self.standings: dict[str, Standing] = {}
         """What the last cycle said of plain jobs."""
         self._verdicts: dict[str, Verdict] = {}
-        self._crowds = ToldCrowds()
+        self.spans = PreviousTexts()
         self._outcomes = SortedMap[JobOutcome]()
         """All outcomes of the last cycle."""
         self._by_job = SortedMap[Verdicts]()
         self._said = GroupedMap[Unschedulable](self._by_job)
         """All verdicts of the last cycle."""
         self.memory = Memory()
-
-    def anew(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Collection[str]:
-        """The jobs of crowds to look at; the last cycle said of all others what this one would say."""
-        return self._crowds.anew(session, plain, scale_ups, self.standings)
-
-    @property
-    def asking(self) -> Iterable[AskingRow]:
-        """Rows of the other jobs that share what their queue may hold with those to look at."""
-        return self._crowds.asking
-
-    def answered(self, session: Session, scale_ups: ScaleUps) -> dict[str, ScaleUp]:
-        """The jobs of these rows to look at as well: nodes are to be added for other pods than in the last cycle."""
-        return self._crowds.answered(session, scale_ups)
 
     def again(self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: Sizes) -> Verdicts | None:
         """The verdicts of the last cycle about the pods of a plain job, where they still hold."""
@@ -133,7 +120,7 @@ class Told:
         return known[2]
 
     def turn(
-        self, session: Session, plain: PlainJobs, outcomes: dict[str, JobOutcome], said: dict[str, Verdicts]
+        self, session: Session, outcomes: dict[str, JobOutcome], said: dict[str, Verdicts]
     ) -> tuple[Mapping[str, JobOutcome], GroupedMap[Unschedulable]]:
         """A cycle is over: what it said of all jobs and pods, by what it said anew.
 
@@ -152,7 +139,7 @@ class Told:
                 self._last.pop(key, None)
                 self.standings.pop(key, None)
                 self._verdicts.pop(key, None)
-        self._crowds.turn(session, plain, outcomes, self._verdicts)
+        self.spans.turn(session, self._verdicts)
         if by_job is not self._by_job:
             self._by_job, self._said = by_job, GroupedMap(by_job, self._said)
         self._outcomes = jobs
@@ -251,10 +238,10 @@ class _Telling:
         """What one pod is told."""
         session, view, scale_up = self._session, self._view, self._scale_up
         moved = uid in view.moved
-        waits_for = _waits_for(view, task) if moved or uid in session.tried else ""
+        waits_for = _waits_for(view, task) if moved or uid in session.refused.tried else ""
         wanted, asked = uid in scale_up.pods, uid in scale_up.asked
         # Most tasks have no refusal of their own, so the lookup is skipped for them.
-        own = refusal_of(session, view, uid) if moved or uid in session.task_refusals else None
+        own = refusal_of(session, view, uid) if moved or uid in session.refused.tasks else None
         if own is None:
             known = waits_for, wanted, asked
             said = self._known.get(known)
@@ -268,13 +255,13 @@ class _Telling:
     def _with_holders(self, task: Task, why: NodeReasons) -> NodeReasons:
         """The reasons with the names of the jobs that hold room, and with what protects possible victims."""
         explained = self._waiting.holders.explain(self._view.key, task, why)
-        kept = self._session.protected.get(self._view.key)
+        kept = self._session.refused.protected.get(self._view.key)
         named = explained.named(explained.why.message)
         named = with_refusal(self._session, task, why, named)
         return explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
 
     def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> Said:
-        return self._said(self._session.job_refusals.get(self._view.key), waits_for, wanted, asked)
+        return self._said(self._session.refused.jobs.get(self._view.key), waits_for, wanted, asked)
 
     def _said(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> Said:
         """``wanted``: nodes are to be added for the pod. ``asked``: a ProvisioningRequest asks for them."""
