@@ -130,7 +130,7 @@ HOSTILE: dict[str, tuple[Callable[[], Obj], str]] = {
         lambda: batch("Job", vcjob(INT32_MAX, plugins={"pytorch": ["--master=w"]})), "2,147,483,647 pods"),
     "the same in partitions": (lambda: batch("Job", vcjob(tasks=[PARTED])), "2,147,483,646 pods"),
     "a JobFlow of 75,000 flows": (lambda: flow(MANY), "spec.flows: 75,000 entries"),
-    "a JobFlow of as many flows as are read, without templates": (lambda: flow(MANY[:1024]), "no JobTemplate f0"),
+    "a JobFlow of as many flows as are read, without templates": (lambda: flow(MANY[:1024]), "JobTemplate f0 does not"),
     "a CronJob whose schedule is as long as an object": (
         lambda: cron(",".join(["1"] * 700_000) + " * * * *"), "spec.schedule: 1,400,007 letters"),
     "a CronJob of every nanosecond": (lambda: cron("@every 1ns"), "shorter than a second"),

@@ -129,7 +129,7 @@ class JobController:
         if job.status.phase is JobPhase.ABORTED:
             return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
         why = f": {job.status.message}" if job.status.message else ""
-        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}and has no PodGroup{why}"
+        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING} and has no PodGroup{why}"
 
     def uncreated(self, namespace: str, name: str) -> str:
         """Why pods of a vcjob that waits cannot be created, for people; empty where no refusal is known."""
