@@ -6,9 +6,9 @@ from itertools import count
 
 import orjson
 
+from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.lab.bench.world import MirrorFeeder, World, metadata_of
 from vsched.mirror import wire
 from vsched.model.plan import CycleReport
@@ -23,7 +23,7 @@ class Cycles:
     def __init__(self, world: World, waiting: int = 0) -> None:
         self.feeder = MirrorFeeder(world)
         self.feeder.fill()
-        self.memo, self._numbers = Memo(), count()
+        self.memo, self._numbers = keeping(), count()
         for _ in range(waiting):
             self.wait()
         for _ in range(4):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
+from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.framework.memo import ENTRIES_MAX, Memo, Mode, Unequal
@@ -99,7 +100,7 @@ class Changing:
     def __init__(self, text: str) -> None:
         self._lines = text.strip().splitlines()
         self.cache = mirror(manifests("\n".join(self._lines)))
-        self.memo = Memo()
+        self.memo = keeping()
         self.now = NOW
 
     def toggle(self, line: str) -> None:
@@ -253,13 +254,13 @@ def test_a_report_lasts_no_longer_than_what_was_measured_of_nodes() -> None:
 
 
 def test_an_answer_is_made_again_where_an_input_is_another_one() -> None:
-    memo, some, others = Memo(), (1, 2), (4, 5)
+    memo, some, others = keeping(), (1, 2), (4, 5)
     assert [memo.of("owner", "key", (found,), sum) for found in (some, some, others, some)] == [3, 3, 9, 3]
     assert (memo.hits, memo.misses) == ({"owner": 1}, {"owner": 3})
 
 
 def test_owners_do_not_see_what_others_keep() -> None:
-    memo = Memo()
+    memo = keeping()
     memo.leave("one", [1])
     assert memo.take("other", list) is None
     assert memo.take("one", list) == [1]
@@ -274,7 +275,7 @@ def test_owners_do_not_see_what_others_keep() -> None:
     ],
 )
 def test_what_was_kept_is_forgotten_with(begin: Callable[[Memo], None]) -> None:
-    memo = Memo()
+    memo = keeping()
     memo.begin("policy")
     memo.leave("owner", [1])
     begin(memo)
@@ -304,7 +305,7 @@ def test_what_is_kept_by_mistake_is_named_where_it_is_proved() -> None:
 
 
 def test_owners_keep_so_much_at_most() -> None:
-    memo = Memo()
+    memo = keeping()
     for number in range(ENTRIES_MAX + 1):
         memo.renewed("owner", number, int, lambda before: 0 if before is None else before + 1)
     assert memo.renewed("owner", 0, int, lambda before: 0 if before is None else before + 1) == 0

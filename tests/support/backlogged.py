@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 
 from tests.support.apart import KNOWN, told_apart
+from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.backlog import Backlog
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.framework.session import BACKLOG
 from vsched.kube.watch.deltas import Delta
@@ -104,7 +104,7 @@ class Backlogged:
         self._objects: dict[tuple[str, str, str], dict[str, Any]] = {}
         self._lines: dict[str, str] = {}
         self.cache = mirror([])
-        self.memo = Memo()
+        self.memo = keeping()
         self.now = NOW
         self.last = CycleReport()
         self.put(*FURNITURE.strip().splitlines(), *lines)

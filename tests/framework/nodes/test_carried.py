@@ -8,6 +8,7 @@ import numpy as np
 import orjson
 import pytest
 
+from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.memo import Memo
 from vsched.framework.nodes import carried
@@ -57,7 +58,7 @@ def session(memo: Memo, snapshot: Snapshot, changed: Sequence[int] = ()) -> Carr
 
 
 def test_the_table_is_as_a_new_copy_after_changes_of_the_mirror_and_of_the_session(cache: Cache) -> None:
-    memo = Memo()
+    memo = keeping()
     first = session(memo, cache.snapshot(NOW), [1, 2])
     assert session(memo, runs(cache, "a", "n1"), [0]) is first
     assert session(memo, runs(cache, "b", "n2")) is first
@@ -65,7 +66,7 @@ def test_the_table_is_as_a_new_copy_after_changes_of_the_mirror_and_of_the_sessi
 
 
 def test_the_journal_names_the_rows_that_were_read_again(cache: Cache) -> None:
-    memo = Memo()
+    memo = keeping()
     first = session(memo, cache.snapshot(NOW), [2])
     seen = len(first.journal)
     session(memo, runs(cache, "a", "n1"))
@@ -73,7 +74,7 @@ def test_the_journal_names_the_rows_that_were_read_again(cache: Cache) -> None:
 
 
 def test_nodes_that_come_make_a_new_table(cache: Cache) -> None:
-    memo = Memo()
+    memo = keeping()
     first = session(memo, cache.snapshot(NOW))
     for one in manifests("node n4 cpu=4"):
         one["metadata"].setdefault("uid", "n4")
@@ -82,7 +83,7 @@ def test_nodes_that_come_make_a_new_table(cache: Cache) -> None:
 
 
 def test_a_session_that_failed_leaves_nothing(cache: Cache) -> None:
-    memo = Memo()
+    memo = keeping()
     session(memo, cache.snapshot(NOW))
     failed = carried_nodes(memo, cache.snapshot(NOW))
     failed.table.idle[:] = 0
@@ -90,7 +91,7 @@ def test_a_session_that_failed_leaves_nothing(cache: Cache) -> None:
 
 
 def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Cache) -> None:
-    memo = Memo()
+    memo = keeping()
     seen: dict[int, bytes] = {}
     first = session(memo, cache.snapshot(NOW))
     session(memo, runs(cache, "a", "n1"))
@@ -106,7 +107,7 @@ def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Cache) -> No
 
 
 def test_a_node_is_scored_again_where_a_session_changed_it_meanwhile(cache: Cache) -> None:
-    memo = Memo()
+    memo = keeping()
     seen: dict[int, bytes] = {}
     first = session(memo, cache.snapshot(NOW))
     session(memo, runs(cache, "a", "n1"))
@@ -123,7 +124,7 @@ def test_of_many_nodes_that_change_at_once_nothing_is_taken_to_be_known(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carried, "STAMPS_MAX", 1)
-    memo = Memo()
+    memo = keeping()
     seen: dict[int, bytes] = {}
     first = session(memo, cache.snapshot(NOW))
     session(memo, runs(cache, "a", "n1"))
@@ -165,7 +166,7 @@ def test_a_journal_that_has_become_long_begins_anew_without_scores(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carried, "JOURNAL_MAX", 2)
-    memo = Memo()
+    memo = keeping()
     first = session(memo, cache.snapshot(NOW), [1, 2])
     first.give([fit(1)])
     again = session(memo, runs(cache, "a", "n1"))

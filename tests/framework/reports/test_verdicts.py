@@ -6,9 +6,9 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -32,7 +32,7 @@ class Cycles:
     def __init__(self, text: str) -> None:
         self._text = text
         self._cache: Cache = mirror(manifests(text))
-        self._memo = Memo()
+        self._memo = keeping()
 
     def run(self) -> dict[str, Unschedulable]:
         """One cycle; nothing of what it decides is carried out."""

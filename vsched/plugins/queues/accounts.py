@@ -161,7 +161,15 @@ def _counted(before: Sums, books: Mapping[str, QueueUsage], changed: list[str]) 
             for usage, sign in ((before.books.get(name), -1), (books.get(name), 1)):
                 if usage is not None:
                     _count(usage, held.get(one), admitted[one], sign)
-    return Sums(before.frame, dict(books), held, admitted)
+    for one in copied:
+        admitted[one] = _but_zeros(admitted[one])
+        if one in held:
+            held[one] = _but_zeros(held[one])
+    return Sums(before.frame, dict(books), held, {name: found for name, found in admitted.items() if found})
+
+
+def _but_zeros(amounts: Vector) -> Vector:
+    return {column: amount for column, amount in amounts.items() if amount}
 
 
 def _count(usage: QueueUsage, held: Vector | None, admitted: Vector, sign: int) -> None:
