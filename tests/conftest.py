@@ -18,7 +18,7 @@ from hypothesis.internal.conjecture import engine, providers
 
 from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import Run, examples
-from vsched.framework.memo import Memo, Mode
+from vsched.model.memo import Memo, Mode
 
 settings.register_profile(
     "shared-machine",

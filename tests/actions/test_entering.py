@@ -18,10 +18,10 @@ from tests.support.plans import policy_from, policy_of
 from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
-from vsched.framework.memo import Memo, Mode
 from vsched.framework.points.extension import JobOrder, NoArgs, Plugin
 from vsched.framework.policy import PluginConf, Policy, Tier
 from vsched.framework.registry import Registry
+from vsched.model.memo import Memo, Mode
 from vsched.model.plan import CycleReport
 from vsched.plugins import PLUGINS
 from vsched.settings.built_in import REGISTRY

@@ -441,7 +441,7 @@ def test_counts_by_domain_are_those_of_nodes_one_by_one(world: World) -> None:
         tasks = session.pending_tasks(job, best_effort=False)
         if not tasks:
             continue
-        batch = session.places.batch(tasks, 1)
+        batch = session.places.task_set(tasks, 1)
         for tier in session.places.tiers.tiers:
             look = session.places.look(batch, tier, None, {})
             for number in range(len(tier.domains)):

@@ -112,3 +112,11 @@ def test_a_job_that_joins_a_crowd_or_changes_in_it_is_told_while_the_others_keep
     after = cluster.run(policy, assume=True)
     kept = {key for key, outcome in after.jobs.items() if before.jobs.get(key) is outcome}
     assert kept == before.jobs.keys() - {"x/huge28", "x/huge30"}
+
+
+def test_a_job_that_comes_later_is_let_in_as_those_of_its_class_where_nobody_admits_jobs() -> None:
+    cluster = Backlogged(*(job(number, "promised") for number in range(4)))
+    cluster.run(POLICIES["across queues"], assume=False)
+    cluster.put(job(9, "promised"))
+    report = cluster.run(POLICIES["across queues"], assume=False)
+    assert {outcome.phase for outcome in report.jobs.values()} == {"Inqueue"}

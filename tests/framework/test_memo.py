@@ -16,13 +16,13 @@ from tests.support.examples import examples
 from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import ENTRIES_MAX, Memo, Mode, Unequal
 from vsched.framework.nodes.carried import OWNER, CarriedNodes
 from vsched.framework.policy import Policy
 from vsched.framework.unchanged import Situation, is_same, is_timeless, lasting_situation
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
+from vsched.model.memo import ENTRIES_MAX, Memo, Mode, Unequal
 from vsched.model.nodes.usage import Reading, table_of
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.framework.memo import Memo, Mode
+from vsched.model.memo import Memo, Mode
 
 
 def keeping() -> Memo:

@@ -13,15 +13,11 @@ import msgspec
 
 from vsched.actions.booking import keep_nodes
 from vsched.actions.gates import open_gates
-from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, note_overused, tell_of_all
+from vsched.actions.held import may_start, note_overused
 from vsched.actions.in_vain import TurnsInVain
+from vsched.actions.one_turn import plan_first, take_turn
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.pending import PendingTasks, has_work, to_place, workable
-from vsched.actions.places import place_close
-from vsched.actions.placing import place_until_ready
-from vsched.actions.planning import plan_start
-from vsched.actions.sharing import place_sharing
-from vsched.actions.subgroups import place_in_groups
+from vsched.actions.pending import PendingTasks, has_work, workable
 from vsched.actions.turns import JobTurns, next_of
 from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView
@@ -136,55 +132,6 @@ def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingTask
     return again
 
 
-def take_turn(session: Session, queue: Queue, job: JobView, tasks: Worksheet) -> bool:
-    """Try to place tasks of one job; True where the job needs another turn."""
-    with session.reservations.lifted(job):
-        if session.kept is not None:
-            session.kept.begin_turn(job)
-        again = try_turn(session, queue, job, tasks)
-        if not again and job.trail is not None:
-            note_cluster_room(session, job)
-        if not again and session.kept is not None:
-            plan_start(session, queue, job, lambda: to_place(session, job))
-        return again
-
-
 def tell_overused(session: Session, queue: Queue, pending: PendingTasks, job: JobView) -> None:
     """Say why a job waits whose queue holds all that it deserves."""
     note_overused(session, queue, job, pending[job.key])
-
-
-def plan_first(session: Session, queue: Queue, job: JobView) -> None:
-    """Plan the start of the first job of a queue that gets no turns, as the queue holds all that it deserves."""
-    if session.kept is not None:
-        with session.reservations.lifted(job):
-            session.kept.begin_turn(job)
-            plan_start(session, queue, job, lambda: to_place(session, job))
-
-
-def try_turn(session: Session, queue: Queue, job: JobView, tasks: Worksheet) -> bool:
-    """Try to place tasks of one job, and keep what it may keep; True where it needs another turn."""
-    if not may_start(session, job):
-        return False
-    with session.statement() as statement:
-        if held_back(session, queue, job, tasks):
-            return False
-        if job.sub_groups is not None:
-            place_in_groups(session, queue, job, job.sub_groups, tasks, statement)
-        elif job.spec.topology is not None:
-            place_close(session, queue, job, tasks, statement)
-        elif job.job.claiming:
-            place_sharing(session, queue, job, tasks, statement)
-        else:
-            place_until_ready(session, queue, job, tasks, statement)
-        is_ready = session.plugins.job_ready(job)
-        if is_ready and (job.sub_groups is None or job.sub_groups.are_whole(statement.tasks)):
-            statement.commit()
-            return bool(tasks)
-        if statement.placed and session.plugins.job_pipelined(job):
-            statement.keep()
-            return is_ready and bool(tasks)
-        placed = statement.tasks
-        session.refused.tried.update(task.uid for task in placed)
-    tell_of_all(session, queue, job, placed)
-    return False

@@ -7,7 +7,7 @@ from itertools import islice
 
 import numpy as np
 
-from vsched.actions.held import Worksheet, tell_again, told_to
+from vsched.actions.held import Worksheet
 from vsched.actions.places import place_close
 from vsched.actions.placing import choose
 from vsched.actions.subgroups import place_in_groups
@@ -89,12 +89,12 @@ def _places(session: Session, job: JobView, sheet: Worksheet, came: Mask, *, pro
     Nowhere where the gang does not lack nodes but something else: then others may have them.
     """
     rows = np.arange(len(session.nodes))
-    told, of_job = told_to(session, sheet), session.refused.jobs.get(job.key)
+    told, of_job = session.refused.of_tasks(sheet), session.refused.jobs.get(job.key)
     with session.node_selection.within(rows if provisioned else rows[came], np.where(came, NEW_FIRST, 0.0)):
         found = None if job.trail is None else _close_together(session, job, sheet)
         if found is None:
             found = _one_by_one(session, job, sheet)
-    tell_again(session, told)
+    session.refused.restore(told)
     if of_job is None:
         session.refused.jobs.pop(job.key, None)
     return found

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.ending import EndingWork
-from vsched.actions.held import Worksheet, tell_again, told_to
+from vsched.actions.held import Worksheet
 from vsched.actions.places import Gang, place_gang
 from vsched.actions.placing import Goal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
@@ -219,7 +219,7 @@ class Foresight:
     def _places(self, step: int) -> Places | None:
         """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
         session, job = self._session, self._job
-        told = told_to(session, self._tasks)
+        told = session.refused.of_tasks(self._tasks)
         tried = session.refused.tried.intersection(told)
         of_job = session.refused.jobs.get(job.key)
         nothing_short = session.node_selection.is_short
@@ -240,7 +240,7 @@ class Foresight:
         session.node_selection.is_short = nothing_short
         session.refused.tried.difference_update(told)
         session.refused.tried.update(tried)
-        tell_again(session, told)
+        session.refused.restore(told)
         if of_job is None:
             session.refused.jobs.pop(job.key, None)
         else:

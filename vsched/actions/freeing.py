@@ -11,9 +11,9 @@ from vsched.actions.pools import CandidatePool, Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt, FreedRoom
-from vsched.framework.places.batch import Kind
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
+from vsched.framework.places.task_sets import Kind
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints
@@ -89,8 +89,8 @@ def domains_to_free(
     reach = places.reach(wanted.topology, wanted.footing)
     if isinstance(reach, Refusal):
         return
-    batch = places.batch(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
-    rooms = [_rooms(session, pools.of(search, kind.first), kind) for kind in batch.kinds]
+    task_set = places.task_set(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
+    rooms = [_rooms(session, pools.of(search, kind.first), kind) for kind in task_set.kinds]
     done: set[tuple[int, int]] = set()
     for tier, only in reach:
         sums = places.grouping(tier).sums
@@ -98,10 +98,10 @@ def domains_to_free(
         for room in rooms:
             most += np.minimum(sums(room.freed), room.tasks)
             has += np.minimum(sums(room.now), room.tasks)
-        numbers = np.flatnonzero(most >= batch.wanted)
+        numbers = np.flatnonzero(most >= task_set.wanted)
         if only is not None:
             numbers = numbers[numbers == only]
-        short = np.maximum(batch.wanted - has[numbers], 0)
+        short = np.maximum(task_set.wanted - has[numbers], 0)
         tried = 0
         for number in numbers[np.lexsort((numbers, short))].tolist():
             domain = places.domain(tier, number)

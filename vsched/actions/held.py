@@ -7,7 +7,7 @@ Where the nodes have no room anyway, their reason is reported before the refusal
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -22,24 +22,7 @@ from vsched.model.queues.queue import Queue
 Worksheet = deque[Task]
 """The tasks of a job that still need a node, in order."""
 
-Told = Mapping[str, NodeReasons | Refusal | None]
-"""What tasks are told, by uid; None for nothing."""
-
 QUEUE_OVERUSED = "QueueOverused"
-
-
-def told_to(session: Session, tasks: Iterable[Task]) -> Told:
-    """What tasks are told at present, to be told again after a try (``tell_again``)."""
-    return {task.uid: session.refused.tasks.get(task.uid) for task in tasks}
-
-
-def tell_again(session: Session, told: Told) -> None:
-    """Put back what tasks were told."""
-    for uid, why in told.items():
-        if why is None:
-            session.refused.tasks.pop(uid, None)
-        else:
-            session.refused.tasks[uid] = why
 
 
 def may_start(session: Session, job: JobView) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from vsched.actions.held import Worksheet, tell_again, told_to
+from vsched.actions.held import Worksheet
 from vsched.actions.placing import Goal, goal_of, place_until_ready
 from vsched.framework.codes import Code
 from vsched.framework.holding import lift
@@ -214,9 +214,9 @@ class Search:
         if domain is not None and len(self._sheet) == 1 and not places.has_counted(self._sheet[0]):
             # One more pod mostly fits where the others are: to try costs less than to count.
             yield places.domain(tier, domain)
-        batch = places.batch(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
+        task_set = places.task_set(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
         for at, (tier, domain) in enumerate(self._reach):
-            look = places.look(batch, tier, domain, self._footing.inside(at))
+            look = places.look(task_set, tier, domain, self._footing.inside(at))
             self._looks.append(look)
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)
@@ -243,7 +243,7 @@ class Search:
             return False
         self._done.add(nodes)
         session, statement, gang = self.session, self._statement, self._gang
-        before, told = statement.savepoint(), told_to(session, self._sheet)
+        before, told = statement.savepoint(), session.refused.of_tasks(self._sheet)
         trial = deque(self._sheet)
         with self._within(domain):
             _place(session, self._queue, trial, statement, gang)
@@ -258,7 +258,7 @@ class Search:
         statement.rollback(before)
         self._note(domain, placed)
         if not self.refused:
-            tell_again(session, told)
+            session.refused.restore(told)
         return False
 
     def _within(self, domain: Domain) -> AbstractContextManager[None]:
@@ -325,10 +325,10 @@ def _choose_in(
         return reach
     looks: list[Look] = []
     for wanted in dict.fromkeys((len(tasks), 1)):
-        batch = places.batch(tasks, wanted)
+        task_set = places.task_set(tasks, wanted)
         looks.clear()
         for at, (tier, domain) in enumerate(reach):
-            looks.append(places.look(batch, tier, domain, footing.inside(at)))
+            looks.append(places.look(task_set, tier, domain, footing.inside(at)))
             for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
                 with selection.within(one.rows, places.near_scores(topology, footing)):
                     choice = pick()

@@ -198,9 +198,9 @@ class GroupPlacing:
 
     def _may_fit(self, tasks: Sequence[Task], goal: Goal) -> bool:
         """Whether the nodes that may be chosen have room for as many of these tasks as are missing."""
-        batch = self._session.places.batch(tasks, goal.missing())
-        rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in batch.kinds)
-        return sum(rooms) >= batch.wanted
+        task_set = self._session.places.task_set(tasks, goal.missing())
+        rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in task_set.kinds)
+        return sum(rooms) >= task_set.wanted
 
     def _place_in_order(self, sheet: Worksheet, goal: Goal, within: Composite | None) -> None:
         spare = self._spare_parts(sheet, within)

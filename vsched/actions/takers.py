@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from vsched.actions.lines import Line
 from vsched.actions.pending import workable
-from vsched.actions.turns import Lane, Line, next_of
+from vsched.actions.turns import Lane, next_of
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.held import tell_again
 from vsched.actions.placing import choose, waits_for
 from vsched.actions.pools import CandidatePool, Pools
 from vsched.actions.pricing import would_do
@@ -138,7 +137,7 @@ class Attempt:
     def _forget(self) -> None:
         for pool, shape, row in self._tentative:
             pool.forgive(shape, row)
-        tell_again(self.session, self._earlier_refusals)
+        self.session.refused.restore(self._earlier_refusals)
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
         """The rows that may still have victims after the evictions of this attempt."""

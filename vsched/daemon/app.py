@@ -43,9 +43,9 @@ from vsched.daemon.system.listeners import Listeners, ServedRoutes
 from vsched.daemon.system.tuning import LEFT_ALONE, Collector, collected
 from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
-from vsched.framework.memo import Memo, Mode
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
+from vsched.model.memo import Memo, Mode
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health

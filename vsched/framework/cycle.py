@@ -7,7 +7,6 @@ import msgspec
 from vsched.framework.callout import Callout
 from vsched.framework.ending import end_overdue
 from vsched.framework.holding import hold_nominations
-from vsched.framework.memo import NOTHING_KEPT, Memo
 from vsched.framework.policy import Policy
 from vsched.framework.proving import prove
 from vsched.framework.registry import Action, Registry
@@ -15,6 +14,7 @@ from vsched.framework.reports.closing import close, tells_of_active
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.unchanged import LastCycle, is_same, is_timeless, lasting_situation
+from vsched.model.memo import NOTHING_KEPT, Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from vsched.framework.memo import Unequal
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.model.dump.cycle import report_bytes
+from vsched.model.memo import Unequal
 from vsched.model.plan import CycleReport
 
 PROMISES = ("timeless", "by_job_alone", "by_nodes_alone", "by_request_alone", "votes_by_kind")

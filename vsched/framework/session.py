@@ -24,7 +24,6 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.framework.memo import NOTHING_KEPT, Memo
 from vsched.framework.nodes.booked import BookedRoom
 from vsched.framework.nodes.carried import OWNER as NODES
 from vsched.framework.nodes.carried import carried_nodes
@@ -44,6 +43,7 @@ from vsched.framework.waiting import Refusals, WaitingJobs
 from vsched.framework.wording import leaving_by_themselves
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.jobs.job import Job
+from vsched.model.memo import NOTHING_KEPT, Memo
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
@@ -185,7 +185,11 @@ class Session:
         self.node_selection.leave()
         self.memo.leave(NODES, self._carried)
         views, classes = self.jobs, self.waiting.classes
-        touched = (views[key] for key in chain(self.waiting.keys_alone(), self.ledger.touched) if key in views)
+        touched = (
+            views[key]
+            for key in chain(self.waiting.keys_alone(), self.waiting.let_in, self.ledger.touched)
+            if key in views
+        )
         worn = {view.key for view in touched if not view.is_as_new}
         worn.update(*(one.keys for one in classes if one.sub_grouped))
         snapshot, refusals = self.snapshot, self._stranded_by

@@ -19,6 +19,10 @@ from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.model.jobs.likeness import tasks_of
 from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+
+OfTasks = Mapping[str, NodeReasons | Refusal | None]
+"""Why tasks were refused, by uid; None for those that were not."""
 
 
 class Said(NamedTuple):
@@ -48,6 +52,18 @@ class Refusals:
         """Uids of tasks that found a node in a try that was rolled back."""
         self.protected: dict[str, Refusal] = {}
         """By key of a job: what protects the only victims that would have made room for it."""
+
+    def of_tasks(self, tasks: Iterable[Task]) -> OfTasks:
+        """Why tasks were refused, to be said again after a try (``restore``)."""
+        return {task.uid: self.tasks.get(task.uid) for task in tasks}
+
+    def restore(self, before: OfTasks) -> None:
+        """Say again of tasks what was said of them, and nothing else."""
+        for uid, why in before.items():
+            if why is None:
+                self.tasks.pop(uid, None)
+            else:
+                self.tasks[uid] = why
 
     def of(self, view: JobView) -> Said:
         """What is said of a job of a class."""
@@ -108,6 +124,8 @@ class WaitingJobs:
                 self.spans.append(Span(one, 0, len(one.keys), NOTHING_SAID))
             else:
                 self._single += one.keys
+        self.let_in: list[str] = []
+        """The keys of jobs of spans that an action has let in, for it takes part without admission."""
         self._left: set[str] = set()
         """The keys of jobs that have left their spans."""
         self._reads: dict[Shape, bool] = {}
@@ -153,8 +171,10 @@ class WaitingJobs:
             view, refused = self._jobs[span.first], self._refused
             refused.tell(view, span.value)
             phase, takes_part = view.phase, wanted(view)
-            for key in span.keys if view.phase != phase else ():
-                self._jobs[key].phase = view.phase
+            if view.phase != phase:  # the action has let it in, so it lets in all of them
+                self.let_in += span.keys
+                for key in span.keys:
+                    self._jobs[key].phase = view.phase
             asked = span._replace(value=refused.of(view))
             refused.retell(view, NOTHING_SAID)
             if takes_part:

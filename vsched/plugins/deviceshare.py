@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -47,7 +47,6 @@ OTHER_MODE = "node(s) whose devices use another mode than {mode}"
 NOT_ACCEPTED = "node(s) had no device{which} that the pod accepts"
 ONLY_WHOLE = "node(s) can share one NPU with a container, but several only whole"
 GEOMETRIES, GEOMETRIES_NAMESPACE = "volcano-vgpu-device-config", "kube-system"
-_PUBLISHED = "uuids of published devices"
 
 
 class DeviceShareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -132,13 +131,6 @@ def locks_nodes(policy: Policy) -> bool:
     """Whether nodes are locked under a policy while pods get devices."""
     plugin = policy.plugin(DeviceShare.name)
     return plugin is not None and isinstance(plugin.args, DeviceShareArgs) and plugin.args.node_lock
-
-
-class Published(NamedTuple):
-    """The uuids of devices that drivers publish, kept from session to session."""
-
-    pools: Sequence[DevicePool]
-    uuids: frozenset[tuple[str, str]]
 
 
 class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, PlacementListener, BindAnnotations):
@@ -326,13 +318,11 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
 
 def published_uuids(pools: Sequence[DevicePool], nodes: NodeTable) -> frozenset[tuple[str, str]]:
     """The devices that drivers publish for ResourceClaims, by node and uuid: these are given out whole, by claims."""
-    kept = nodes.statics.kept
-    known = kept.get(_PUBLISHED)
-    if isinstance(known, Published) and known.pools is pools:
-        return known.uuids
-    found = frozenset((device.node, uuid) for pool in pools for device in pool.devices for uuid in uuids_of(device))
-    kept[_PUBLISHED] = Published(pools, found)
-    return found
+    return nodes.statics.memo.of("deviceshare", "published", (pools,), _uuids_in)
+
+
+def _uuids_in(pools: Sequence[DevicePool]) -> frozenset[tuple[str, str]]:
+    return frozenset((device.node, uuid) for pool in pools for device in pool.devices for uuid in uuids_of(device))
 
 
 def _but(rows: Ints, count: int) -> Mask:

@@ -10,13 +10,13 @@ import pytest
 
 from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
-from vsched.framework.memo import Memo
 from vsched.framework.nodes import carried
 from vsched.framework.nodes.carried import CarriedNodes, carried_nodes
 from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model.memo import Memo
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.shape import ShapeTable
 from vsched.model.snapshot import Snapshot

@@ -8,11 +8,11 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.loop import Decide
 from vsched.framework.answers import Noting
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.dump.cycle import Call
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 

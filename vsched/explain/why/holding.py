@@ -196,7 +196,7 @@ def in_domain(session: Session, view: JobView, tasks: Sequence[Task]) -> Iterato
         return
     widest, task = allowed[-1], tasks[0]
     grouping = places.grouping(widest)
-    fits = places.look(places.batch(tasks, len(tasks)), widest, None, {}).counts.fits
+    fits = places.look(places.task_set(tasks, len(tasks)), widest, None, {}).counts.fits
     best = int(np.where(grouping.sizes > 0, fits, -1).argmax())
     rows: Mask = np.zeros(len(session.nodes), dtype=np.bool_)
     rows[grouping.rows(best)] = True

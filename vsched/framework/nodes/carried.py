@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from vsched.framework.memo import Memo
 from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes, Stamp
+from vsched.model.memo import Memo
 from vsched.model.pods.shape import Shape
 from vsched.model.snapshot import Snapshot
 

@@ -13,12 +13,12 @@ from vsched.framework.budgets import NO_BUDGETS, Budgets
 from vsched.framework.callout import Callout
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.framework.memo import NOTHING_KEPT, Memo
 from vsched.framework.points.levers import Levers
 from vsched.framework.policy import Switches
 from vsched.framework.refusal import Refusal
 from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Job
+from vsched.model.memo import NOTHING_KEPT, Memo
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot

@@ -35,7 +35,7 @@ SILENT = UnschedulableReason("", "")
 ADMITTED = "held or reserved by admitted jobs"
 
 
-class LimitsTold:
+class LimitMessages:
     """Builds messages about the limits of one session whose actions have run. It caches them by refusal and queue."""
 
     def __init__(self, session: Session) -> None:

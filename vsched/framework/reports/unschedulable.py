@@ -16,7 +16,7 @@ from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
-from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableReason
+from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
 from vsched.framework.reports.untried import UNTRIED, may_fit_otherwise
 from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
@@ -51,7 +51,7 @@ class UnschedulableReasons:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.limits = LimitsTold(session)
+        self.limits = LimitMessages(session)
         self.holders = Holders(session)
         self._if_emptys: dict[tuple[Shape, str, Hashable], IfEmpty] = {}
 

@@ -19,7 +19,6 @@ from vsched.model.topology.hypernodes import HyperNode, TopologyCatalogue
 
 LISTED_MAX = 64
 """How many HyperNodes that list one node are compared with each other; trees of real networks are a few tiers high."""
-_KEPT = "hypernode forest"
 
 
 class Membership(NamedTuple):
@@ -71,12 +70,7 @@ def _membership(forest: Forest, statics: NodeStatics) -> Membership:
 
 def forest_in(catalogue: TopologyCatalogue, statics: NodeStatics) -> Forest:
     """The trees, kept while the catalogue does not change, whatever nodes do."""
-    match statics.kept.get(_KEPT):
-        case (known, Forest() as forest) if known is catalogue:
-            return forest
-    forest = forest_of(catalogue)
-    statics.kept[_KEPT] = (catalogue, forest)
-    return forest
+    return statics.memo.of("topology", "forest", (catalogue,), forest_of)
 
 
 def _claims(forest: Forest, statics: NodeStatics) -> _Claims:

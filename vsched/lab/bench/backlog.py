@@ -15,10 +15,10 @@ import numpy as np
 
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.lab.bench.report import pair
 from vsched.lab.bench.victims import POOR, FullCluster, FullWorld
+from vsched.model.memo import Memo
 from vsched.settings.installed import registry
 
 RUNNING_ON_A_NODE = 10

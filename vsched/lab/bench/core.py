@@ -17,7 +17,6 @@ from rich.table import Table
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
 from vsched.lab.bench.backlog import NODES, REASONS, measure_backlog
@@ -36,6 +35,7 @@ from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.lab.claiming import DEVICES, VOLUMES
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.installed import registry

@@ -19,11 +19,11 @@ import orjson
 from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.mirror import wire
 from vsched.mirror.sharding import Division, narrowed, territory
+from vsched.model.memo import Memo
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.queues.queue import Queue
 from vsched.settings import default_settings, load_file

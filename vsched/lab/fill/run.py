@@ -20,7 +20,6 @@ import orjson
 from vsched.daemon.system.tuning import listed
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
 from vsched.lab.fill.machines import Machines
@@ -28,6 +27,7 @@ from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGp
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model.memo import Memo
 from vsched.model.plan import Bind
 from vsched.settings import default_settings, load_file
 from vsched.settings.installed import registry

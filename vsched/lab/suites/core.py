@@ -17,13 +17,13 @@ import orjson
 
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.lab.suites.objects import key_of
 from vsched.lab.suites.place import Action, Devices, NotPlaced, Place
 from vsched.lab.suites.templates import Obj
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.settings.installed import registry
 from vsched.sim.fleet.sample_gangs import SCHEDULER_NAME

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +41,6 @@ NEWEST_PART = 8
 """Pods of the newest step count where they are at least one in so many."""
 UNIT = float(1 << 24)
 """Shares are multiples of 1 / UNIT, so that sums of them are exact in any order."""
-_KEPT = "device mix"
 Counts = Counter[tuple[Shape, int]]
 """How many pods of a shape were made in which step of time."""
 
@@ -90,12 +90,18 @@ def count_pods(
 
     ``resources`` names what ``asks`` depends on.
     """
-    rule = half_life, resources
-    last, jobs = statics.kept.get(_KEPT), snapshot.jobs
+    renewed = partial(_counted, snapshot, (half_life, resources), asks)
+    return statics.memo.renewed("device mix", "", Counted, renewed).total
+
+
+def _counted(
+    snapshot: Snapshot, rule: tuple[float, str], asks: Callable[[Shape], bool], last: Counted | None
+) -> Counted:
+    half_life, jobs = rule[0], snapshot.jobs
     names: Iterable[str] = jobs
     by_job: dict[str, tuple[Job, Counts]] = {}
     total: Counts = Counter()
-    if isinstance(last, Counted) and last.rule == rule and last.jobs is jobs:
+    if last is not None and last.rule == rule and last.jobs is jobs:
         by_job, total = last.by_job.copy(), last.total.copy()
         names = snapshot.changed if last.at == snapshot.previous else {*jobs, *by_job}
     for name in names:
@@ -110,8 +116,7 @@ def count_pods(
             by_job[name] = job, counts
             total.update(counts)
     total = Counter({key: count for key, count in total.items() if count})
-    statics.kept[_KEPT] = Counted(jobs, snapshot.now, rule, by_job, total)
-    return total
+    return Counted(jobs, snapshot.now, rule, by_job, total)
 
 
 def _counts(job: Job, half_life: float, asks: Callable[[Shape], bool]) -> Counts:

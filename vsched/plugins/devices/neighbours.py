@@ -122,11 +122,13 @@ class Neighbours:
 
     def _uses(self, statics: NodeStatics) -> KnownUses:
         """The devices that pods use; what of the last session still holds is used again."""
-        tables, key = self._tables, f"neighbours on devices {self._kind} {self._rules}"
-        before = statics.kept.get(key)
-        if isinstance(before, KnownUses) and before.tables is tables:
+        return statics.memo.renewed("device neighbours", f"{self._kind} {self._rules}", KnownUses, self._uses_since)
+
+    def _uses_since(self, before: KnownUses | None) -> KnownUses:
+        tables = self._tables
+        if before is not None and before.tables is tables:
             return before
-        if isinstance(before, KnownUses) and before.tables.found is tables.found:
+        if before is not None and before.tables.found is tables.found:
             pods = before.tables.pods
             changed = [place for place, same in enumerate(map(is_, tables.pods, pods)) if not same]
             by_tag = dict(before.by_tag)
@@ -145,9 +147,7 @@ class Neighbours:
             for tag, slots in self._slots_at(place).items():
                 copied(tag)[place] = tuple(slots)
         by_tag.update(fresh)
-        made = KnownUses(tables, {tag: used for tag, used in by_tag.items() if used})
-        statics.kept[key] = made
-        return made
+        return KnownUses(tables, {tag: used for tag, used in by_tag.items() if used})
 
     def _mine(self, pods: Iterable[DevicePod] | None) -> Iterator[DevicePod]:
         return (pod for pod in pods or () if pod.kind == self._kind)

@@ -7,6 +7,7 @@ registers other devices, only nodes whose pods have changed are counted again.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -77,9 +78,11 @@ class DeviceTables(NamedTuple):
 
 def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) -> DeviceTables:
     """The tables; what of the last ones still holds is used again."""
-    statics, key = nodes.statics, f"shared devices {kind}"
-    before = statics.kept.get(key)
-    if not isinstance(before, DeviceTables) or before.names != statics.names:
+    return nodes.statics.memo.renewed("shared devices", kind, DeviceTables, partial(_tables, catalogue, nodes, kind))
+
+
+def _tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str, before: DeviceTables | None) -> DeviceTables:
+    if before is not None and before.names != nodes.statics.names:
         before = None
     if before is not None and before.catalogue is catalogue:
         return before
@@ -87,9 +90,7 @@ def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) 
     known = before is not None and before.catalogue.geometries == catalogue.geometries
     if before is None or not known or not _same(registered, before.registered):
         before = _empty(catalogue, nodes, kind, registered)
-    made = _counted(before, catalogue, kind)
-    statics.kept[key] = made
-    return made
+    return _counted(before, catalogue, kind)
 
 
 def _same(some: Sequence[tuple[NodeDevices, ...]], others: Sequence[tuple[NodeDevices, ...]]) -> bool:

@@ -32,7 +32,6 @@ NUMBERS = {
     ZonePolicy.RESTRICTED.value: RESTRICTED,
     ZonePolicy.SINGLE.value: SINGLE,
 }
-_KEPT = "numa zones"
 
 
 class Counted(NamedTuple):
@@ -83,14 +82,15 @@ class ZoneTables(NamedTuple):
 def zone_tables(catalogue: ZoneCatalogue, nodes: NodeTable, now: float) -> ZoneTables:
     """The tables; what of the last ones still holds is used again."""
     statics, resources = nodes.statics, tuple(nodes.axis.names)
-    last = statics.kept.get(_KEPT)
-    before = last if isinstance(last, ZoneTables) and last.resources == resources else None
-    same = before is not None and before.catalogue is catalogue and before.names == statics.names
-    if before is not None and same and not _is_old(before.young, now) and _is_old(before.old, now):
-        return before
-    found = _Making(catalogue, nodes, now).made(before)
-    statics.kept[_KEPT] = found
-    return found
+
+    def renewed(last: ZoneTables | None) -> ZoneTables:
+        before = last if last is not None and last.resources == resources else None
+        same = before is not None and before.catalogue is catalogue and before.names == statics.names
+        if before is not None and same and not _is_old(before.young, now) and _is_old(before.old, now):
+            return before
+        return _Making(catalogue, nodes, now).made(before)
+
+    return statics.memo.renewed("numa", "zones", ZoneTables, renewed)
 
 
 class _Making:

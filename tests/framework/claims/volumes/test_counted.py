@@ -105,7 +105,7 @@ class World:
             self.storage.labels[f"m{self.number}"] = {}
         else:
             self.storage.labels.pop(node, None)
-        self.statics = NodeStatics(self.storage.statics().attributes, self.statics.kept)
+        self.statics = NodeStatics(self.storage.statics().attributes, self.statics.memo)
 
 
 @given(st.data())
@@ -140,7 +140,7 @@ def test_only_nodes_that_changed_are_read_again() -> None:
     assert second.counts[CSI].now.tolist() == [1, 2]
     # Also when the attributes of nodes change.
     world.labels["n0"] = {}
-    later = NodeStatics(world.statics().attributes, statics.kept)
+    later = NodeStatics(world.statics().attributes, statics.memo)
     third = counted(as_published(catalogue, world.catalogue()), later)
     assert third.nodes[1] is second.nodes[0]
     assert third.counts[CSI].now.tolist() == [0, 1, 2]

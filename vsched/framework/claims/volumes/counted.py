@@ -12,7 +12,7 @@ from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.changes import ClaimChanges
-from vsched.model.claims.volumes import Attachment, VolumeClaim
+from vsched.model.claims.volumes import Attachment, CSIDriver, VolumeClaim
 from vsched.model.nodes.table import Ints, NodeStatics
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -114,11 +114,12 @@ class Counted:
 
 def limited_drivers(catalogue: VolumeCatalogue, statics: NodeStatics) -> frozenset[str]:
     """The drivers that some node limits, and those that have to run on the node."""
-    before = statics.kept.get(KEPT)
-    if isinstance(before, Counted) and before.limits is catalogue.limits and before.drivers is catalogue.drivers:
-        return before.limited
-    counted = (name for node in catalogue.limits.values() for name, most in node.items() if most is not None)
-    return frozenset((*counted, *(name for name, one in catalogue.drivers.items() if one.required)))
+    return statics.memo.of(KEPT, "limited", (catalogue.limits, catalogue.drivers), _limited)
+
+
+def _limited(limits: Mapping[str, Mapping[str, int | None]], drivers: Mapping[str, CSIDriver]) -> frozenset[str]:
+    counted = (name for node in limits.values() for name, most in node.items() if most is not None)
+    return frozenset((*counted, *(name for name, one in drivers.items() if one.required)))
 
 
 class Keeper:
@@ -137,16 +138,20 @@ def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
     too long ago, all nodes are compared.
     """
     keeper = statics.remember(KEPT, Keeper)
-    before = keeper.counted or statics.kept.get(KEPT)
-    if not isinstance(before, Counted) or before.classes is not catalogue.classes:
-        before = Counted(catalogue, statics)
-    elif not before.has_rows_of(catalogue, statics):
-        before = _moved(before, catalogue, statics)
-    stale = _stale(before, catalogue)
-    found = _read(before.copy(), stale, catalogue) if stale else before
-    found.changes = catalogue.changes
-    keeper.counted = statics.kept[KEPT] = found
-    return found
+
+    def renewed(last: Counted | None) -> Counted:
+        before = keeper.counted or last
+        if before is None or before.classes is not catalogue.classes:
+            before = Counted(catalogue, statics)
+        elif not before.has_rows_of(catalogue, statics):
+            before = _moved(before, catalogue, statics)
+        stale = _stale(before, catalogue)
+        found = _read(before.copy(), stale, catalogue) if stale else before
+        found.changes = catalogue.changes
+        return found
+
+    keeper.counted = statics.memo.renewed(KEPT, "counted", Counted, renewed)
+    return keeper.counted
 
 
 def _moved(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:

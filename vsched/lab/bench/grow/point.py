@@ -23,7 +23,6 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.daemon.triggers import Reason
 from vsched.explain.order import waiting_order
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memo import Memo
 from vsched.framework.policy import Policy
 from vsched.kube.watch.framing import decode_page
 from vsched.lab.bench.grow.objects import Cluster, lists, new_gang
@@ -32,6 +31,7 @@ from vsched.log import LogFormat, configure
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.frozen import freeze
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings import load_file

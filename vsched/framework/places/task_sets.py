@@ -18,7 +18,7 @@ class Kind(NamedTuple):
     tasks: int
 
 
-class Batch(NamedTuple):
+class TaskSet(NamedTuple):
     """Tasks to place together, and how many of them are wanted at least."""
 
     kinds: Sequence[Kind]
@@ -30,8 +30,8 @@ class Batch(NamedTuple):
     """The smallest sum of ``wanted`` of the requests, resource by resource; nothing where all ask for the same."""
 
 
-def batch_of(tasks: Sequence[Task], wanted: int, kind_of: Callable[[Task], Hashable]) -> Batch:
-    """The batch of tasks; there is at least one."""
+def task_set_of(tasks: Sequence[Task], wanted: int, kind_of: Callable[[Task], Hashable]) -> TaskSet:
+    """The task_set of tasks; there is at least one."""
     kinds = [kind_of(task) for task in tasks]
     first = dict(zip(reversed(kinds), reversed(tasks), strict=True))
     found = [Kind(kind, first[kind], count) for kind, count in Counter(kinds).items()]
@@ -39,7 +39,7 @@ def batch_of(tasks: Sequence[Task], wanted: int, kind_of: Callable[[Task], Hasha
     for one in found:
         request = plus(request, times(one.first.shape.request, one.tasks))
     least = NOTHING if len(found) == 1 else tuple((column, _smallest(found, column, wanted)) for column, _ in request)
-    return Batch(found, len(tasks), wanted, request, least)
+    return TaskSet(found, len(tasks), wanted, request, least)
 
 
 def _smallest(kinds: Sequence[Kind], column: int, wanted: int) -> int:
