@@ -10,9 +10,24 @@ from typing import Any
 import pytest
 
 CHROMIUM = Path("/usr/bin/chromium")
+WITHOUT = (
+    # What its windows show besides the page: two pages of its own for each window, half of what a test of ours costs.
+    *("WebUIOmniboxPopup", "WebUIOmniboxAimPopup"),
+    # What Playwright goes without: of two such lists, the last one counts.
+    *(
+        "DestroyProfileOnBrowserClose",
+        "HttpsUpgrades",
+        "HttpsFirstBalancedModeAutoEnable",
+        "LensOverlay",
+        "MediaRouter",
+    ),
+    *("PaintHolding", "ThirdPartyStoragePartitioning", "OptimizationHints", "NetworkTimeServiceQuerying"),
+    *("AimEnabled", "PreconnectToSearch"),
+)
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync"),
+    *("--disable-component-update", "--disable-sync", "--disable-site-isolation-trials"),
+    f"--disable-features={','.join(WITHOUT)}",
 )
 """Without a display, and without a word to anybody but who is asked."""
 

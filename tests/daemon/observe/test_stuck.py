@@ -131,16 +131,18 @@ async def one_for_all(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
 async def emptied(cluster: Cluster, daemon: Daemon) -> AsyncIterator[None]:
     """What is made meanwhile is deleted at the end."""
     before = {kind: cluster.client.list(kind) for kind in MADE}
-    yield
-    for kind in MADE:
-        there = [_name(found) for found in before[kind]]
-        for name in map(_name, cluster.client.list(kind)):
-            if name not in there:
-                cluster.client.delete(kind, *name, grace_seconds=0)
-    daemon.cache.use(None)
-    await digested(cluster, daemon)
-    for kind in MADE:
-        await until(lambda kind=kind: len(cluster.client.list(kind)) == len(before[kind]))
+    try:
+        yield
+    finally:
+        for kind in MADE:
+            there = [_name(found) for found in before[kind]]
+            for name in map(_name, cluster.client.list(kind)):
+                if name not in there:
+                    cluster.client.delete(kind, *name, grace_seconds=0)
+        daemon.cache.use(None)
+        await digested(cluster, daemon)
+        for kind in MADE:
+            await until(lambda kind=kind: len(cluster.client.list(kind)) == len(before[kind]))
 
 
 def _name(found: Obj) -> tuple[str, str]:
@@ -218,7 +220,7 @@ def _waits_for_it(frozen: FrozenSnapshot, stuck: Stuck) -> bool:
 
 async def explained(daemon: Daemon) -> Explanation:
     """What anybody is told who asks."""
-    url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/{KEY}?kind=PodGroup"
+    url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/{KEY}?kind=PodGroup&seconds=20"
     async with aiohttp.ClientSession() as session, session.get(url) as answer:
         assert answer.status == 200, await answer.text()
         return msgspec.json.decode(await answer.read(), type=Explanation)
