@@ -20,6 +20,7 @@ from vsched.framework.classes import JobClasses
 from vsched.framework.codes import Code
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.combine.tiers import layout_of
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.ledger.statement import Statement
@@ -118,7 +119,8 @@ class Session:
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
-        self.plugins = PluginSet(policy, registry, trace)
+        layout = memo.of("plugins", "layout", (policy, registry), layout_of)
+        self.plugins = PluginSet(policy, registry, trace, layout)
         self.committed: list[LedgerEntry] = []
         """Placements and evictions to carry out, in the order in which they were decided."""
         self.held: dict[str, int] = {}

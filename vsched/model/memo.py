@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
+from operator import is_
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -125,7 +126,7 @@ class Memo:
 
 def _same(some: Sequence[object], others: Sequence[object]) -> bool:
     """Whether they are the same objects."""
-    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def _equal(one: object, other: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.combine.tiers import Layout, PluginTiers
 from vsched.framework.points.extension import (
     DividedBy,
     DivisionWeight,
@@ -27,8 +27,8 @@ from vsched.model.snapshot import Snapshot
 class PluginDivision(PluginTiers):
     """The combined answers on shares: the first one counts, and weights go through one plugin after the other."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self._memories = self.taking_part(UsageMemory)
         self._divides = self.taking_part(QueueDivider)
         self._dividers = [plugin.division for plugin in self._divides]

@@ -26,6 +26,7 @@ from vsched.framework.budgets import Budgets
 from vsched.framework.combine.decisions import PluginDecisions
 from vsched.framework.combine.division import PluginDivision
 from vsched.framework.combine.orders import PluginOrders
+from vsched.framework.combine.tiers import Layout
 from vsched.framework.combine.votes import PluginVotes
 from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
@@ -57,8 +58,8 @@ from vsched.model.snapshot import asked_jobs
 class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
     """The plugins of one session; each method returns their combined answer."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self.node_plugins = NodePlugins(
             self.taking_part(NodeFilter),
             self.taking_part(NodeScore),
@@ -113,9 +114,9 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         self.victim_rules.open(context)
         contexts = [
             context._replace(switches=switches, budgets=self.budgets, division=division, weights=weigh)
-            for switches in self._switches
+            for switches in self._layout.switches
         ]
-        for plugin, number in self._plugins:
+        for plugin, number in zip(self._plugins, self._layout.switches_of, strict=True):
             self.trace.timed("open", plugin.name, plugin.open, contexts[number])
         self._see_moves()
 
