@@ -406,7 +406,7 @@ def test_what_a_queue_is_told_to_hold(told: dict[str, int], broken: bool, policy
 
     found = {one.rule: one.violations for one in verify(snapshot, facts_of(policy), report)}
 
-    assert len(found["limits: queues are told what they hold"]) == broken * (2 if tree else 1)
+    assert len(found["limits: reports say what queues hold"]) == broken * (2 if tree else 1)
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["whole", "in parts"])

@@ -246,7 +246,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
             yield f"queue {name} holds {what}" if has >= part + 1 else ""
 
 
-def queues_are_told_what_they_hold(cycle: Cycle) -> Iterator[str]:
+def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
     """What a queue is told to hold runs, is bound, or is bound in this cycle: room that is only kept is not held."""
     queues, names = Queues(cycle), cycle.snapshot.axis.names
     holds = queues.amounts_of((*queues.holding, *cycle.bound))
@@ -255,4 +255,4 @@ def queues_are_told_what_they_hold(cycle: Cycle) -> Iterator[str]:
     for name, outcome in cycle.report.queues.items():
         amounts = {names[column]: value for column, value in holds[name].items() if value}
         told = {resource: value for resource, value in (outcome.subtree or outcome.allocated).items() if value}
-        yield f"queue {name} is told to hold {told}, and holds {amounts}" if told != amounts else ""
+        yield f"queue {name} is reported to hold {told}, and holds {amounts}" if told != amounts else ""
