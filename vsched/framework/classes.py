@@ -197,7 +197,8 @@ class JobClasses:
             else:
                 new.setdefault(found, []).append(rank)
             self._of[job.key] = Member(found, rank)
-        self.others.update(others)
+        if others:
+            self.others.update(others)
         for one in {**gone, **new}:
             one.change(gone.get(one, ()), new.get(one, ()))
             if not one.keys:
