@@ -17,8 +17,8 @@ import numpy as np
 
 from vsched.actions.ending import EndingWork
 from vsched.actions.held import Worksheet
-from vsched.actions.places import Gang, place_gang
-from vsched.actions.placing import Goal, place_until_ready, worth_going_on
+from vsched.actions.places import GangPlacement, place_gang
+from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
@@ -256,7 +256,7 @@ class Foresight:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
         sheet = Worksheet(self._tasks)
-        goal = Goal(
+        goal = PlacingGoal(
             lambda: job.is_pipelined,
             lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
             lambda failed_roles, left: worth_going_on(job, failed_roles),
@@ -266,7 +266,7 @@ class Foresight:
             place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
         elif topology is not None:
             footing = session.places.footing
-            gang = Gang(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
+            gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
             place_gang(session, queue, sheet, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):
