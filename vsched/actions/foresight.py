@@ -29,7 +29,7 @@ from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import Left
 from vsched.framework.nodes.kept_runs import StartsLeft
-from vsched.framework.nodes.planned import Planned
+from vsched.framework.nodes.planned import JobStart
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
@@ -118,7 +118,7 @@ class Foresight:
         before = max((plan.at for plan in self._earlier if self._waits_for(plan)), default=-inf)
         return next((step for step, (at, _) in enumerate(self._work.steps) if at >= before), len(self._work.steps))
 
-    def _waits_for(self, plan: Planned) -> bool:
+    def _waits_for(self, plan: JobStart) -> bool:
         """Whether the job may start only after another one: limits leave too little besides, or both claim devices."""
         if plan.has_devices and any(self._session.claims.has_devices(task) for task in self._tasks):
             return True
@@ -169,7 +169,7 @@ class Foresight:
                 break
         return NoStart.LIMITS if len({task.shape for task in self._tasks}) == 1 else len(self._work.steps) - 1
 
-    def _start(self, statement: Statement, plans: Sequence[Planned], *, claiming: bool = True) -> bool:
+    def _start(self, statement: Statement, plans: Sequence[JobStart], *, claiming: bool = True) -> bool:
         """Let jobs start that were planned before this one; False where one does not get what it claims.
 
         Without ``claiming``, tasks with claims do not start.

@@ -13,7 +13,7 @@ from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt, FreedRoom
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
-from vsched.framework.places.task_sets import Kind
+from vsched.framework.places.task_sets import TaskKind
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints
@@ -133,7 +133,7 @@ class KindRooms(NamedTuple):
     tasks: int
 
 
-def _rooms(session: Session, pool: CandidatePool, kind: Kind) -> KindRooms:
+def _rooms(session: Session, pool: CandidatePool, kind: TaskKind) -> KindRooms:
     selection = session.node_selection
     now = np.minimum(selection.rooms(kind.first), kind.tasks)
     freed = np.minimum(_room(session, kind.first.shape, pool.freeable), kind.tasks)

@@ -23,7 +23,7 @@ from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
-from vsched.framework.places.look import Look
+from vsched.framework.places.look import TierLook
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import PIPELINED, Session
@@ -170,7 +170,7 @@ class PlaceSearch:
         self._reach = reach
         self._footing = footing
         self._scores = session.places.near_scores(gang.topology, footing)
-        self._looks: list[Look] = []
+        self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
         self._failed: tuple[Domain, str] | None = None
@@ -325,7 +325,7 @@ def _choose_in(
     reach = places.reach(topology, footing)
     if isinstance(reach, Refusal):
         return reach
-    looks: list[Look] = []
+    looks: list[TierLook] = []
     for wanted in dict.fromkeys((len(tasks), 1)):
         task_set = places.task_set(tasks, wanted)
         looks.clear()
