@@ -22,7 +22,7 @@ from vsched.controllers.flows.records import MakerRecords
 from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.records import JobRecords
 from vsched.controllers.vcjobs.spec import VcJob
-from vsched.controllers.vcjobs.view import JobView
+from vsched.controllers.vcjobs.view import VcjobView
 from vsched.framework.cycle import run_cycle
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
@@ -53,7 +53,7 @@ def work(kind: str, data: bytes) -> None:
             for each in feeds[kind].found.values():
                 match each:
                     case VcJob():
-                        reconcile(JobView(each, {}), None, NOW)
+                        reconcile(VcjobView(each, {}), None, NOW)
                     case CronJob():
                         decide(each, [], NOW)
                     case JobFlow():

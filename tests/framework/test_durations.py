@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.framework.durations import Basis, Left, left, span
+from vsched.framework.durations import Basis, TimeLeft, left, span
 
 TAKES = "vsched.io/expected-duration="
 BEFORE = "\n".join(
@@ -169,7 +169,7 @@ def test_what_declarations_are_worth_is_learnt(
         assert (round(found.least, 1), round(found.most, 1), found.proven) == expected
 
 
-def _left(text: str, key: str, longest: float = inf) -> Left:
+def _left(text: str, key: str, longest: float = inf) -> TimeLeft:
     snapshot = mirror(manifests(text)).snapshot(NOW)
     job = snapshot.jobs[key]
     return left(snapshot.learnt, job.spec, next(iter(job.tasks.values())), NOW, longest)

@@ -18,7 +18,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_f
 from vsched.framework.cycle import run_cycle
 from vsched.framework.nodes.carried import OWNER, CarriedNodes
 from vsched.framework.policy import Policy
-from vsched.framework.unchanged import Situation, is_same, is_timeless, lasting_situation
+from vsched.framework.unchanged import CycleInputs, is_same, is_timeless, lasting_situation
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
@@ -206,7 +206,7 @@ UNREAD = {"now", "previous", "since", "history", "learnt"}
 """Fields that policies do not read that are timeless."""
 
 
-def situation(snapshot: Snapshot) -> Situation | None:
+def situation(snapshot: Snapshot) -> CycleInputs | None:
     return lasting_situation(snapshot, timeless=is_timeless(DEFAULT_POLICY, REGISTRY))
 
 

@@ -12,7 +12,7 @@ from tests.support.plans import policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobOrder, NoArgs, Plugin
-from vsched.framework.policy import PluginConf, Policy, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Policy
 from vsched.framework.registry import Registry
 from vsched.model.memo import Memo, Mode, Unequal
 from vsched.plugins import PLUGINS
@@ -37,7 +37,7 @@ KNOWN = Registry.of((*PLUGINS, Turning), REGISTRY.actions.values())
 
 
 def with_turning(policy: Policy) -> Policy:
-    last = Tier((PluginConf(Turning.name, NoArgs()),))
+    last = PluginTier((PluginConf(Turning.name, NoArgs()),))
     return msgspec.structs.replace(policy, tiers=(*policy.tiers, last))
 
 

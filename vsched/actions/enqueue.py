@@ -15,7 +15,7 @@ from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns, next_of
-from vsched.framework.classes import Row, Span
+from vsched.framework.classes import JobSpan, Row
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.scaling import may_be_lifted
@@ -38,7 +38,7 @@ def enqueue(session: Session) -> None:
     queues, plugins = session.snapshot.queues, session.plugins
     ordering = QueueOrdering(plugins, session.args("enqueue", OrderingArgs), admitting=True)
     promised: dict[str, Vector] = {}
-    answers, late = Answers(session), dict[Row, int]()
+    answers, late = EnqueueAnswers(session), dict[Row, int]()
     for queue, row, lane in JobTurns(ordering, queues, rows):
         in_queue, job = promised.setdefault(queue.name, {}), next_of(session, row)
         known: Said | int | None = None
@@ -65,7 +65,7 @@ def enqueue(session: Session) -> None:
                 session.waiting.say(span)
 
 
-def _is_late(span: Span[Said | int]) -> bool:
+def _is_late(span: JobSpan[Said | int]) -> bool:
     """Whether jobs have second turns, as their queue could not hold them at first; so many were admitted by then."""
     return isinstance(span.value, int)
 
@@ -81,7 +81,7 @@ def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, pro
     return session.plugins.allocatable(queue, together) is None
 
 
-class Answers:
+class EnqueueAnswers:
     """Why plugins refuse jobs: asked once for all that ask for the same, until one is admitted."""
 
     def __init__(self, session: Session) -> None:
@@ -116,7 +116,7 @@ class Answers:
         self._refusals.clear()
 
 
-def refused(session: Session, job: JobView, answers: Answers) -> bool:
+def refused(session: Session, job: JobView, answers: EnqueueAnswers) -> bool:
     """Whether a plugin refuses the job, or its pods lack claims; records why.
 
     Plugins always admit a job without minResources.
@@ -152,7 +152,7 @@ def lacks_nodes_alone(session: Session, job: JobView, refusal: Refusal) -> bool:
     return True
 
 
-def admit(session: Session, job: JobView, wanted: Amounts, answers: Answers) -> None:
+def admit(session: Session, job: JobView, wanted: Amounts, answers: EnqueueAnswers) -> None:
     """Admit the job for these amounts: its pods may be created now, and it waits for nodes."""
     answers.note_admitted()
     session.plugins.job_enqueued(job)

@@ -17,8 +17,8 @@ import numpy as np
 
 from vsched.actions.ending import EndingWork
 from vsched.actions.held import Worksheet
-from vsched.actions.places import Gang, place_gang
-from vsched.actions.placing import Goal, place_until_ready, worth_going_on
+from vsched.actions.places import GangPlacement, place_gang
+from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
@@ -29,7 +29,7 @@ from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import Left
 from vsched.framework.nodes.kept_runs import StartsLeft
-from vsched.framework.nodes.planned import Planned
+from vsched.framework.nodes.planned import JobStart
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
@@ -118,7 +118,7 @@ class Foresight:
         before = max((plan.at for plan in self._earlier if self._waits_for(plan)), default=-inf)
         return next((step for step, (at, _) in enumerate(self._work.steps) if at >= before), len(self._work.steps))
 
-    def _waits_for(self, plan: Planned) -> bool:
+    def _waits_for(self, plan: JobStart) -> bool:
         """Whether the job may start only after another one: limits leave too little besides, or both claim devices."""
         if plan.has_devices and any(self._session.claims.has_devices(task) for task in self._tasks):
             return True
@@ -169,7 +169,7 @@ class Foresight:
                 break
         return NoStart.LIMITS if len({task.shape for task in self._tasks}) == 1 else len(self._work.steps) - 1
 
-    def _start(self, statement: Statement, plans: Sequence[Planned], *, claiming: bool = True) -> bool:
+    def _start(self, statement: Statement, plans: Sequence[JobStart], *, claiming: bool = True) -> bool:
         """Let jobs start that were planned before this one; False where one does not get what it claims.
 
         Without ``claiming``, tasks with claims do not start.
@@ -256,7 +256,7 @@ class Foresight:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
         sheet = Worksheet(self._tasks)
-        goal = Goal(
+        goal = PlacingGoal(
             lambda: job.is_pipelined,
             lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
             lambda failed_roles, left: worth_going_on(job, failed_roles),
@@ -266,7 +266,7 @@ class Foresight:
             place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
         elif topology is not None:
             footing = session.places.footing
-            gang = Gang(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
+            gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
             place_gang(session, queue, sheet, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.shapes import Room
+from vsched.framework.nodes.shapes import ShapeRoom
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import PASSES, Refusal
 from vsched.framework.session import Session
@@ -196,7 +196,7 @@ def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> 
     return why._replace(message=f"{why.message} Also, {refusal.message}.", also=refusal)
 
 
-def short_of_room(room: Room, wanted: int) -> NodeReasons:
+def short_of_room(room: ShapeRoom, wanted: int) -> NodeReasons:
     """The nodes' reason; where more than one task is wanted, also how many would fit."""
     if wanted == 1:
         return room.full

@@ -16,7 +16,7 @@ from vsched.framework.session import Session
 from vsched.framework.waiting import Said
 
 
-class Turn(NamedTuple):
+class TurnInVain(NamedTuple):
     """A turn that came to nothing."""
 
     turns: int
@@ -31,7 +31,7 @@ class TurnsInVain:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._known: dict[Hashable, Turn] = {}
+        self._known: dict[Hashable, TurnInVain] = {}
         self._latest: LedgerEntry | None = None
         self._failures = -1
         self.changes = 0
@@ -69,7 +69,7 @@ class TurnsInVain:
             kind = self._session.waiting.kind(job)
             known = self._known.get(kind)
             count = 1 if known is None or known.before != before else known.turns + 1
-            self._known[kind] = Turn(count, before, self._session.refused.of(job))
+            self._known[kind] = TurnInVain(count, before, self._session.refused.of(job))
 
     def tell(self, rows: Iterable[Row], say: Callable[[JobView], None]) -> None:
         """Say of each job of some rows why it waits, without turns."""

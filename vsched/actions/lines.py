@@ -52,7 +52,7 @@ class Line:
         return bool(self._heap)
 
 
-class Groups:
+class GroupedLine:
     """Rows that wait for turns in groups, by namespace or by user."""
 
     def __init__(
@@ -111,4 +111,4 @@ class Groups:
         return bool(self._heap)
 
 
-AnyLine = Line | Groups
+AnyLine = Line | GroupedLine

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from vsched.actions.held import Worksheet
-from vsched.actions.placing import Goal, goal_of, place_until_ready
+from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
 from vsched.framework.codes import Code
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
@@ -23,7 +23,7 @@ from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
-from vsched.framework.places.look import Look
+from vsched.framework.places.look import TierLook
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
@@ -48,23 +48,23 @@ Reach = Sequence[tuple[Tier, int | None]]
 """Tiers, closest first, each with the only domain that may be used; None for any."""
 
 
-class Gang(NamedTuple):
+class GangPlacement(NamedTuple):
     """Tasks of a job that are placed together: the whole job, or a part of it."""
 
     job: JobView
     topology: NetworkTopology
     footing: Callable[[], Footing]
     """Where those of its pods stand that have a node, as of now."""
-    goal: Goal
+    goal: PlacingGoal
     pipelined: Callable[[], bool]
     """Whether placements that wait for other pods to leave may be kept."""
     place: Callable[[Worksheet], object] | None = None
     """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
 
 
-def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> Gang:
+def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPlacement:
     """A whole job as one gang."""
-    return Gang(
+    return GangPlacement(
         job,
         topology,
         lambda: session.places.footing(job, topology),
@@ -99,7 +99,7 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
             failed[kind] = why
 
 
-def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
     """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not.
 
     The caller rolls back what does not meet the goal.
@@ -108,19 +108,21 @@ def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Stat
         _place(session, queue, sheet, statement, gang)
 
 
-def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
     if gang.place is None:
         place_until_ready(session, queue, gang.job, sheet, statement, gang.goal)
     else:
         gang.place(sheet)
 
 
-def _may_be_anywhere(session: Session, gang: Gang) -> bool:
+def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
     allowed = session.places.allowed(gang.topology)
     return not isinstance(allowed, Refusal) and allowed[-1] is session.places.tiers.tiers[-1]
 
 
-def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> Domain | None:
+def place_together(
+    session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement
+) -> Domain | None:
     """Place the tasks of a sheet in the closest allowed domain with room, until the gang's goal is met; else none.
 
     The domain must hold the gang's pods with a node, too. Returns it; tasks with a place then leave the sheet. Where no
@@ -134,7 +136,7 @@ def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: 
     if isinstance(reach, Refusal):
         refusal = reach
     else:
-        search = Search(session, queue, sheet, statement, gang, footing, reach)
+        search = PlaceSearch(session, queue, sheet, statement, gang, footing, reach)
         found = search.run()
         if found is not None or search.refused:
             if found is None:
@@ -146,7 +148,7 @@ def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: 
     return None
 
 
-class Search:
+class PlaceSearch:
     """The tries to place one sheet."""
 
     def __init__(
@@ -155,7 +157,7 @@ class Search:
         queue: Queue,
         sheet: Worksheet,
         statement: Statement,
-        gang: Gang,
+        gang: GangPlacement,
         footing: Footing,
         reach: Reach,
     ) -> None:
@@ -169,7 +171,7 @@ class Search:
         self._reach = reach
         self._footing = footing
         self._scores = session.places.near_scores(gang.topology, footing)
-        self._looks: list[Look] = []
+        self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
         self._failed: tuple[Domain, str] | None = None
@@ -324,7 +326,7 @@ def _choose_in(
     reach = places.reach(topology, footing)
     if isinstance(reach, Refusal):
         return reach
-    looks: list[Look] = []
+    looks: list[TierLook] = []
     for wanted in dict.fromkeys((len(tasks), 1)):
         task_set = places.task_set(tasks, wanted)
         looks.clear()

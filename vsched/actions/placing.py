@@ -17,7 +17,7 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 
-class Goal(NamedTuple):
+class PlacingGoal(NamedTuple):
     """When enough tasks of a job, or of a part of it, have a node."""
 
     met: Callable[[], bool]
@@ -28,9 +28,9 @@ class Goal(NamedTuple):
     """Whether it can still be met after tasks of these roles found no node, with so many tasks left to try."""
 
 
-def goal_of(session: Session, job: JobView) -> Goal:
+def goal_of(session: Session, job: JobView) -> PlacingGoal:
     """The goal of a whole job: it is ready."""
-    return Goal(
+    return PlacingGoal(
         lambda: session.plugins.job_ready(job),
         lambda: session.plugins.tasks_missing(job),
         lambda failed_roles, left: worth_going_on(job, failed_roles),
@@ -38,7 +38,12 @@ def goal_of(session: Session, job: JobView) -> Goal:
 
 
 def place_until_ready(
-    session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement, goal: Goal | None = None
+    session: Session,
+    queue: Queue,
+    job: JobView,
+    sheet: Worksheet,
+    statement: Statement,
+    goal: PlacingGoal | None = None,
 ) -> None:
     """Place tasks until the job is ready, or until failed tasks make that impossible.
 

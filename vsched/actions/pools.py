@@ -37,7 +37,7 @@ LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
 
 
-class Refusals:
+class UnfreeableNodes:
     """The nodes that cannot be freed for one shape, as of a position in the ledger's journal."""
 
     __slots__ = ("mask", "position")
@@ -60,7 +60,7 @@ class CandidatePool:
         self._held_by: dict[str, list[int]] = {}
         self._by_queue: dict[int, dict[str, list[Task]]] = {}
         """By row and queue: the candidates in the order in which their queue gives them up, once it was asked for."""
-        self._refusals: dict[Shape, Refusals] = {}
+        self._refusals: dict[Shape, UnfreeableNodes] = {}
         self._passing: dict[tuple[Hashable, PodLabels], Mask] = {}
         self._passing_at: LedgerEntry | None = None
         self._richest: dict[int, list[tuple[Task, int]]] = {}
@@ -208,11 +208,11 @@ class CandidatePool:
         """Remove a lasting refusal of a node, because the steps it depends on were undone."""
         self._current(shape).mask[row] = False
 
-    def _current(self, shape: Shape) -> Refusals:
+    def _current(self, shape: Shape) -> UnfreeableNodes:
         journal = self._session.ledger.journal
         refusals = self._refusals.get(shape)
         if refusals is None:
-            refusals = self._refusals[shape] = Refusals(len(self._session.nodes), len(journal))
+            refusals = self._refusals[shape] = UnfreeableNodes(len(self._session.nodes), len(journal))
         if refusals.position != len(journal):
             refusals.mask[journal[refusals.position :]] = False
             refusals.position = len(journal)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
-from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
+from vsched.actions.freeing import Cost, WantedRoom, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
 from vsched.actions.rivals import NO_ROOM, Rehearsal, could_take_back
@@ -165,7 +165,7 @@ def cheapest(
     """
     job = search.job
     missing = session.plugins.tasks_missing(job) - job.waiting
-    wanted = Wanted(tasks, missing, topology, session.places.footing(job, topology))
+    wanted = WantedRoom(tasks, missing, topology, session.places.footing(job, topology))
     roomy: set[tuple[int, str]] = set()
 
     def cost_by(picking: Pick) -> Cost | None:

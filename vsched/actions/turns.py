@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vsched.actions.lines import AnyLine, Groups, Line
+from vsched.actions.lines import AnyLine, GroupedLine, Line
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.standings import standings
 from vsched.framework.classes import Rank, Row
@@ -122,11 +122,13 @@ class JobTurns:
         def of_namespace(namespace: str) -> AnyLine:
             if not plugins.orders_users:
                 return Line()
-            return Groups(lambda row: row.job_class.user, lambda user: plugins.user_key(queue, namespace, user), _line)
+            return GroupedLine(
+                lambda row: row.job_class.user, lambda user: plugins.user_key(queue, namespace, user), _line
+            )
 
         if not plugins.orders_namespaces:
             return of_namespace("")
-        return Groups(
+        return GroupedLine(
             lambda row: row.job_class.namespace, lambda name: ordering.namespace_key(queue, name), of_namespace
         )
 

@@ -50,7 +50,7 @@ class Basis(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Left(NamedTuple):
+class TimeLeft(NamedTuple):
     """How much longer a pod runs, in seconds."""
 
     least: float
@@ -66,25 +66,25 @@ class Left(NamedTuple):
     """Whether enough work that declared its duration has finished to say so."""
 
 
-NOT_KNOWN = Left(inf, inf, Basis.UNKNOWN)
+NOT_KNOWN = TimeLeft(inf, inf, Basis.UNKNOWN)
 
 
-def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float, longest: float = inf) -> Left:
+def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float, longest: float = inf) -> TimeLeft:
     """How much longer a pod holds its node, at time ``now``; a pod without a start time counts as started now.
 
     ``longest`` is for how long its job may run by the policy, seconds.
     """
     if task.asked is not None:
         most = max(0.0, task.asked.deadline - now) + LEAVING_SECONDS
-        return Left(max(0.0, task.asked.end - now), most, Basis.ASKED)
+        return TimeLeft(max(0.0, task.asked.end - now), most, Basis.ASKED)
     if task.status is Status.RELEASING:
-        return Left(0.0, LEAVING_SECONDS, Basis.LEAVING)
+        return TimeLeft(0.0, LEAVING_SECONDS, Basis.LEAVING)
     if task.status is Status.UNKNOWN:
         return NOT_KNOWN
     elapsed = max(0.0, now - task.started) if task.started else 0.0
     found = _declared(learnt, spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
-        found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
+        found = TimeLeft(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
     limit = min(task.limit or inf, spec.wall_time or inf, longest)
     return found if limit == inf else _limited(found, limit - elapsed)
 
@@ -108,7 +108,7 @@ def span(samples: Sequence[float], elapsed: float) -> tuple[float, float] | None
     return max(elapsed, longer[0] - times * below), longer[-1] + times * max(above, mean)
 
 
-def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
+def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> TimeLeft | None:
     """As declared, or as many times as long as others took; None if nothing is declared, or none took so long."""
     whole = task.expected or spec.expected
     if not whole:
@@ -122,7 +122,7 @@ def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: 
     if found is None:
         return None
     least, most = found[0] * whole, found[1] * whole
-    return Left(max(0.0, least - elapsed), most - elapsed, Basis.DECLARED, whole, found, proven)
+    return TimeLeft(max(0.0, least - elapsed), most - elapsed, Basis.DECLARED, whole, found, proven)
 
 
 def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Sequence[float], bool]:
@@ -139,7 +139,7 @@ def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Seq
     return sorted((*found, *UNPROVEN)) if found else UNPROVEN, False
 
 
-def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
+def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> TimeLeft | None:
     """From the most specific name with enough finished pods; None if there is none."""
     if not learnt or task.endless or task.returns:
         return None
@@ -149,16 +149,16 @@ def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: fl
         if known is not None and len(known.seconds) >= SAMPLES_MIN:
             found = span(known.seconds, elapsed)
             if found is None:
-                return Left(0.0, inf, Basis.OVERDUE)
-            return Left(found[0] - elapsed, found[1] - elapsed, Basis.LEARNT)
+                return TimeLeft(0.0, inf, Basis.OVERDUE)
+            return TimeLeft(found[0] - elapsed, found[1] - elapsed, Basis.LEARNT)
     return None
 
 
-def _limited(found: Left, most: float) -> Left:
+def _limited(found: TimeLeft, most: float) -> TimeLeft:
     """The estimate, cut at the deadline. A deadline long past means that no kubelet enforces it: the pod is overdue."""
     if most < -LEAVING_SECONDS:
-        return Left(0.0, inf, Basis.OVERDUE)
+        return TimeLeft(0.0, inf, Basis.OVERDUE)
     most = max(0.0, most)
     if found.basis is Basis.UNKNOWN:
-        return Left(0.0, most, Basis.LIMIT)
+        return TimeLeft(0.0, most, Basis.LIMIT)
     return found._replace(least=min(found.least, most), most=min(found.most, most))

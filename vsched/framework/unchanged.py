@@ -26,7 +26,7 @@ _same_parts = attrgetter(
 _equal_parts = attrgetter(*_EQUAL)
 
 
-class Situation(NamedTuple):
+class CycleInputs(NamedTuple):
     """What a report follows from, where the policy does not look at the clock."""
 
     same: tuple[Any, ...]
@@ -39,7 +39,7 @@ class Situation(NamedTuple):
 class LastCycle(NamedTuple):
     """What the last cycle followed from, and its report."""
 
-    situation: Situation
+    situation: CycleInputs
     report: CycleReport
     whole: bool
     """Whether it tells of no job that it would not tell of again."""
@@ -51,7 +51,7 @@ def is_timeless(policy: Policy, registry: Registry) -> bool:
     return all(one.timeless for one in plugins) and all(registry.actions[name].timeless for name in policy.actions)
 
 
-def lasting_situation(snapshot: Snapshot, *, timeless: bool) -> Situation | None:
+def lasting_situation(snapshot: Snapshot, *, timeless: bool) -> CycleInputs | None:
     """What a cycle on this snapshot decides by; None where something may be other as time goes by."""
     lasts = (
         timeless
@@ -63,11 +63,11 @@ def lasting_situation(snapshot: Snapshot, *, timeless: bool) -> Situation | None
     return situation_of(snapshot) if lasts else None
 
 
-def situation_of(snapshot: Snapshot) -> Situation:
+def situation_of(snapshot: Snapshot) -> CycleInputs:
     """What a cycle on this snapshot decides by."""
-    return Situation(_same_parts(snapshot), snapshot.nodes.usage, _equal_parts(snapshot))
+    return CycleInputs(_same_parts(snapshot), snapshot.nodes.usage, _equal_parts(snapshot))
 
 
-def is_same(one: Situation, other: Situation) -> bool:
+def is_same(one: CycleInputs, other: CycleInputs) -> bool:
     """Whether cycles decide the same by both."""
     return one.usage is other.usage and one.equal == other.equal and all(map(is_, one.same, other.same))

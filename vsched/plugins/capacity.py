@@ -41,7 +41,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Purpose, Reclaimable, VictimQueueOrder, Votes
-from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal
 from vsched.model.amounts.resources import NOTHING, Amounts, add, subtract
 from vsched.model.claims.quota import device_amount
 from vsched.model.jobs.job import without_gated
@@ -344,7 +344,7 @@ class Capacity(
             if stated is not None and stated.capability:
                 yield StatedLimit(one.name, stated.capability, one.held(self._usage))
 
-    def bound(self, queue: Queue, column: int) -> Bound | None:
+    def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits the queue: its own capability, else the limit of the queue above minus siblings' guarantees.
 
         At the root, the cluster is the limit.
@@ -354,7 +354,7 @@ class Capacity(
             return None
         if (amount := device_amount(self._names[column])) is not None:
             quota = None if self._devices is None else self._devices.limit(queue.name, amount)
-            return None if quota is None else Bound(quota, quota, queue.name)
+            return None if quota is None else QueueBound(quota, quota, queue.name)
         total = self._snapshot.total[column]
         most = min(account.terms.limit.get(column, inf), total if queue.name == ROOT else inf)
         if most == inf:
@@ -362,13 +362,13 @@ class Capacity(
         limit = int(most)
         own = dict(queue.capability).get(column)
         if own is not None and limit >= own:
-            return Bound(limit, limit, queue.name)
+            return QueueBound(limit, limit, queue.name)
         above = account.above[0] if account.above else None
         siblings = tuple(sorted(self._guaranteed_beside(account, column)))
         over = None if above is None else self.bound(self._queues.get(above.name, Queue(above.name)), column)
         if over is None:
-            return Bound(limit, total, "", siblings)
-        return over._replace(limit=limit) if not siblings else Bound(limit, over.limit, over.holder, siblings)
+            return QueueBound(limit, total, "", siblings)
+        return over._replace(limit=limit) if not siblings else QueueBound(limit, over.limit, over.holder, siblings)
 
     def _guaranteed_beside(self, account: Account, column: int) -> Iterator[str]:
         """The siblings of a queue that have a guarantee of this resource."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.usage import Admitted, UsageByQueue
+from vsched.framework.ledger.usage import UsageByQueue, UsageWithPledges
 from vsched.framework.points.extension import (
     JobOrder,
     JobState,
@@ -62,7 +62,7 @@ class Drf(
     @cached_property
     def _admitted(self) -> DominantShares:
         """Shares with admitted amounts counted as held."""
-        return DominantShares(self._context, Admitted(self._context.usage))
+        return DominantShares(self._context, UsageWithPledges(self._context.usage))
 
     # -- orders -------------------------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.plugins.callouts.answers import NodeAnswers, Scores, Verdicts, unnumbered
 from vsched.plugins.callouts.args import ExtenderArgs
-from vsched.plugins.callouts.asking import Line, NoAnswer
+from vsched.plugins.callouts.asking import ExtenderCalls, NoAnswer
 from vsched.plugins.callouts.payloads import (
     EmptyRequest,
     JobRequest,
@@ -111,7 +111,7 @@ class Extender(
     def open(self, context: SessionContext) -> None:
         """Send ``onSessionOpen``, and ask ``queueOverused`` for each queue with work."""
         args, axis = self.args, context.nodes.axis
-        self._line = Line(args.endpoint, context.callout)
+        self._line = ExtenderCalls(args.endpoint, context.callout)
         self._wording = Wording(context)
         self._names = context.nodes.statics.names
         self._managed = frozenset(axis.find(name) for name in args.managed_resources)

@@ -26,7 +26,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Refusal
-from vsched.framework.subgroups import Shortage, SubGroup
+from vsched.framework.subgroups import SubGroup, SubGroupShortage
 from vsched.framework.surplus import Surplus
 from vsched.framework.wording import counted
 from vsched.model.jobs.job import STATED, Condition
@@ -252,14 +252,14 @@ def _of_pods(count: int, least: int) -> str:
     return f"{count} of the {least} {'pod' if least == 1 else 'pods'}"
 
 
-def _named_shortages(shortages: Sequence[Shortage]) -> str:
+def _named_shortages(shortages: Sequence[SubGroupShortage]) -> str:
     """``workers has 1 of 2 sub-groups of 4 pods (workers/b lacks 1)``, for each policy."""
     shown = [_named_shortage(one) for one in shortages[:ROLES_TOLD]]
     others = len(shortages) - len(shown)
     return "; ".join(shown) + (f"; and {others} more policies" if others else "")
 
 
-def _named_shortage(short: Shortage) -> str:
+def _named_shortage(short: SubGroupShortage) -> str:
     policy = short.policy
     size = "1 pod" if policy.size == 1 else f"{policy.size} pods"
     parts = f"sub-groups of {size}" if policy.groups is None else "groups"

@@ -35,7 +35,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Keeping, Purpose, Reclaimable, Votes
-from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.jobs.job import without_gated
@@ -313,7 +313,7 @@ class Proportion(
         if queue.capability:
             yield StatedLimit(queue.name, queue.capability, self._usage.queue(queue.name))
 
-    def bound(self, queue: Queue, column: int) -> Bound | None:
+    def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits the queue: its own capability, else the cluster minus the guarantees of other queues."""
         limit = self._limits.get(queue.name, {}).get(column, inf)
         if limit == inf:
@@ -321,6 +321,6 @@ class Proportion(
         own = dict(queue.capability).get(column, inf)
         total = self._snapshot.total[column]
         if limit >= own:
-            return Bound(int(limit), total, queue.name)
+            return QueueBound(int(limit), total, queue.name)
         others = (one.name for one in self._queues.values() if one is not queue and dict(one.guarantee).get(column))
-        return Bound(int(limit), total, "", tuple(sorted(others)))
+        return QueueBound(int(limit), total, "", tuple(sorted(others)))

@@ -20,7 +20,7 @@ import numpy as np
 
 from vsched.errors import BadInput
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.usage import Admitted, UsageByQueue
+from vsched.framework.ledger.usage import UsageByQueue, UsageWithPledges
 from vsched.framework.points.extension import (
     DivisionWeight,
     NamespaceOrder,
@@ -112,7 +112,7 @@ class UsageHistoryPlugin(
         """Keep the inputs; sums over the history are made at the first question that needs them."""
         self._context = context
         snapshot = context.snapshot
-        self._admitted = Admitted(context.usage)
+        self._admitted = UsageWithPledges(context.usage)
         self._held = HeldParts(snapshot.axis, snapshot.total, self.args.resource_weights)
         self._used_parts(snapshot.history)
         self._tree = QueueTree(snapshot.queues).parents if context.switches.hierarchy else {}

@@ -11,11 +11,18 @@ from hypothesis import strategies as st
 
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
-from vsched.controllers.vcjobs.spec import Action, Dependency, Event, JobPhase, LifecyclePolicy, TaskSpec, VcJob
+from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, LifecyclePolicy, TaskSpec, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 
-ACTIONS = [action for action in Action if action not in (Action.SYNC_JOB, Action.ENQUEUE_JOB)]
-EVENTS = [Event.ANY, Event.POD_FAILED, Event.POD_EVICTED, Event.TASK_COMPLETED, Event.TASK_FAILED, Event.POD_PENDING]
+ACTIONS = [action for action in JobAction if action not in (JobAction.SYNC_JOB, JobAction.ENQUEUE_JOB)]
+EVENTS = [
+    JobEvent.ANY,
+    JobEvent.POD_FAILED,
+    JobEvent.POD_EVICTED,
+    JobEvent.TASK_COMPLETED,
+    JobEvent.TASK_FAILED,
+    JobEvent.POD_PENDING,
+]
 MOST_RETRIES = 3
 
 

@@ -9,9 +9,9 @@ import pytest
 from tests.controllers.vcjobs.manifests import job_from, manifest, worker
 from vsched.controllers.vcjobs.counts import Counts
 from vsched.controllers.vcjobs.spec import (
-    Action,
     Dependency,
-    Event,
+    JobAction,
+    JobEvent,
     JobPhase,
     JobStatus,
     LifecyclePolicy,
@@ -71,13 +71,13 @@ HALVES = {"totalPartitions": 2, "partitionSize": 2}
         pytest.param(
             manifest(worker(), policies=[{"event": "PodEvicted", "action": "RestartJob", "timeout": "1m30s"}]),
             "policies",
-            (LifecyclePolicy(Action.RESTART_JOB, frozenset({Event.POD_EVICTED}), timeout_seconds=90.0),),
+            (LifecyclePolicy(JobAction.RESTART_JOB, frozenset({JobEvent.POD_EVICTED}), timeout_seconds=90.0),),
             id="a policy",
         ),
         pytest.param(
             manifest(worker(), policies=[{"exitCode": 3, "action": "AbortJob"}]),
             "policies",
-            (LifecyclePolicy(Action.ABORT_JOB, exit_code=3),),
+            (LifecyclePolicy(JobAction.ABORT_JOB, exit_code=3),),
             id="a policy for an exit code",
         ),
     ],

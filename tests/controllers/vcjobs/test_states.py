@@ -8,22 +8,22 @@ import pytest
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.counts import Counts
-from vsched.controllers.vcjobs.spec import Action, JobPhase, JobStatus, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import Begin, begun, settled
 
 P = JobPhase
-RESTART_PART = (Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION)
+RESTART_PART = (JobAction.RESTART_TASK, JobAction.RESTART_POD, JobAction.RESTART_PARTITION)
 
 STARTED = {
-    Action.RESTART_JOB: Begin(P.RESTARTING, retry=True, kill=True),
+    JobAction.RESTART_JOB: Begin(P.RESTARTING, retry=True, kill=True),
     **dict.fromkeys(RESTART_PART, Begin(P.RESTARTING, retry=True, kill=False)),
-    Action.ABORT_JOB: Begin(P.ABORTING),
-    Action.COMPLETE_JOB: Begin(P.COMPLETING),
-    Action.TERMINATE_JOB: Begin(P.TERMINATING),
+    JobAction.ABORT_JOB: Begin(P.ABORTING),
+    JobAction.COMPLETE_JOB: Begin(P.COMPLETING),
+    JobAction.TERMINATE_JOB: Begin(P.TERMINATING),
 }
 ENDING = {action: begin for action, begin in STARTED.items() if begin.phase is not P.RESTARTING}
-RESUMED = {Action.RESUME_JOB: Begin(P.RESTARTING, retry=False, kill=True)}
-BEGINS: dict[JobPhase, Mapping[Action, Begin]] = {
+RESUMED = {JobAction.RESUME_JOB: Begin(P.RESTARTING, retry=False, kill=True)}
+BEGINS: dict[JobPhase, Mapping[JobAction, Begin]] = {
     P.NEW: STARTED,
     P.PENDING: STARTED,
     P.RUNNING: STARTED,
@@ -39,17 +39,17 @@ BEGINS: dict[JobPhase, Mapping[Action, Begin]] = {
     [
         pytest.param(phase, action, id=f"{action} of a job that is {phase or 'new'}")
         for phase in JobPhase
-        for action in Action
+        for action in JobAction
     ],
 )
-def test_an_action_begins_a_phase(phase: JobPhase, action: Action) -> None:
+def test_an_action_begins_a_phase(phase: JobPhase, action: JobAction) -> None:
     assert begun(phase, action) == BEGINS.get(phase, {}).get(action)
 
 
-@pytest.mark.parametrize("action", [pytest.param(action, id=action.value) for action in Action])
-def test_a_restart_on_top_of_one_in_part_is_no_further_retry(action: Action) -> None:
+@pytest.mark.parametrize("action", [pytest.param(action, id=action.value) for action in JobAction])
+def test_a_restart_on_top_of_one_in_part_is_no_further_retry(action: JobAction) -> None:
     begin = begun(P.RESTARTING, action, partly=True)
-    if action is Action.RESTART_JOB:
+    if action is JobAction.RESTART_JOB:
         assert begin == Begin(P.RESTARTING, retry=False, kill=True)
     elif action in RESTART_PART:
         assert begin == Begin(P.RESTARTING, retry=False, kill=False)
@@ -153,5 +153,5 @@ def test_a_restart_ends(job: VcJob, counts: Counts, retries: int, cleared: bool,
 
 
 def test_a_job_is_resumed_however_often_it_was_restarted() -> None:
-    status = JobStatus(P.RESTARTING, Action.RESUME_JOB, retries=3)
+    status = JobStatus(P.RESTARTING, JobAction.RESUME_JOB, retries=3)
     assert settled(TWO, status, Counts()).phase is P.PENDING

@@ -11,9 +11,9 @@ from vsched.controllers.vcjobs.naming import partition_of, pod_name
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.read import status_of
 from vsched.controllers.vcjobs.reconcile import reconcile
-from vsched.controllers.vcjobs.spec import Action, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, VcJob
 from vsched.controllers.vcjobs.stages import gang_of
-from vsched.controllers.vcjobs.view import GroupState, JobPlan, JobView, PodState, Request
+from vsched.controllers.vcjobs.view import GroupState, JobPlan, PodState, Request, VcjobView
 from vsched.mirror.wire.batch import VolcanoJobStatus
 
 
@@ -44,8 +44,8 @@ class World:
         return self.job.status.body
 
     @property
-    def view(self) -> JobView:
-        return JobView(self.job, dict(self.pods), self.group, self.claims, tuple(self.evicted.values()))
+    def view(self) -> VcjobView:
+        return VcjobView(self.job, dict(self.pods), self.group, self.claims, tuple(self.evicted.values()))
 
     def plan(self) -> JobPlan:
         return reconcile(self.view, self.command, self.now)
@@ -96,7 +96,7 @@ class World:
             del self.pods[name]
         return bool(deleting)
 
-    def ask(self, action: Action, uid: str = "c-1") -> World:
+    def ask(self, action: JobAction, uid: str = "c-1") -> World:
         """A Command."""
         self.command = Request(action, why=f"Command stop ({uid})")
         return self

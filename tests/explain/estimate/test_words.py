@@ -8,17 +8,17 @@ import pytest
 
 from tests.support.plans import NOW
 from vsched.explain.estimate.words import Foreseen, told, when
-from vsched.framework.durations import Basis, Left
+from vsched.framework.durations import Basis, TimeLeft
 from vsched.framework.times import length
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-DECLARED = Left(9.0, 9.0, Basis.DECLARED, 2 * HOUR)
-LONGER = Left(9.0, 9.0, Basis.DECLARED, 3 * HOUR)
+DECLARED = TimeLeft(9.0, 9.0, Basis.DECLARED, 2 * HOUR)
+LONGER = TimeLeft(9.0, 9.0, Basis.DECLARED, 3 * HOUR)
 LATE = DECLARED._replace(worth=(1.0, 1.8))
 HALF = DECLARED._replace(worth=(0.5, 0.52))
 UNPROVEN = DECLARED._replace(worth=(1.0, 2.0), proven=False)
-LEARNT = Left(5.0, 9.0, Basis.LEARNT)
-OVERDUE = Left(0.0, inf, Basis.OVERDUE)
+LEARNT = TimeLeft(5.0, 9.0, Basis.LEARNT)
+OVERDUE = TimeLeft(0.0, inf, Basis.OVERDUE)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_lengths_have_two_units_at_most(seconds: float, expected: str) -> None:
         ),
     ],
 )
-def test_what_an_estimate_rests_on(ends: list[tuple[str, Left]], first: list[str], expected: str) -> None:
+def test_what_an_estimate_rests_on(ends: list[tuple[str, TimeLeft]], first: list[str], expected: str) -> None:
     at = NOW + 5 * MINUTE
     assert told(Foreseen(NOW, at, at, ends, first)).message == expected
 

@@ -17,7 +17,7 @@ from vsched.cli import cli
 from vsched.kube.watch.framing import decode_page
 from vsched.lab.bench.grow.objects import Cluster, lists, new_gang, room
 from vsched.lab.bench.grow.plots import draw
-from vsched.lab.bench.grow.point import NEW_GANG, GrownDaemon, Point, measure
+from vsched.lab.bench.grow.point import NEW_GANG, GrownDaemon, GrowPoint, measure
 from vsched.lab.bench.grow.run import Growth
 from vsched.lab.bench.grow.view import as_tables
 from vsched.lab.bench.growth import capacity_policy
@@ -34,7 +34,7 @@ def bench(*arguments: str) -> Result:
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     """A small point, measured in this process."""
-    return measure(Point(cluster=SMALL, repeats=2), lambda text: None)
+    return measure(GrowPoint(cluster=SMALL, repeats=2), lambda text: None)
 
 
 def test_every_kind_is_listed_with_as_many_objects_as_were_asked_for() -> None:

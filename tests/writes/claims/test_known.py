@@ -16,7 +16,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
 from tests.writes.claims.reading import told
 from vsched.daemon.watches import reflectors
-from vsched.mirror.state.resource_versions import SeenVersions, Watched
+from vsched.mirror.state.resource_versions import SeenObject, SeenVersions
 from vsched.model.claims.devices import Consumer, DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, Requirement
@@ -112,7 +112,7 @@ GPU_WISH = DeviceWish("ns/gpus", "uid-gpus", GIVEN, True, (Consumer("uid-a", "a"
 
 
 def test_a_claim_is_protected_without_a_read() -> None:
-    step = protect(Watched(GPU, "7"), GPU_WISH)
+    step = protect(SeenObject(GPU, "7"), GPU_WISH)
     assert step is not None
     assert told(step) == (
         "PATCH",
@@ -134,7 +134,7 @@ def test_a_claim_is_protected_without_a_read() -> None:
     ],
 )
 def test_a_claim_that_has_to_be_read_before_it_is_protected(claim: DeviceClaim | None) -> None:
-    assert protect(None if claim is None else Watched(claim, "7"), GPU_WISH) is None
+    assert protect(None if claim is None else SeenObject(claim, "7"), GPU_WISH) is None
 
 
 MADE = VolumeWish("ns/data", "uid-data", "n1", selected_node="n1", choose=True)
@@ -224,7 +224,7 @@ def disk(
 
 
 def test_a_node_is_selected_without_a_read() -> None:
-    step = select_unread(Watched(disk(), "7"), MADE)
+    step = select_unread(SeenObject(disk(), "7"), MADE)
     assert step is not None
     annotations = {volumes.SELECTED_NODE: "n1"}
     assert told(step) == (
@@ -249,7 +249,7 @@ def test_a_node_is_selected_without_a_read() -> None:
     ],
 )
 def test_what_the_mirror_says_of_a_volume_claim(claim: VolumeClaim | None, selects: bool, waits: bool) -> None:
-    watched = None if claim is None else Watched(claim, "7")
+    watched = None if claim is None else SeenObject(claim, "7")
     assert (select_unread(watched, MADE) is not None, unchanged(watched, MADE) is not None) == (selects, waits)
 
 
@@ -265,13 +265,13 @@ def test_what_the_mirror_says_of_a_volume_claim(claim: VolumeClaim | None, selec
     ],
 )
 def test_the_volume_that_a_claim_is_shown_to_be_bound_to(claim: VolumeClaim | None, volume: str) -> None:
-    assert shown_volume(None if claim is None else Watched(claim, "7"), MADE) == volume
+    assert shown_volume(None if claim is None else SeenObject(claim, "7"), MADE) == volume
 
 
 def test_a_claim_that_is_bound_to_another_volume_than_was_chosen_is_read() -> None:
     static = VolumeWish("ns/data", "uid-data", "n1", volume="pv", choose=True)
-    assert shown_volume(Watched(disk(volume="pv", bound=True), "7"), static) == "pv"
-    assert shown_volume(Watched(disk(volume="other", bound=True), "7"), static) == ""
+    assert shown_volume(SeenObject(disk(volume="pv", bound=True), "7"), static) == "pv"
+    assert shown_volume(SeenObject(disk(volume="other", bound=True), "7"), static) == ""
 
 
 ZONE_A = NodeTerm(expressions=(Requirement(volumes.ZONE, "In", ("a",)),))
@@ -296,7 +296,7 @@ ZONE_A = NodeTerm(expressions=(Requirement(volumes.ZONE, "In", ("a",)),))
     ],
 )
 def test_whether_the_volume_is_shown_to_be_usable_on_the_node(volume: Volume | None, usable: bool) -> None:
-    watched = None if volume is None else Watched(volume, "7")
+    watched = None if volume is None else SeenObject(volume, "7")
     assert reaches(watched, MADE, {volumes.ZONE: "a"}) is usable
 
 

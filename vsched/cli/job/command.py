@@ -234,10 +234,10 @@ def _commanding(verb: str, action: str, says: str) -> None:
     @cluster_flags
     def give(name: str, namespace: str | None, wait_seconds: float, cluster: ClusterFlags) -> None:
         from vsched.cli.job.vcjobs import command as ask
-        from vsched.controllers.vcjobs.spec import Action
+        from vsched.controllers.vcjobs.spec import JobAction
 
         key = full_name(name, namespace, cluster)
-        say(with_client(cluster, lambda client: ask(client, key, Action(action), wait_seconds)))
+        say(with_client(cluster, lambda client: ask(client, key, JobAction(action), wait_seconds)))
 
 
 _commanding("suspend", "AbortJob", "Suspend a vcjob: its pods are deleted, the object stays.")

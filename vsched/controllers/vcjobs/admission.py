@@ -13,16 +13,16 @@ from graphlib import CycleError, TopologicalSorter
 from vsched.controllers.vcjobs.plugins import PLUGINS, plugins_of
 from vsched.controllers.vcjobs.plugins.mpi import Mpi
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
-from vsched.controllers.vcjobs.spec import Action, Event, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob
 from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
 from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
 from vsched.model.object_names import is_subdomain
 
-EVENTS = frozenset(Event) - {Event.POD_RUNNING, Event.OUT_OF_SYNC, Event.COMMAND_ISSUED}
+EVENTS = frozenset(JobEvent) - {JobEvent.POD_RUNNING, JobEvent.OUT_OF_SYNC, JobEvent.COMMAND_ISSUED}
 """The events that a policy may name. The others are for the controller alone."""
-ACTIONS = frozenset(Action) - {Action.SYNC_JOB, Action.ENQUEUE_JOB}
+ACTIONS = frozenset(JobAction) - {JobAction.SYNC_JOB, JobAction.ENQUEUE_JOB}
 """The actions that a policy may name."""
 _TOPOLOGY_POLICIES = ("", "none", "best-effort", "restricted", "single-numa-node")
 _ITERATIONS = ("", "any", "all")
@@ -126,7 +126,7 @@ def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> 
     for what, number in [*events.items(), *codes.items()]:
         if number > 1:
             yield f"{path}: {'event' if isinstance(what, str) else 'exitCode'} {what} is in {number} policies"
-    if Event.ANY in events and len(events) > 1:
+    if JobEvent.ANY in events and len(events) > 1:
         yield f"{path}: event * means all others (expected no other event beside it)"
 
 

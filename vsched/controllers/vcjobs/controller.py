@@ -26,7 +26,7 @@ from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.controllers.vcjobs.view import JobPlan, JobView, PodState, Request
+from vsched.controllers.vcjobs.view import JobPlan, PodState, Request, VcjobView
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -224,7 +224,7 @@ class JobController:
         self._plan_next(key, job, plan.wake_at)
         return True
 
-    async def _decided(self, view: JobView, request: Request | None) -> JobPlan:
+    async def _decided(self, view: VcjobView, request: Request | None) -> JobPlan:
         """The decision, which costs as much as there are pods: for many of them a thread makes it.
 
         Meanwhile the watch may show more. Then the job is looked at again; and what is counted by the status is only
@@ -249,7 +249,7 @@ class JobController:
         self._records.see(job, lost)
         return False
 
-    def _tell_waiting(self, view: JobView) -> None:
+    def _tell_waiting(self, view: VcjobView) -> None:
         """Say on the job why its PodGroup waits, whenever that is something else than before."""
         job, group = view.job, view.group
         if group is None or not group.waits:

@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from vsched.controllers.vcjobs.admission import refusals
 from vsched.controllers.vcjobs.plugins import with_pulled_in
 from vsched.controllers.vcjobs.spec import (
-    Action,
     Dependency,
-    Event,
+    JobAction,
+    JobEvent,
     JobPhase,
     JobStatus,
     LifecyclePolicy,
@@ -31,7 +31,7 @@ from vsched.model.amounts.durations import parse_duration
 
 DEFAULT_QUEUE = "default"
 DEFAULT_MAX_RETRY = 3
-ACTIONS, EVENTS, PHASES = frozenset(Action), frozenset(Event), frozenset(JobPhase)
+ACTIONS, EVENTS, PHASES = frozenset(JobAction), frozenset(JobEvent), frozenset(JobPhase)
 
 
 def job_of(job: wire.VolcanoJob, scheduler_name: str = "") -> VcJob:
@@ -121,9 +121,9 @@ def _policy(policy: wire.LifecyclePolicy) -> LifecyclePolicy | None:
     if policy.action not in ACTIONS:
         return None
     named = (*(policy.events or ()), policy.event)
-    events = frozenset(Event(name) for name in named if name in EVENTS)
+    events = frozenset(JobEvent(name) for name in named if name in EVENTS)
     seconds = parse_duration(policy.timeout or "") or 0.0
-    return LifecyclePolicy(Action(policy.action), events, policy.exit_code, seconds)
+    return LifecyclePolicy(JobAction(policy.action), events, policy.exit_code, seconds)
 
 
 def _dependency(depends: wire.DependsOn | None) -> Dependency | None:

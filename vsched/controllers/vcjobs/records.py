@@ -21,7 +21,7 @@ from vsched.controllers.vcjobs.pod_states import JobGroup, JobPod, job_group_of,
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
 from vsched.controllers.vcjobs.spec import JobPhase, VcJob
-from vsched.controllers.vcjobs.view import GroupState, JobView, PodState
+from vsched.controllers.vcjobs.view import GroupState, PodState, VcjobView
 from vsched.controllers.vcjobs.volumes import named_claims
 from vsched.errors import BadObject
 from vsched.mirror import wire
@@ -125,9 +125,9 @@ class JobRecords:
         """The Commands about a vcjob, oldest first."""
         return sorted(self._targets.get(key, {}).values())
 
-    def view(self, job: VcJob) -> JobView:
+    def view(self, job: VcJob) -> VcjobView:
         """The vcjob with everything around it."""
-        return JobView(
+        return VcjobView(
             job,
             self._pods_of(job),
             self._group_of(job),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 
-class Event(StrEnum):
+class JobEvent(StrEnum):
     """What can happen to a job, a task or a pod."""
 
     ANY = "*"
@@ -24,7 +24,7 @@ class Event(StrEnum):
     JOB_UPDATED = "JobUpdated"
 
 
-class Action(StrEnum):
+class JobAction(StrEnum):
     """What is done about an event, or because a Command asks for it."""
 
     ABORT_JOB = "AbortJob"
@@ -58,8 +58,8 @@ class JobPhase(StrEnum):
 class LifecyclePolicy(msgspec.Struct, frozen=True):
     """An action for events, or for an exit code."""
 
-    action: Action
-    events: frozenset[Event] = frozenset()
+    action: JobAction
+    events: frozenset[JobEvent] = frozenset()
     exit_code: int | None = None
     timeout_seconds: float = 0.0
     """How long the event has to last before the action is taken."""

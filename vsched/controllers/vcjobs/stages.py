@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from vsched.controllers.vcjobs.counts import FAILED, RUNNING, SUCCEEDED, Counts
 from vsched.controllers.vcjobs.spec import Dependency, TaskSpec, VcJob
-from vsched.controllers.vcjobs.view import JobView, PodState
+from vsched.controllers.vcjobs.view import PodState, VcjobView
 
 
 def startable(job: VcJob, pods: Iterable[PodState]) -> tuple[TaskSpec, ...]:
@@ -34,7 +34,7 @@ def has_stages(job: VcJob) -> bool:
     return any(task.dependency is not None for task in job.tasks)
 
 
-def gang_of(view: JobView) -> VcJob:
+def gang_of(view: VcjobView) -> VcJob:
     """The job as its PodGroup sees it: without tasks that still wait for others, and without pods that have succeeded
     and are gone.
 

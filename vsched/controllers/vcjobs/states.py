@@ -10,16 +10,18 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, Counts
-from vsched.controllers.vcjobs.spec import Action, JobPhase, JobStatus, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.stages import has_stages, never_started
 
-RESTARTS = frozenset({Action.RESTART_JOB, Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION})
-PARTIAL = RESTARTS - {Action.RESTART_JOB}
+RESTARTS = frozenset(
+    {JobAction.RESTART_JOB, JobAction.RESTART_TASK, JobAction.RESTART_POD, JobAction.RESTART_PARTITION}
+)
+PARTIAL = RESTARTS - {JobAction.RESTART_JOB}
 """Restarts of a part of the job: its PodGroup and its other pods stay."""
 _ENDS = {
-    Action.ABORT_JOB: JobPhase.ABORTING,
-    Action.COMPLETE_JOB: JobPhase.COMPLETING,
-    Action.TERMINATE_JOB: JobPhase.TERMINATING,
+    JobAction.ABORT_JOB: JobPhase.ABORTING,
+    JobAction.COMPLETE_JOB: JobPhase.COMPLETING,
+    JobAction.TERMINATE_JOB: JobPhase.TERMINATING,
 }
 UNDER_WAY = frozenset({JobPhase.NEW, JobPhase.PENDING, JobPhase.RUNNING})
 """The phases in which pods are made."""
@@ -53,14 +55,14 @@ class Begin(NamedTuple):
     """Whether all pods go: the version of the job goes up, and with it its pods and its PodGroup become outdated."""
 
 
-def begun(phase: JobPhase, action: Action, partly: bool = False) -> Begin | None:
+def begun(phase: JobPhase, action: JobAction, partly: bool = False) -> Begin | None:
     """What an action begins in a phase; None where it does nothing there.
 
     ``partly``: whether the job restarts in part. What comes on top of a restart is no further retry, and neither is
     going on after a pause that somebody asked for.
     """
     if phase in (JobPhase.ABORTING, JobPhase.ABORTED):
-        return Begin(JobPhase.RESTARTING) if action is Action.RESUME_JOB else None
+        return Begin(JobPhase.RESTARTING) if action is JobAction.RESUME_JOB else None
     if phase in UNDER_WAY or phase is JobPhase.RESTARTING:
         if action in _ENDS:
             return Begin(_ENDS[action])
@@ -82,7 +84,7 @@ class Settled(NamedTuple):
 
 def is_last_try(job: VcJob, status: JobStatus) -> bool:
     """Whether a restart ends the job, as it has no retry left. A job that is resumed has as many left as before."""
-    is_restart = status.phase is JobPhase.RESTARTING and status.reason != Action.RESUME_JOB
+    is_restart = status.phase is JobPhase.RESTARTING and status.reason != JobAction.RESUME_JOB
     return is_restart and status.retries >= job.max_retry
 
 

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from vsched.controllers.vcjobs.counts import Counts
 from vsched.controllers.vcjobs.policies import Due
-from vsched.controllers.vcjobs.spec import Event, JobPhase, JobStatus, VcJob
+from vsched.controllers.vcjobs.spec import JobEvent, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, begun, settled
 from vsched.controllers.vcjobs.targets import Target, message_of, outdated, target_of, targets_of, targets_with
-from vsched.controllers.vcjobs.view import JobView, PlanEvent, Request
+from vsched.controllers.vcjobs.view import PlanEvent, Request, VcjobView
 
 
 class Step(NamedTuple):
@@ -23,7 +23,7 @@ class Step(NamedTuple):
     events: tuple[PlanEvent, ...] = ()
 
 
-def acted(view: JobView, request: Request | None, wanted: Due, now: float) -> Step:
+def acted(view: VcjobView, request: Request | None, wanted: Due, now: float) -> Step:
     """The status after the action that a Command asks for, else after the one that the policies want."""
     events: tuple[PlanEvent, ...] = ()
     if request is not None and not is_done(view.job.status, request):
@@ -42,10 +42,10 @@ def is_done(status: JobStatus, request: Request) -> bool:
 
 def _in_vain(job: VcJob, request: Request) -> PlanEvent:
     said = f"{request.action} has no effect on a job in phase {job.status.phase or JobPhase.PENDING}"
-    return PlanEvent("Warning", Event.COMMAND_ISSUED, f"{said} ({request.why})")
+    return PlanEvent("Warning", JobEvent.COMMAND_ISSUED, f"{said} ({request.why})")
 
 
-def _begin(view: JobView, requests: tuple[Request, ...], now: float) -> Step | None:
+def _begin(view: VcjobView, requests: tuple[Request, ...], now: float) -> Step | None:
     """What requests of one action begin; None where they do nothing now."""
     status = view.job.status
     action, event, why = requests[0].action, requests[0].event, requests[0].why
@@ -67,11 +67,11 @@ def _begin(view: JobView, requests: tuple[Request, ...], now: float) -> Step | N
         version=status.version + begin.kill,
         retries=status.retries + begin.retry,
     )
-    told = Event.COMMAND_ISSUED if event is Event.COMMAND_ISSUED else "ExecuteAction"
+    told = JobEvent.COMMAND_ISSUED if event is JobEvent.COMMAND_ISSUED else "ExecuteAction"
     return Step(after, True, (PlanEvent("Normal", told, f"{action}: {message}"),))
 
 
-def _unfinished(view: JobView) -> list[Target]:
+def _unfinished(view: VcjobView) -> list[Target]:
     """What the restart before restarts, as far as its pods are still there: they stay outdated."""
     old = outdated(view.job, view.job.status)
     left = {target for pod in view.pods.values() if old.killed(pod) for target in targets_with(pod)}

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vsched.controllers.vcjobs.spec import Action, JobStatus, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import PARTIAL
 from vsched.controllers.vcjobs.view import PodState, Request
 
 _TASK, _POD, _PARTITION = "task", "pod", "partition"
-_KINDS = {Action.RESTART_TASK: _TASK, Action.RESTART_POD: _POD, Action.RESTART_PARTITION: _PARTITION}
+_KINDS = {JobAction.RESTART_TASK: _TASK, JobAction.RESTART_POD: _POD, JobAction.RESTART_PARTITION: _PARTITION}
 _END = ": "
 
 

@@ -1,4 +1,4 @@
-"""What one decision about a vcjob looks at (``JobView``, ``Request``), and what comes out of it (``JobPlan``).
+"""What one decision about a vcjob looks at (``VcjobView``, ``Request``), and what comes out of it (``JobPlan``).
 
 The records fill a view from watched objects; ``reconcile`` reads it and returns a plan;
 the controller does what it says.
@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from vsched.controllers.vcjobs.spec import Action, Event, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob
 
 
 class PodState(msgspec.Struct, frozen=True):
@@ -73,7 +73,7 @@ class GroupState(NamedTuple):
     """Since when it says so, in seconds since the epoch."""
 
 
-class JobView(NamedTuple):
+class VcjobView(NamedTuple):
     """A vcjob and everything around it that a decision needs."""
 
     job: VcJob
@@ -95,11 +95,11 @@ class JobView(NamedTuple):
 class Request(NamedTuple):
     """An action that is asked for: by a Command, or by a policy whose event has come."""
 
-    action: Action
+    action: JobAction
     task: str = ""
     pod: str = ""
     partition: str = ""
-    event: Event = Event.COMMAND_ISSUED
+    event: JobEvent = JobEvent.COMMAND_ISSUED
     why: str = ""
     """In words, for the status and for Events. That of a Command names its uid: a Command whose uid the status names
     is done already, and is not counted again."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from vsched.explain.estimate.passing import Decided, Passing
-from vsched.framework.durations import Basis, Left
+from vsched.framework.durations import Basis, TimeLeft
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -43,7 +43,7 @@ class Run(NamedTuple):
     """The earliest time of the job's start, seconds since the epoch; infinite if it does not start."""
     last: float
     """The time at which the job has its places, seconds since the epoch."""
-    ended: tuple[tuple[Task, Left], ...]
+    ended: tuple[tuple[Task, TimeLeft], ...]
     """Pods that ended before the start, in order, including pods that started in the run."""
     started: tuple[str, ...]
     """Keys of the jobs whose pods started in the run."""
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 Cycle = Callable[[Passing, float], Decided | Stop | None]
-HowLong = Callable[[Task, Left], float]
+HowLong = Callable[[Task, TimeLeft], float]
 """How much longer a pod runs in a run, within what is known of it, seconds."""
 
 
@@ -63,7 +63,7 @@ class Running:
     def __init__(
         self,
         snapshot: Snapshot,
-        lasts: Callable[[Task, float], Left],
+        lasts: Callable[[Task, float], TimeLeft],
         how_long: HowLong,
         number: int = 0,
     ) -> None:
@@ -74,8 +74,8 @@ class Running:
         self._lasts = lasts
         self._how_long = how_long
         self._began = self._reached = snapshot.now
-        self._ends: list[tuple[float, str, Task, Left]] = []
-        self._ended: list[tuple[Task, Left]] = []
+        self._ends: list[tuple[float, str, Task, TimeLeft]] = []
+        self._ended: list[tuple[Task, TimeLeft]] = []
         self._started: dict[str, None] = {}
         self._push(holding(snapshot), snapshot.now)
 

@@ -22,7 +22,7 @@ from vsched.explain.order import WaitingOrder
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
 from vsched.framework.cycle import run_actions
-from vsched.framework.durations import Left, left
+from vsched.framework.durations import TimeLeft, left
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.effects import decided
@@ -137,7 +137,7 @@ class Foreseeing:
         self._spent = spent
         self._over = over
         self._cycles = CYCLES_MAX
-        self._known: dict[str, Left] = {}
+        self._known: dict[str, TimeLeft] = {}
         self._open_ended: dict[str, None] = {}
         places = order.overall()
         most = places.get(goal.job, len(places)) + BEHIND_MAX
@@ -196,7 +196,7 @@ class Foreseeing:
         how_long: HowLong,
         share: float,
         number: int = 0,
-        lasts: Callable[[Task, float], Left] | None = None,
+        lasts: Callable[[Task, float], TimeLeft] | None = None,
     ) -> Run:
         running = Running(self._snapshot, lasts or self._left, how_long, number)
         return running.until(self._report, share, self._cycle)
@@ -212,7 +212,7 @@ class Foreseeing:
         """Whether the goal gets its places if these jobs end now and others as expected; None if the time is over."""
         gone = set(jobs)
 
-        def lasts(task: Task, now: float) -> Left:
+        def lasts(task: Task, now: float) -> TimeLeft:
             found = self._left(task, now)
             return found._replace(least=0.0) if task.job in gone and isinf(found.least) else found
 
@@ -220,7 +220,7 @@ class Foreseeing:
         stop = run.until(self._report, TOGETHER_SHARES[0], self._cycle).stop
         return None if stop is Stop.SPENT else stop is None
 
-    def _left(self, task: Task, now: float) -> Left:
+    def _left(self, task: Task, now: float) -> TimeLeft:
         """How much longer a pod runs; cached for the present, because each run asks this for all running pods."""
         is_present = now == self._snapshot.now and task.asked is None
         known = self._known.get(task.uid) if is_present else None
@@ -233,7 +233,7 @@ class Foreseeing:
             self._open_ended[task.job] = None
         return known
 
-    def _left_at_least(self, task: Task, now: float) -> Left:
+    def _left_at_least(self, task: Task, now: float) -> TimeLeft:
         """The same, where pods of unknown duration may end at once."""
         found = self._left(task, now)
         return found._replace(least=0.0) if _is_open_ended(task, found) else found
@@ -255,31 +255,31 @@ class Foreseeing:
         return made
 
 
-def _is_open_ended(task: Task, found: Left) -> bool:
+def _is_open_ended(task: Task, found: TimeLeft) -> bool:
     """Whether a pod ends, and nobody knows when."""
     return isinf(found.least) and not task.endless and not task.returns
 
 
-def _least(task: Task, found: Left) -> float:
+def _least(task: Task, found: TimeLeft) -> float:
     return found.least
 
 
-def _most(task: Task, found: Left) -> float:
+def _most(task: Task, found: TimeLeft) -> float:
     return found.most
 
 
 def _some_late(number: int) -> HowLong:
     """Half of the jobs end early and the others late; ``number`` says which."""
 
-    def how_long(task: Task, found: Left) -> float:
+    def how_long(task: Task, found: TimeLeft) -> float:
         return found.most if crc32(f"{number}/{task.job}".encode()) & 1 else found.least
 
     return how_long
 
 
-def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, Left]]:
+def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, TimeLeft]]:
     """The jobs that ran already and ended in the run, the last first, each with the estimate of its last pod."""
-    found: dict[str, Left] = {}
+    found: dict[str, TimeLeft] = {}
     for task, one in reversed(run.ended):
         job = snapshot.jobs.get(task.job)
         if job is not None and task.uid in job.tasks and task.uid not in job.pending:

@@ -7,7 +7,7 @@ from math import isinf
 from typing import NamedTuple
 
 from vsched.explain.records import Estimate
-from vsched.framework.durations import Basis, Left
+from vsched.framework.durations import Basis, TimeLeft
 from vsched.framework.times import SOON_SECONDS, clock, length
 
 
@@ -18,7 +18,7 @@ class Foreseen(NamedTuple):
     earliest: float
     latest: float
     """Infinite if there is no upper bound."""
-    ends: Sequence[tuple[str, Left]]
+    ends: Sequence[tuple[str, TimeLeft]]
     """The running jobs that have to end first, as people know them, the last to end first, each with its estimate."""
     first: Sequence[str]
     """Keys of jobs that get places before this one."""
@@ -98,12 +98,12 @@ def when(now: float, earliest: float, latest: float) -> str:
     return f"between {begin} and {end} UTC (in {from_now} to {until})"
 
 
-def _who(ends: Sequence[tuple[str, Left]]) -> str:
+def _who(ends: Sequence[tuple[str, TimeLeft]]) -> str:
     others = len(ends) - 1
     return ends[0][0] if not others else f"{ends[0][0]} and {_count(others, 'other')}"
 
 
-def _how(ends: Sequence[Left]) -> str:
+def _how(ends: Sequence[TimeLeft]) -> str:
     """``ends as declared (2h)``, ``end as declared, or as similar work did before``, …"""
     verb = "ends" if len(ends) == 1 else "end"
     bases = {one.basis for one in ends}
@@ -118,7 +118,7 @@ def _how(ends: Sequence[Left]) -> str:
     return f"{verb} {', or '.join(way for basis, way in ways.items() if basis in bases)}"
 
 
-def _as_declared(ends: Sequence[Left]) -> str:
+def _as_declared(ends: Sequence[TimeLeft]) -> str:
     """``as declared (2h)``, ``after 1 to 1.8 times the declared 2h (as similar work did)``."""
     lengths = {one.whole for one in ends}
     alone = length(next(iter(lengths))) if len(lengths) == 1 else ""

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from math import inf
 
 from vsched.framework.codes import Code
-from vsched.framework.combine.tiers import Layout, PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     Allocatable,
@@ -35,7 +35,7 @@ from vsched.model.queues.queue import Queue
 class PluginDecisions(PluginTiers):
     """The combined decisions: all must agree, or any one is enough, or the first answer counts."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
         self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
         self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]

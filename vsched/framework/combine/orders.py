@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from vsched.framework.combine.tiers import Layout, PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     JobOrder,
@@ -32,7 +32,7 @@ OrderKey = tuple[SortKey | str, ...]
 class PluginOrders(PluginTiers):
     """The combined orders of queues, namespaces, users, jobs, sub-groups and tasks."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
         self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
         self._orders_by_job_alone = all(plugin.by_job_alone for plugin in self.taking_part(JobOrder))

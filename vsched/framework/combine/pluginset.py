@@ -26,7 +26,7 @@ from vsched.framework.budgets import Budgets
 from vsched.framework.combine.decisions import PluginDecisions
 from vsched.framework.combine.division import PluginDivision
 from vsched.framework.combine.orders import PluginOrders
-from vsched.framework.combine.tiers import Layout
+from vsched.framework.combine.tiers import PolicyLayout
 from vsched.framework.combine.votes import PluginVotes
 from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
@@ -58,7 +58,7 @@ from vsched.model.snapshot import asked_jobs
 class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
     """The plugins of one session; each method returns their combined answer."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
         self.node_plugins = NodePlugins(
             self.taking_part(NodeFilter),

@@ -13,7 +13,7 @@ from vsched.framework.trace import Trace
 PointT = TypeVar("PointT", bound=Point)
 
 
-class Layout(NamedTuple):
+class PolicyLayout(NamedTuple):
     """Which plugins of a policy take part in which extension points; all are numbered in tier order."""
 
     switches: list[Switches]
@@ -25,9 +25,9 @@ class Layout(NamedTuple):
     """The same by tier."""
 
 
-def layout_of(policy: Policy, registry: Registry) -> Layout:
+def layout_of(policy: Policy, registry: Registry) -> PolicyLayout:
     """What every session under a policy finds."""
-    found = Layout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [])
+    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [])
     for tier in policy.tiers:
         found.tiers.append({})
         for conf in tier.plugins:
@@ -43,7 +43,7 @@ def layout_of(policy: Policy, registry: Registry) -> Layout:
 class PluginTiers:
     """The plugins of one session, tier by tier, in the order of the policy."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         self.trace = trace
         self._layout = layout_of(policy, registry) if layout is None else layout
         self._plugins: list[Plugin[Any]] = [registry.plugins[conf.name](conf.args) for conf in policy.plugins()]

@@ -9,7 +9,7 @@ from vsched.framework.budgets import NO_BUDGETS
 from vsched.framework.codes import Code
 from vsched.framework.combine.agreeing import Agreement
 from vsched.framework.combine.combining import vote
-from vsched.framework.combine.tiers import Layout, PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.combine.victim_rules import VictimRules
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobPipelined, JobStarving
@@ -33,7 +33,7 @@ from vsched.model.pods.task import Task
 class PluginVotes(PluginTiers):
     """The combined votes on jobs and on victims."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: Layout | None = None) -> None:
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""

@@ -13,7 +13,7 @@ from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.topology.tiers import Tier
 
 
-class Counts(NamedTuple):
+class DomainCounts(NamedTuple):
     """What the domains of a tier hold at most of some tasks."""
 
     fits: Ints
@@ -24,12 +24,12 @@ class Counts(NamedTuple):
     """bool[domains]: whether the sum of requests fits as well; None where the tasks are all alike."""
 
 
-class Look(NamedTuple):
+class TierLook(NamedTuple):
     """The result for one tier."""
 
     tier: Tier
     wanted: int
-    counts: Counts
+    counts: DomainCounts
     looked: Ints
     """int64[..]: the positions of the domains that were looked at."""
     ordered: Ints
@@ -54,7 +54,7 @@ class Look(NamedTuple):
 
 
 def ordered(
-    passing: Ints, counts: Counts, now: Ints | None, task_set: TaskSet, inside: Ints, scores: Floats | None
+    passing: Ints, counts: DomainCounts, now: Ints | None, task_set: TaskSet, inside: Ints, scores: Floats | None
 ) -> Ints:
     """Passing domains in order: those with room now; by score, else the tightest fit; more pods inside; by name.
 

@@ -18,8 +18,8 @@ from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
 from vsched.framework.places.footing import Footing
-from vsched.framework.places.look import Counts, Look, ordered
-from vsched.framework.places.task_sets import Kind, TaskSet, task_set_of
+from vsched.framework.places.look import DomainCounts, TierLook, ordered
+from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
 from vsched.framework.subgroups import Part, SubGroup
@@ -218,7 +218,7 @@ class Places:
         known = self._rooms.get((self._selection.kind(task), False))
         return known is not None and known[0] == len(self._journal)
 
-    def look(self, task_set: TaskSet, tier: Tier, only: int | None, inside: Mapping[int, int]) -> Look:
+    def look(self, task_set: TaskSet, tier: Tier, only: int | None, inside: Mapping[int, int]) -> TierLook:
         """The domains of a tier that may hold the tasks wanted, the best first; ``only`` looks at one alone.
 
         ``inside`` says how many pods of the job are in each domain.
@@ -236,7 +236,7 @@ class Places:
                     pods[domain] = count
             now = self._counts(task_set, tier, now=True).fits if self._nodes.in_motion else None
             passing = ordered(passing, counts, now, task_set, pods, self._scores(task_set, tier, pods))
-        return Look(tier, task_set.wanted, counts, looked, passing)
+        return TierLook(tier, task_set.wanted, counts, looked, passing)
 
     def near_scores(self, topology: NetworkTopology, footing: Footing) -> Floats | None:
         """float64[nodes]: how close nodes are to the job's pods with a node, by plugins; None for no scores."""
@@ -256,15 +256,15 @@ class Places:
         only, group = self._selection.restricted_to, self.grouping(tier)
         return group.sizes if only is None else group.sums(only.astype(np.int64))
 
-    def _counts(self, task_set: TaskSet, tier: Tier, *, now: bool) -> Counts:
+    def _counts(self, task_set: TaskSet, tier: Tier, *, now: bool) -> DomainCounts:
         """How many of the tasks the domains hold, each domain alone: those with room now, or now and later."""
         room = self._sum(task_set.kinds[0], tier, now=now)
         fits = np.minimum(room, task_set.kinds[0].tasks)
         for one in task_set.kinds[1:]:
             fits = fits + np.minimum(self._sum(one, tier, now=now), one.tasks)
-        return Counts(fits, room, self._have_enough(task_set.least, tier) if task_set.least and not now else None)
+        return DomainCounts(fits, room, self._have_enough(task_set.least, tier) if task_set.least and not now else None)
 
-    def _sum(self, kind: Kind, tier: Tier, *, now: bool) -> Ints:
+    def _sum(self, kind: TaskKind, tier: Tier, *, now: bool) -> Ints:
         """int64[domains]: how many such tasks the nodes of each domain hold."""
         position = -1 if self._selection.restricted_to is not None else len(self._journal)
         known = self._sums.get((kind.kind, now, tier))
@@ -275,7 +275,7 @@ class Places:
             _keep(self._sums, (kind.kind, now, tier), (position, found))
         return found
 
-    def _room(self, kind: Kind, position: int, *, now: bool) -> Ints:
+    def _room(self, kind: TaskKind, position: int, *, now: bool) -> Ints:
         known = self._rooms.get((kind.kind, now))
         if known is not None and known[0] == position:
             return known[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vsched.framework.places.domains import Domain
-from vsched.framework.places.look import Look
+from vsched.framework.places.look import TierLook
 from vsched.framework.wording import counted
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier, Tiers
@@ -51,7 +51,7 @@ def apart(allowed: Sequence[Tier]) -> str:
     return f"its pods with a node are not in one domain of {tier_words(allowed[-1])}, so no other pod may join them"
 
 
-def no_domain(looks: Sequence[Look], tiers: Tiers, tried: str) -> str:
+def no_domain(looks: Sequence[TierLook], tiers: Tiers, tried: str) -> str:
     """Why no domain takes the tasks: the one with most room, how much that is, and how many were looked at.
 
     ``tried`` says what stopped domains with room for each of the tasks alone.

@@ -18,7 +18,7 @@ from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes,
 from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
 from vsched.framework.reports.on_paper import given_up
-from vsched.framework.reports.plain import PlainJobs, Standing
+from vsched.framework.reports.plain import PlainJobs, PlainStanding
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
@@ -160,7 +160,7 @@ def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, las
     headline = None if found is None else found.words.headline
     outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
     if found is not None:
-        last.standings[key] = Standing(view.job, view.phase, advice, found, outcome)
+        last.standings[key] = PlainStanding(view.job, view.phase, advice, found, outcome)
     else:
         last.standings.pop(key, None)
     return outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple, TypeVar
 
-from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict
+from vsched.framework.reports.plain import Plain, PlainJobs, PlainStanding, PlainVerdict, Sizes
 from vsched.framework.reports.previous import PreviousTexts
 from vsched.framework.session import Session
 from vsched.model.jobs.job import Job
@@ -55,9 +55,9 @@ class LastReport:
 
     def __init__(self) -> None:
         self._texts: dict[str, tuple[Job, PodTexts, Verdicts]] = {}
-        self.standings: dict[str, Standing] = {}
+        self.standings: dict[str, PlainStanding] = {}
         """What the last cycle said of plain jobs."""
-        self._verdicts: dict[str, Verdict] = {}
+        self._verdicts: dict[str, PlainVerdict] = {}
         self.spans = PreviousTexts()
         self._outcomes = SortedMap[JobOutcome]()
         """All outcomes of the last cycle."""
@@ -76,7 +76,7 @@ class LastReport:
 
     def note(self, found: Plain, outcome: JobOutcome, scale_up: Sizes, said: Verdicts) -> None:
         """Keep the verdicts about the pods of a plain job."""
-        self._verdicts[outcome.key] = Verdict(outcome, found, scale_up, said)
+        self._verdicts[outcome.key] = PlainVerdict(outcome, found, scale_up, said)
 
     def forget(self, key: str) -> None:
         """What was said of the pods of a job is not said any more."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN
-from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal
 from vsched.framework.reports.lasting import unregistered
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.session import Session
@@ -46,7 +46,7 @@ class LimitMessages:
         self._told: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
         """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
         self._unregistered: dict[str, str] = {}
-        self._bounds: dict[tuple[str, int], Bound | None] = {}
+        self._bounds: dict[tuple[str, int], QueueBound | None] = {}
 
     def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
         """Why a job waits that a rule refused."""
@@ -129,7 +129,7 @@ class LimitMessages:
             self._unregistered[resource] = unregistered(self.session.nodes, column) if known and column else ""
         return self._unregistered[resource]
 
-    def bound(self, queue: str, resource: str) -> Bound | None:
+    def bound(self, queue: str, resource: str) -> QueueBound | None:
         """What limits how much a queue may hold of a resource; None where no plugin sets a limit."""
         column = self.session.snapshot.axis.find(resource)
         known = self.session.snapshot.queues.get(queue, Queue(ROOT) if queue == ROOT else None)

@@ -24,7 +24,7 @@ Sizes = tuple[bool, bool, str, str]
 """What verdicts about all pods of a job read of a scale-up (``scaling.sizes``)."""
 
 
-class Words(NamedTuple):
+class PlainWords(NamedTuple):
     """What is said of plain jobs of one kind that were refused the same."""
 
     headline: UnschedulableReason
@@ -40,12 +40,12 @@ class Words(NamedTuple):
 class Plain(NamedTuple):
     """A plain job."""
 
-    words: Words
+    words: PlainWords
     apart: Set[str]
     """Uids of the tasks that were tried or refused themselves."""
 
 
-class Standing(NamedTuple):
+class PlainStanding(NamedTuple):
     """What was said of a plain job, and what it follows from."""
 
     job: Job
@@ -55,7 +55,7 @@ class Standing(NamedTuple):
     outcome: JobOutcome
 
 
-class Verdict(NamedTuple):
+class PlainVerdict(NamedTuple):
     """What was said of the pods of a plain job, and what it follows from."""
 
     outcome: JobOutcome
@@ -77,7 +77,7 @@ class PlainJobs:
             and not _holds_room(reasons)
         )
         self._changed = frozenset(session.snapshot.changed)
-        self._words: dict[Hashable, Words] = {}
+        self._words: dict[Hashable, PlainWords] = {}
         self._same: dict[tuple[int, int], bool] = {}
         """Whether words of this session are those of an earlier one, by the identities of both."""
         self._found: dict[str, Plain] = {}
@@ -95,7 +95,7 @@ class PlainJobs:
         """The same for a job that was looked at."""
         return self._found.get(key)
 
-    def stands(self, view: JobView, plain: Plain, advice: Advice | None, known: Standing | None) -> bool:
+    def stands(self, view: JobView, plain: Plain, advice: Advice | None, known: PlainStanding | None) -> bool:
         """Whether what was said of a job holds still."""
         return (
             known is not None
@@ -107,7 +107,7 @@ class PlainJobs:
             and self.same(plain.words, known.plain.words)
         )
 
-    def same(self, words: Words, before: Words) -> bool:
+    def same(self, words: PlainWords, before: PlainWords) -> bool:
         """Whether the same is said as in an earlier session."""
         if words is before:
             return True
@@ -145,13 +145,13 @@ class PlainJobs:
 
     def _say(
         self, view: JobView, of_job: Refusal | None, of_tasks: NodeReasons | Refusal | None, protected: Refusal | None
-    ) -> Words:
+    ) -> PlainWords:
         refused = self._reasons.refused
         told = (
             None if of_job is None else refused(view, of_job),
             refused(view, of_tasks) if isinstance(of_tasks, Refusal) else None,
         )
-        return Words(self._reasons.of(view), of_job, of_tasks, protected, told)
+        return PlainWords(self._reasons.of(view), of_job, of_tasks, protected, told)
 
 
 def _holds_room(reasons: UnschedulableReasons) -> bool:

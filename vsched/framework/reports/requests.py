@@ -27,7 +27,7 @@ UNNEEDED = "its resources are no longer needed"
 KEPT = "the API server refuses its eviction"
 
 
-class Answers(NamedTuple):
+class RequestAnswers(NamedTuple):
     """What follows from the requests of earlier cycles."""
 
     evictions: tuple[Evict, ...] = ()
@@ -37,12 +37,12 @@ class Answers(NamedTuple):
     """When the first of the remaining requests ends, seconds since the epoch."""
 
 
-def answers_to_requests(session: Session) -> Answers:
+def answers_to_requests(session: Session) -> RequestAnswers:
     """Decide about each pod that was asked to end by itself; call it once the actions have run."""
     snapshot = session.snapshot
     if not snapshot.asked:
-        return Answers()
-    needs = Needs(session)
+        return RequestAnswers()
+    needs = NominatedRoom(session)
     evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskAgain](), inf
     for job, found in asked_jobs(snapshot):
         asked = [task for task in found if task.asked is None or not _is_elsewhere(session, task.asked.beneficiary)]
@@ -57,7 +57,7 @@ def answers_to_requests(session: Session) -> Answers:
                 due = min(due, request.deadline)
                 if task.responds or not request.told:
                     asks.append(_again(snapshot, task, request))
-    return Answers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
+    return RequestAnswers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
 
 
 def _again(snapshot: Snapshot, task: Task, request: EvictionRequest) -> AskAgain:
@@ -87,7 +87,7 @@ def is_due(request: EvictionRequest, now: float) -> bool:
     return request.may_go or now >= request.deadline or request.at > now + SKEW_SECONDS
 
 
-def _judged(job: Job, asked: Iterable[Task], needs: Needs) -> Iterable[tuple[Task, EvictionRequest, bool]]:
+def _judged(job: Job, asked: Iterable[Task], needs: NominatedRoom) -> Iterable[tuple[Task, EvictionRequest, bool]]:
     """The asked pods of a job by name, and whether each has to go.
 
     Pods whose room nobody needs go with the others where their job cannot do without these.
@@ -107,7 +107,7 @@ def _breaks(job: Job, staying: Sequence[Task]) -> bool:
     return job.ready + len(staying) < job.spec.min_member or any(of_role[role] < count for role, count in missing)
 
 
-class Needs:
+class NominatedRoom:
     """The room that nominated pods wait for, by row and job."""
 
     def __init__(self, session: Session) -> None:

@@ -33,7 +33,7 @@ class Gathered(NamedTuple):
         return None if found is None else (found.name, found.role), self.awaits, self.needs
 
 
-class Alone(NamedTuple):
+class OwnerlessPod(NamedTuple):
     """A pod as it would be without its owners."""
 
     job: str
@@ -51,7 +51,7 @@ class GangPod:
         self.metadata = metadata
         self.named = group_named(metadata)
         self.gathered = gathered
-        self.alone: Alone | None = None
+        self.alone: OwnerlessPod | None = None
         self.said: JobSpec | None = None
         """What it says of its job, under whatever name."""
         self.waited = False

@@ -23,7 +23,7 @@ from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.metadata import IMPLIED
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
-from vsched.mirror.state.gang_pods import Alone, GangPod, Gathered, cut_metadata
+from vsched.mirror.state.gang_pods import GangPod, Gathered, OwnerlessPod, cut_metadata
 from vsched.mirror.state.owners import OwnerStore
 from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.job import JobSpec
@@ -93,7 +93,7 @@ class GangStore:
         pod = self._pods.get(task.uid)
         if pod is None:
             return task, implicit
-        pod.alone = Alone(task.job, task.role, task.gated, task.unsupported)
+        pod.alone = OwnerlessPod(task.job, task.role, task.gated, task.unsupported)
         pod.said, pod.waited = implicit, False
         return self.again(task)
 

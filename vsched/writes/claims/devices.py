@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.state.resource_versions import SeenObject
 from vsched.mirror.wire.devices import FINALIZER, ConsumerFields, DeviceStatusFields
 from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
@@ -43,7 +43,7 @@ def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfi
     return _status(found, status)
 
 
-def protect(watched: Watched[DeviceClaim] | None, wish: DeviceWish) -> Send | None:
+def protect(watched: SeenObject[DeviceClaim] | None, wish: DeviceWish) -> Send | None:
     """The first write for a claim that is to get devices, by what the mirror shows; None where it has to be read."""
     if watched is None or not wish.allocate or not wish.uid:
         return None

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.storage_world import CSI, StorageWorld
-from vsched.framework.claims.volumes.counted import Counted, counted
+from vsched.framework.claims.volumes.counted import CountedVolumes, counted
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.model.claims.catalogue import VolumeCatalogue
@@ -42,7 +42,7 @@ def differs(before: VolumeCatalogue, after: VolumeCatalogue, name: str, key: str
     return getattr(before, name).get(key) is not getattr(after, name).get(key)
 
 
-def picture(found: Counted, names: set[Attachable]) -> object:
+def picture(found: CountedVolumes, names: set[Attachable]) -> object:
     """What is counted; ``names`` gets all volumes that ever were attached."""
     names.update(name for node in found.nodes for name in node.names)
     counts = {driver: [part.tolist() for part in count] for driver, count in found.counts.items()}

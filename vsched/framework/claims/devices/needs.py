@@ -41,7 +41,7 @@ class SelectorFailure(NamedTuple):
     """bool[nodes]: the nodes that reach these devices."""
 
 
-class Needs:
+class DeviceNeeds:
     """What tasks of one kind ask of the devices that are free."""
 
     def __init__(
@@ -127,28 +127,30 @@ class NeedsTable:
     def __init__(self, classes: Mapping[str, DeviceClass], inventory: Inventory) -> None:
         self._classes = classes
         self._inventory = inventory
-        self._found: dict[tuple[tuple[ClaimSpec, ...], tuple[Implicit, ...]], Needs] = {}
+        self._found: dict[tuple[tuple[ClaimSpec, ...], tuple[Implicit, ...]], DeviceNeeds] = {}
 
-    def of(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...] = ()) -> Needs:
+    def of(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...] = ()) -> DeviceNeeds:
         """The needs of claims with these specs, and of extended resources."""
         found = self._found.get((specs, implicit))
         if found is None:
             found = self._found[specs, implicit] = self._made(specs, implicit)
         return found
 
-    def _made(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...]) -> Needs:
+    def _made(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...]) -> DeviceNeeds:
         number = len(self._found)
         for spec in specs:
             problem = self._problem(spec)
             if problem:
-                return Needs(number, (), (), problem, self._inventory)
+                return DeviceNeeds(number, (), (), problem, self._inventory)
         asks = tuple(
             ClaimAsk(
                 tuple(tuple(self._ask(one) for one in alternatives) for alternatives in spec.requests), spec.constraints
             )
             for spec in specs
         )
-        needs = Needs(number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory)
+        needs = DeviceNeeds(
+            number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory
+        )
         needs.failures = tuple(self._failures(specs))
         return needs
 

@@ -13,12 +13,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from vsched.framework.claims.devices.allocations import allocation_of
-from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
+from vsched.framework.claims.devices.needs import DeviceNeeds, Implicit, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
 from vsched.framework.claims.devices.parts import hold_parts
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
-from vsched.framework.claims.devices.uses import ClaimUses, Gone, is_for_group
+from vsched.framework.claims.devices.uses import ClaimUses, GivenUp, is_for_group
 from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
@@ -60,7 +60,7 @@ class TaskDevices(NamedTuple):
     """The claims that it uses when it is placed, and then the one for extended resources that devices serve."""
     fresh: tuple[str, ...]
     """Claims that have no devices yet, by key; without the one for extended resources."""
-    needs: Needs | None
+    needs: DeviceNeeds | None
     """What these and the extended resources ask for; None where nothing is to be allocated."""
     held: tuple[HeldClaim, ...]
     full: bool
@@ -225,7 +225,7 @@ class DevicePart:
         """Undo ``withdraw``."""
         assert isinstance(had, tuple)
         for gone in had:
-            assert isinstance(gone, Gone)
+            assert isinstance(gone, GivenUp)
             self._uses.take_again(gone, task.uid)
 
     def evict(self, task: Task, row: int) -> None:
@@ -254,7 +254,7 @@ class DevicePart:
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
             self._uses.choose(key, allocation, later=waits)
 
-    def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
+    def _search(self, needs: DeviceNeeds, row: int, *, later: bool) -> Found:
         later = later and self._room.counts.differ
         first = self._room.first(needs, row, later=later)
         if first is not None:

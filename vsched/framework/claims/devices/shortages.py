@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from vsched.framework.claims.devices.needs import Needs
+from vsched.framework.claims.devices.needs import DeviceNeeds
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.kernels.devices.matching import Want
 from vsched.kernels.devices.search import ALL_DEVICES, Ask
@@ -54,7 +54,7 @@ class MeasuresShortages(Protocol):
 
 
 def shortages_of(
-    keys: Sequence[str], needs: Needs, room: DeviceRoom, claims: Mapping[str, DeviceClaim]
+    keys: Sequence[str], needs: DeviceNeeds, room: DeviceRoom, claims: Mapping[str, DeviceClaim]
 ) -> list[DeviceShortage]:
     """The requests of these claims, which have no devices yet, that no node can serve; ``needs`` is of the claims."""
     found: list[DeviceShortage] = []
@@ -71,7 +71,7 @@ def shortages_of(
 
 
 def shortages_together(
-    asked: Iterable[tuple[Sequence[str], Needs]], room: DeviceRoom, claims: Mapping[str, DeviceClaim]
+    asked: Iterable[tuple[Sequence[str], DeviceNeeds]], room: DeviceRoom, claims: Mapping[str, DeviceClaim]
 ) -> list[DeviceShortage]:
     """What claims of several tasks ask for together and is not free; ``asked`` has the claims and needs of each.
 

@@ -13,7 +13,7 @@ from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
 
 
-class Gone(NamedTuple):
+class GivenUp(NamedTuple):
     """What a task had of one claim before it gave up its place."""
 
     key: str
@@ -80,7 +80,7 @@ class ClaimUses:
         """Whether this session placed the task and it uses the claim."""
         return uid in self._takers.of(key)
 
-    def give_up(self, key: str, uid: str) -> Gone:
+    def give_up(self, key: str, uid: str) -> GivenUp:
         """The task does not use the claim any more; devices that were chosen for nobody else are free."""
         self._takers.discard(key, uid)
         allocation, later = None, False
@@ -91,9 +91,9 @@ class ClaimUses:
                 self.books.remove(self._uses_of(allocation))
         self.version += 1
         self._settle(key)
-        return Gone(key, allocation, later)
+        return GivenUp(key, allocation, later)
 
-    def take_again(self, gone: Gone, uid: str) -> None:
+    def take_again(self, gone: GivenUp, uid: str) -> None:
         """Undo ``give_up``."""
         if gone.allocation is not None:
             self.choose(gone.key, gone.allocation, later=gone.later)

@@ -87,7 +87,7 @@ def _terms(selector: Selector | None) -> Terms:
     return (NodeTerm(selector.requirements),) if selector.requirements else None
 
 
-class Kept(Generic[T]):
+class KeptBySource(Generic[T]):
     """Keeps something that was made of a source, as long as the source is the same object."""
 
     __slots__ = ("_kept",)

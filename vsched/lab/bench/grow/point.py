@@ -51,7 +51,7 @@ NOW = 1_767_225_600.0
 """The beginning of 2026, when all objects were created."""
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class GrowPoint(msgspec.Struct, frozen=True, kw_only=True):
     """What is measured, and how often."""
 
     cluster: Cluster
@@ -60,7 +60,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     repeats: int = 7
 
 
-def measure(point: Point, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(point: GrowPoint, say: Callable[[str], None]) -> dict[str, Any]:
     """The figures of this point."""
     policy = load_file(point.config, registry()).policy if point.config else capacity_policy(in_a_tree=True)
     daemon = GrownDaemon(point.cluster, policy)
@@ -86,7 +86,7 @@ def measure(point: Point, say: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-class Session(msgspec.Struct, frozen=True):
+class SessionTimes(msgspec.Struct, frozen=True):
     """What a session took, in seconds of processor time."""
 
     snapshot: float
@@ -132,7 +132,7 @@ class GrownDaemon:
         listed()
         return seconds + process_time() - start
 
-    def session(self) -> Session:
+    def session(self) -> SessionTimes:
         """One session; its decisions are assumed."""
         self._now += 1
         start = process_time()
@@ -143,9 +143,9 @@ class GrownDaemon:
         self.cache.assume(report)
         self._telemetry.tell(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0))
         self._last = snapshot, report
-        return Session(seen - start, decided - seen, len(report.binds))
+        return SessionTimes(seen - start, decided - seen, len(report.binds))
 
-    def new_shape(self, number: int) -> Session:
+    def new_shape(self, number: int) -> SessionTimes:
         """The session after a gang came whose pods ask for what no pod has asked for."""
         for kind, data in new_gang(self._cluster, number, NEW_GANG):
             self.cache.apply(kind, "ADDED", wire.read(kind, data))
@@ -222,7 +222,7 @@ def _resident_mb() -> float:
 def main() -> None:
     """Measure the point that the only argument describes."""
     configure("warning", LogFormat.CONSOLE, sys.stderr)
-    point = msgspec.json.decode(sys.argv[1], type=Point)
+    point = msgspec.json.decode(sys.argv[1], type=GrowPoint)
     with tuned():
         found = measure(point, lambda text: print(f"    {text}", file=sys.stderr, flush=True))
     print(msgspec.json.encode(found).decode())

@@ -10,7 +10,7 @@ from vsched.mirror.ingest.devices import DatedClass
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.pools import PoolStore
 from vsched.mirror.state.claims.shown import ShownClaims
-from vsched.mirror.state.claims.staged import SmallMap, Stage, StagedMap
+from vsched.mirror.state.claims.staged import SmallMap, StagedMap, Staging
 from vsched.model.claims.devices import Allocation, Consumer, DeviceClaim, DeviceClass
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.groups import NameGroups
@@ -39,7 +39,7 @@ like that: what was watched and what was decided follow from what is shown, so n
 class DeviceStore(ShownClaims[DeviceClaim]):
     """Claims for devices, classes and pools."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         super().__init__(stage)
         self.allocated: StagedMap[DeviceClaim] = StagedMap(stage)
         """The claims that have devices. A claim whose release is only assumed still has its own here."""
