@@ -11,7 +11,7 @@ from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
-from vsched.mirror.ingest.gangs import Gang
+from vsched.mirror.ingest.gangs import OwnedGang
 from vsched.mirror.ingest.hypernodes import hypernode_of
 from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.nodes import node_of
@@ -181,7 +181,7 @@ class ObjectIntake(WatchHandler):
         self._groups.put_native(key, spec)
         self.on_native(NativeQueue(key, None if spec is None else spec.queue))
 
-    def _set_gang(self, key: str, gang: Gang | None) -> None:
+    def _set_gang(self, key: str, gang: OwnedGang | None) -> None:
         """The owners of its pods say something new about an implicit PodGroup."""
         self._jobs.set_gang(key, gang)
         self.on_gang(key)

@@ -45,7 +45,7 @@ NONE: Mapping[int, int] = {}
 NO_REST = Rest(frozenset(), 0.0)
 
 
-class Clock:
+class TurnClock:
     """Whose turn it is at a moment, for a daemon with some shards."""
 
     def __init__(self, now: float, held: frozenset[int]) -> None:
@@ -84,7 +84,7 @@ def resting_namespaces(snapshot: Snapshot, active: Iterable[str], division: Divi
         if ceiling is not None and job.pending:
             add(wanted.setdefault(namespace, {}), job.pending_request.items())
             shards.setdefault(group_of(namespace, ceiling), set()).add(division.shard_of_job(job, snapshot.queues))
-    clock = Clock(snapshot.now, held)
+    clock = TurnClock(snapshot.now, held)
     members = _members(snapshot.ceilings, [group for group, found in shards.items() if clock.shared(found)])
     rests: set[str] = set()
     for group, namespaces in members.items():
@@ -104,7 +104,7 @@ def resting_queues(snapshot: Snapshot, active: Iterable[str], division: Division
         job = snapshot.jobs[key]
         if job.pending:
             shards.setdefault(_top(job.spec.queue, queues, tops), set()).add(division.shard_of_job(job, queues))
-    clock = Clock(snapshot.now, held)
+    clock = TurnClock(snapshot.now, held)
     shared = {top for top, found in shards.items() if clock.shared(found)}
     if not shared:
         return NO_REST

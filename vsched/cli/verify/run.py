@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vsched.cli.ask.recordings import load
 from vsched.errors import BadInput
-from vsched.model.dump.cycle import Head
+from vsched.model.dump.cycle import RecordingHead
 from vsched.proof.verify import Finding, verify
 from vsched.settings.installed import registry
 from vsched.settings.proving import facts_of
@@ -19,7 +19,7 @@ class Verified(NamedTuple):
     """A recorded cycle, and what the rules say of it."""
 
     file: Path
-    head: Head
+    head: RecordingHead
     findings: Sequence[Finding]
 
 

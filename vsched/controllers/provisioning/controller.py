@@ -16,7 +16,7 @@ from vsched.clock import Clock
 from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
 from vsched.controllers.provisioning.decide import Decision, Need, decide, waits_for_nodes
 from vsched.controllers.provisioning.records import Gang, PodShape, Request, request_of
-from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer, buffer_of
+from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest, buffer_of
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import VschedError
 from vsched.framework.policy import Autoscaling
@@ -108,7 +108,7 @@ class ProvisioningController:
     def shown(self) -> AutoscalingShown:
         """What people are shown, by name."""
         asked = tuple(
-            Asked(
+            LatestRequest(
                 key, one.request, one.state, one.attempt, one.message, one.retry_at, one.kept_until, self._called(key)
             )
             for key, one in sorted(self._states.items())

@@ -18,7 +18,7 @@ from vsched.daemon.observe.summary import SessionSummary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
-from vsched.model.dump.cycle import Head
+from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
@@ -253,7 +253,7 @@ class Telemetry(ProcessTelemetry):
         self._log.warning("jobs evict each other's pods in turn", **jobs, no_evictions_between_them_seconds=seconds)
         self.on_loop(eviction.beneficiary, eviction.job)
 
-    def kept(self, head: Head, size: int) -> None:
+    def kept(self, head: RecordingHead, size: int) -> None:
         """A cycle in which something looked wrong was kept."""
         self.metrics.recordings.labels(head.why).inc()
         fetch = f"vsched dump --recording {head.number}"

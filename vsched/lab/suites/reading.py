@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vsched.errors import BadInput
 from vsched.lab.suites.fields import Fields, Value, read_yaml
-from vsched.lab.suites.opcodes import Unknown, read_operation
+from vsched.lab.suites.opcodes import UnknownOperation, read_operation
 from vsched.lab.suites.operations import Operation, Threshold, Workload
 
 THROUGHPUT, AVERAGE = "SchedulingThroughput", "Average"
@@ -67,7 +67,7 @@ def _workload(case: _Case, value: Value) -> Workload:
     try:
         for at, each in enumerate(case.operations):
             operations.append(read_operation(Fields(each, params), at, case.folder, case.pods, used))
-    except Unknown as error:
+    except UnknownOperation as error:
         left_out = left_out or str(error)
     return Workload(
         case=case.name,

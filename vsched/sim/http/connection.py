@@ -25,10 +25,10 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """A connection of a client."""
 
-    def __init__(self, answer: Answerer, others: set[Connection], most_bytes: int) -> None:
+    def __init__(self, answer: Answerer, others: set[ServerConnection], most_bytes: int) -> None:
         """``others`` are all open connections, this one included while it is open.
 
         ``most_bytes`` is the longest body of a request.
@@ -225,7 +225,7 @@ class Connection(asyncio.Protocol):
 
 
 Later = Callable[[], Awaitable[None]]
-Answerer = Callable[[Request, Connection], Later | None]
+Answerer = Callable[[Request, ServerConnection], Later | None]
 """Answers a request on its connection; returns what is left to wait for where it cannot do so at once."""
 
 
