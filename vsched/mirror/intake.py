@@ -44,7 +44,7 @@ from vsched.mirror.state.zones import KINDS as ZONED
 from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.watch_events import WatchHandler
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue, native_key
@@ -120,7 +120,7 @@ class ObjectIntake(WatchHandler):
             self._jobs.on_shown = lambda key, job: self._accounts.see_job(key, job)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
-        self._pools: Mapping[str, Pool] = {}
+        self._pools: Mapping[str, PoolLimits] = {}
         self._advice: Mapping[str, Advice] = {}
         self._provisioning: Mapping[str, Provisioning] | None = None
         self._node_pools: Mapping[str, NodePool] = {}

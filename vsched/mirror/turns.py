@@ -14,7 +14,7 @@ from math import floor
 from typing import NamedTuple
 from zlib import crc32
 
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.queues.queue import ROOT, Queue
@@ -70,7 +70,9 @@ class TurnClock:
         )
 
 
-def resting_namespaces(snapshot: Snapshot, active: Iterable[str], division: Division, held: frozenset[int]) -> Rest:
+def resting_namespaces(
+    snapshot: Snapshot, active: Iterable[str], division: ShardDivision, held: frozenset[int]
+) -> Rest:
     """The namespaces with jobs of our shards where it is the turn of another, by the clock of the snapshot.
 
     ``active`` are the keys of the jobs of all shards that wait. Daemons that see the same come to the same answer.
@@ -94,7 +96,7 @@ def resting_namespaces(snapshot: Snapshot, active: Iterable[str], division: Divi
     return clock.rest(rests) if rests else NO_REST
 
 
-def resting_queues(snapshot: Snapshot, active: Iterable[str], division: Division, held: frozenset[int]) -> Rest:
+def resting_queues(snapshot: Snapshot, active: Iterable[str], division: ShardDivision, held: frozenset[int]) -> Rest:
     """The same of queues with a capability, or below one, where pools of nodes say which shard a job belongs to."""
     if division.by == "queue":
         return NO_REST  # a tree of queues is in one shard

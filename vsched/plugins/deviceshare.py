@@ -27,7 +27,7 @@ from vsched.model.deviceshare.records import (
     NODE_LOCKS,
     WHOLE,
     DeviceKind,
-    DeviceRequest,
+    SharedDeviceRequest,
 )
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
@@ -204,7 +204,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         details = partial(self._details, books, request, avoided)
         return [Check(NO_ROOM, now, True, Code.DEVICES, later, details=details)]
 
-    def _details(self, books: SharedDeviceBooks, request: DeviceRequest, avoided: Tags) -> list[Check]:
+    def _details(self, books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags) -> list[Check]:
         """What is short on which nodes."""
         count = len(self._nodes)
         return [
@@ -295,7 +295,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         request = self._request_of(task.shape) if self.args.node_lock else None
         return "" if request is None else NODE_LOCKS[request.kind]
 
-    def _request_of(self, shape: Shape) -> DeviceRequest | None:
+    def _request_of(self, shape: Shape) -> SharedDeviceRequest | None:
         """What a pod asks of the devices that are enabled."""
         request = self._chips.fitted(shape.devices)
         if request is None or request.kind not in self._kinds:
@@ -304,7 +304,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
             return None
         return request
 
-    def _opened(self, request: DeviceRequest) -> SharedDeviceBooks:
+    def _opened(self, request: SharedDeviceRequest) -> SharedDeviceBooks:
         books = self._books.get(request.kind)
         if books is None:
             order = self.args.order(request.kind)
@@ -332,7 +332,7 @@ def _but(rows: Ints, count: int) -> Mask:
     return found
 
 
-def _named_by(request: DeviceRequest) -> str:
+def _named_by(request: SharedDeviceRequest) -> str:
     """By what a pod names the devices that it accepts; empty where that is more than one property."""
     types, uuids = request.types or request.other_types or request.chip, request.uuids or request.other_uuids
     return "" if types and uuids else " of a type" if types else " with a uuid" if uuids else ""

@@ -12,7 +12,7 @@ from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.deviceshare.records import DeviceAsk, DeviceRequest
+from vsched.model.deviceshare.records import DeviceAsk, SharedDeviceRequest
 from vsched.model.plan import Bind
 
 NODE, PLAIN = TraceNode("n", 8000, 1000, 2, "T4"), TraceNode("plain", 9000, 1000)
@@ -54,7 +54,7 @@ def test_shared_gpus_are_registered_with_their_model() -> None:
 def test_a_pod_asks_for_parts_of_shared_gpus(asking: TracePod, request_of: DeviceAsk | None) -> None:
     task = mirror(SharedGpus(), asking).task("trace/p")
     assert task is not None
-    assert task.shape.devices == (None if request_of is None else DeviceRequest("vgpu", (request_of,), (0,)))
+    assert task.shape.devices == (None if request_of is None else SharedDeviceRequest("vgpu", (request_of,), (0,)))
 
 
 def test_a_pod_names_its_models_as_types_and_as_labels_of_nodes() -> None:

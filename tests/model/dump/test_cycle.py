@@ -26,7 +26,7 @@ from tests.support.recording import NOW, POLICIES, policy_at, recorded
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.claims.catalogue import NO_CLAIMS
 from vsched.model.dump.cycle import FORMAT, ExternalCall, Recording, RecordingHead, decode, encode, pack, report_bytes
 from vsched.model.dump.tables import PIECE, Column, Piece, pieces, records
@@ -96,7 +96,10 @@ def rich() -> Snapshot:
         asked=("x/old",),
         arbitration=found.arbitration(),
         ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000}, {0: 3000}, pools=("", "area"))},
-        pools={"": Pool(spare={0: 1000}), "area": Pool({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1})},
+        pools={
+            "": PoolLimits(spare={0: 1000}),
+            "area": PoolLimits({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1}),
+        },
         advice={"x/train": Advice("waits", "2 more gpu")},
         provisioning={"x/train": Provisioning("train-1", "atomic", "failed", "none left", 2, 0.0, 1_800_000_060.0)},
         node_pools={

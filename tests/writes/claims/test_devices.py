@@ -15,7 +15,7 @@ from vsched.model.claims.devices import Consumer
 from vsched.writes.claims.devices import give_back, ready, reserve
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.steps import Send
-from vsched.writes.claims.wishes import DeviceWish
+from vsched.writes.claims.wishes import ClaimedDevices
 
 CLAIM = devices.resource_claim("gpus")
 PROTECTED = merged(CLAIM, {"metadata": {"finalizers": ["other", devices.FINALIZER]}})
@@ -33,8 +33,8 @@ GROUP = Consumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
 
 def wish(
     *, allocate: bool = True, pods: tuple[Consumer, ...] = PODS, uid: str = "uid-gpus", group: str = ""
-) -> DeviceWish:
-    return DeviceWish(KEY, uid, GIVEN, allocate, pods, group=group)
+) -> ClaimedDevices:
+    return ClaimedDevices(KEY, uid, GIVEN, allocate, pods, group=group)
 
 
 def claim(manifest: dict[str, Any], **fields: Any) -> DeviceClaimRead:
@@ -118,7 +118,7 @@ def test_a_claim_that_has_devices_is_only_reserved() -> None:
         ),
     ],
 )
-def test_what_needs_no_write(found: DeviceClaimRead | None, wanted: DeviceWish, says: str) -> None:
+def test_what_needs_no_write(found: DeviceClaimRead | None, wanted: ClaimedDevices, says: str) -> None:
     assert told(reserve(found, wanted, {}, NOW)) == says
 
 
@@ -201,7 +201,7 @@ def test_nothing_to_give_back(found: DeviceClaimRead | None) -> None:
         pytest.param(["other"], wish(group="g"), ["podgroups other", "pods a"], id="its pods use what is theirs"),
     ],
 )
-def test_whom_a_claim_is_reserved_for(before: list[str], wanted: DeviceWish, after: list[str]) -> None:
+def test_whom_a_claim_is_reserved_for(before: list[str], wanted: ClaimedDevices, after: list[str]) -> None:
     there = [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": name, "uid": name} for name in before]
     found = claim(devices.allocated(CLAIM, "n1", "gpu-0"), status={"reservedFor": there})
     step = reserve(found, wanted, {}, NOW)

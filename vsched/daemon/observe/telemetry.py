@@ -22,7 +22,7 @@ from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.proof.verify import Finding
+from vsched.proof.verify import RuleFinding
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
@@ -259,7 +259,7 @@ class Telemetry(ProcessTelemetry):
         fetch = f"vsched dump --recording {head.number}"
         self._log.warning("session recorded", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
 
-    def verified(self, number: int, findings: Sequence[Finding] | None) -> None:
+    def verified(self, number: int, findings: Sequence[RuleFinding] | None) -> None:
         """A session was checked against the rules; None where that took too long."""
         broken = [one for one in findings or () if one.violations]
         self.metrics.verified.labels("given up" if findings is None else "violated" if broken else "kept").inc()

@@ -22,7 +22,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.mirror import wire
-from vsched.mirror.sharding import Division, narrowed, territory
+from vsched.mirror.sharding import ShardDivision, narrowed, territory
 from vsched.model.memo import Memo
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.queues.queue import Queue
@@ -32,7 +32,7 @@ from vsched.settings.installed import registry
 READY, GO = "ready", b"go\n"
 
 
-class Dealt(Division):
+class Dealt(ShardDivision):
     """The queues ``queue-0``, ``queue-1`` and so on, dealt out to the shards."""
 
     def shard_of_queue(self, name: str, queues: Mapping[str, Queue]) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from vsched.framework.jobs import JobView
 from vsched.kernels.deviceshare.table import ChosenSlots, DeviceOrder, DeviceTable
-from vsched.model.deviceshare.records import DeviceRequest, DeviceShareCatalogue, HeldPart, HeldParts, NodeDevices
+from vsched.model.deviceshare.records import DeviceShareCatalogue, HeldPart, HeldParts, NodeDevices, SharedDeviceRequest
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -79,12 +79,12 @@ class SharedDeviceBooks:
         """By uid: pods that gave back what this session had given them. If that is undone, they get the same again."""
         self.closed: Mask | None = None
         """bool[slots, places]: devices of which no parts are given out; None where there are none."""
-        self._fits: dict[tuple[DeviceRequest, bool, Tags], DevicesFit] = {}
+        self._fits: dict[tuple[SharedDeviceRequest, bool, Tags], DevicesFit] = {}
         self._rules, self._statics = rules, nodes.statics
         self._moves: list[DeviceMove] = []
         self._neighbours: Neighbours | None = None
         """Made once a pod is to be kept apart from others."""
-        self._accepted: dict[DeviceRequest, Mask | None] = {}
+        self._accepted: dict[SharedDeviceRequest, Mask | None] = {}
 
     @property
     def found(self) -> Sequence[NodeDevices]:
@@ -208,7 +208,7 @@ class SharedDeviceBooks:
         """bool[slots, places]: devices of some nodes that pods use which have something of this in common."""
         return self._apart().used_at(avoided, places, later=later and self.in_motion)
 
-    def fit(self, request: DeviceRequest, avoided: Tags = (), *, later: bool = False) -> ChosenSlots:
+    def fit(self, request: SharedDeviceRequest, avoided: Tags = (), *, later: bool = False) -> ChosenSlots:
         """The devices that a request would get on each node: at once, or (``later``) once leaving pods have left.
 
         ``avoided`` says with which pods no device is shared. Only nodes that have changed are looked at again. The
@@ -233,7 +233,7 @@ class SharedDeviceBooks:
         self._fits[key] = known
         return known.chosen
 
-    def accepted(self, request: DeviceRequest) -> Mask | None:
+    def accepted(self, request: SharedDeviceRequest) -> Mask | None:
         """bool[slots, places]: the devices that a pod accepts by type, uuid and mode; None for all."""
         if request not in self._accepted:
             if len(self._accepted) >= FITS_MAX:
@@ -241,7 +241,7 @@ class SharedDeviceBooks:
             self._accepted[request] = self._accepting(request)
         return self._accepted[request]
 
-    def _accepting(self, request: DeviceRequest) -> Mask | None:
+    def _accepting(self, request: SharedDeviceRequest) -> Mask | None:
         wishes = (request.types, request.other_types, request.uuids, request.other_uuids, request.mode, request.chip)
         if not any(wishes):
             return None
@@ -256,12 +256,12 @@ class SharedDeviceBooks:
         return accepted
 
     def _chosen(
-        self, request: DeviceRequest, avoided: Tags, places: Ints, table: DeviceTable, *, later: bool
+        self, request: SharedDeviceRequest, avoided: Tags, places: Ints, table: DeviceTable, *, later: bool
     ) -> ChosenSlots:
         """The devices that a request would get at these places; ``table`` says what is free there."""
         return table.choose(request.asks, self.order, self._open_to(request, avoided, places, later=later))
 
-    def _open_to(self, request: DeviceRequest, avoided: Tags, places: Ints | None, *, later: bool) -> Mask | None:
+    def _open_to(self, request: SharedDeviceRequest, avoided: Tags, places: Ints | None, *, later: bool) -> Mask | None:
         """bool[slots, places]: devices that a pod accepts, and that are not used by pods that it avoids."""
         accepted = self.accepted(request)
         if accepted is not None and places is not None:
@@ -281,7 +281,7 @@ class SharedDeviceBooks:
         return self.later.part(places) if later else self.free_at(places)
 
     def _choose(
-        self, request: DeviceRequest, place: int, avoided: Tags, *, later: bool
+        self, request: SharedDeviceRequest, place: int, avoided: Tags, *, later: bool
     ) -> tuple[tuple[SlotPart, ...], ...]:
         """The parts that a pod gets on one node; none of a container where it does not fit."""
         places, later = np.array([place]), later and self.in_motion
@@ -334,7 +334,7 @@ def status_of(job: JobView, task: Task) -> Status:
     return task.status if moved is None else moved[0]
 
 
-def _accepts_type(request: DeviceRequest, name: str) -> bool:
+def _accepts_type(request: SharedDeviceRequest, name: str) -> bool:
     if request.chip:
         return name == request.chip
     if request.types:
@@ -342,5 +342,5 @@ def _accepts_type(request: DeviceRequest, name: str) -> bool:
     return not any(word.upper() in name.upper() for word in request.other_types)
 
 
-def _accepts_uuid(request: DeviceRequest, uuid: str) -> bool:
+def _accepts_uuid(request: SharedDeviceRequest, uuid: str) -> bool:
     return (not request.uuids or uuid in request.uuids) and uuid not in request.other_uuids

@@ -22,8 +22,8 @@ from vsched.model.deviceshare.records import (
     WHOLE,
     DeviceAsk,
     DeviceKind,
-    DeviceRequest,
     DeviceShareCatalogue,
+    SharedDeviceRequest,
 )
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
@@ -40,7 +40,7 @@ class SharedDevicesAsked(NamedTuple):
     """What a pod asks for."""
 
     want: DeviceWant
-    request: DeviceRequest | None
+    request: SharedDeviceRequest | None
     """What it asks of shared devices."""
 
     @property

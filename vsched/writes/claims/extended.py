@@ -29,7 +29,7 @@ from vsched.writes.claims.objects import (
 )
 from vsched.writes.claims.patches import delete, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step
-from vsched.writes.claims.wishes import DeviceWish, ExtendedWish
+from vsched.writes.claims.wishes import ClaimedDevices, ExtendedWish
 from vsched.writes.writer import Write
 
 
@@ -120,7 +120,7 @@ class ExtendedPlan(NamedTuple):
 
     wish: ExtendedWish
     requests: ExtendedRequests
-    claim: DeviceWish
+    claim: ClaimedDevices
 
 
 def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Failed:
@@ -143,7 +143,7 @@ def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Fai
         return Failed(f"pod {wish.pod_key} asks for other devices than those that were chosen")
     used = tuple(dict.fromkeys(each.device_class for each in requests.requests))
     allocation = Allocation(devices, wish.allocation.nodes)
-    return ExtendedPlan(wish, requests, DeviceWish(wish.key, "", allocation, True, (wish.pod,), used))
+    return ExtendedPlan(wish, requests, ClaimedDevices(wish.key, "", allocation, True, (wish.pod,), used))
 
 
 def _only(found: ExtendedRequests, names: Collection[str]) -> ExtendedRequests:

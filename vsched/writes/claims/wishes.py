@@ -23,7 +23,7 @@ HoldKey = tuple[str, str]
 """A kind, and ``namespace/name`` or the name of an object."""
 
 
-class DeviceWish(msgspec.Struct, frozen=True):
+class ClaimedDevices(msgspec.Struct, frozen=True):
     """A ResourceClaim that is to have these devices and be reserved for these pods, or for their PodGroup."""
 
     key: str
@@ -91,7 +91,7 @@ class GangWish:
 
     job: str
     binds: tuple[Bind, ...]
-    devices: tuple[DeviceWish, ...] = ()
+    devices: tuple[ClaimedDevices, ...] = ()
     volumes: tuple[VolumeWish, ...] = ()
     extended: tuple[ExtendedWish, ...] = ()
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -152,7 +152,7 @@ def gang_wish(job: str, binds: Sequence[Bind], snapshot: Snapshot) -> GangWish:
     )
 
 
-def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[DeviceWish, ...]:
+def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[ClaimedDevices, ...]:
     chosen = {choice.claim: choice for bind in binds for choice in (bind.claims or NOTHING).devices}
     users: dict[str, dict[Consumer, None]] = {}
     for bind in binds:
@@ -170,7 +170,7 @@ def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tupl
         allocation = choice.allocation if choice is not None else known.allocation if known is not None else None
         requests = () if known is None or choice is None else known.spec.requests
         classes = dict.fromkeys(request.device_class for alternatives in requests for request in alternatives)
-        found.append(DeviceWish(key, uid, allocation, choice is not None, tuple(consumers), tuple(classes), name))
+        found.append(ClaimedDevices(key, uid, allocation, choice is not None, tuple(consumers), tuple(classes), name))
     return tuple(found)
 
 
