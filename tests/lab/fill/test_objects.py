@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from vsched.errors import VschedError
-from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
@@ -66,7 +66,7 @@ def test_a_pod_names_its_models_as_types_and_as_labels_of_nodes() -> None:
 
 
 def test_the_scheduler_says_which_shared_gpus_a_pod_gets() -> None:
-    machines = Machines(ClusterTrace((NODE,), ()))
+    machines = MachineTable(ClusterTrace((NODE,), ()))
 
     def slots(asking: TracePod, text: str) -> tuple[int, ...]:
         return SharedGpus().slots(asking, Bind("u", "trace", "p", "n", "j", annotations=((IDS, text),)), machines)
@@ -78,7 +78,7 @@ def test_the_scheduler_says_which_shared_gpus_a_pod_gets() -> None:
 
 
 def test_amounts_say_what_is_left_after_each_pod() -> None:
-    machines, gpus = Machines(ClusterTrace((NODE, PLAIN), ())), GpuAmounts()
+    machines, gpus = MachineTable(ClusterTrace((NODE, PLAIN), ())), GpuAmounts()
     for node in (NODE, PLAIN):
         gpus.node(node)
     offers = []

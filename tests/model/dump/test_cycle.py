@@ -35,7 +35,7 @@ from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.nodes.masks import NodeMask
-from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.pools import NodePool, PoolRequirement
 from vsched.model.nodes.table import Taint
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.placed import PlacedPods
@@ -103,7 +103,7 @@ def rich() -> Snapshot:
         advice={"x/train": Advice("waits", "2 more gpu")},
         provisioning={"x/train": Provisioning("train-1", "atomic", "failed", "none left", 2, 0.0, 1_800_000_060.0)},
         node_pools={
-            "p": NodePool("p", (Requirement("zone", "In", ("a",)),), {"a": "b"}, (Taint("gpu"),), {"cpu": "9"})
+            "p": NodePool("p", (PoolRequirement("zone", "In", ("a",)),), {"a": "b"}, (Taint("gpu"),), {"cpu": "9"})
         },
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},

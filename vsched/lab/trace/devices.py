@@ -19,7 +19,7 @@ Held = tuple[tuple[int, int], ...]
 """What a pod uses of which device: (number, thousandths)."""
 
 
-class Devices:
+class NodeGpus:
     """The GPUs of one node."""
 
     __slots__ = ("_held", "_whole", "free")

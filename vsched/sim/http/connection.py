@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from vsched.sim.http.heads import date_line, head_of
-from vsched.sim.http.reader import NotHttp, Request, RequestReader
+from vsched.sim.http.reader import Request, RequestReader, UnreadableRequest
 
 log = logging.getLogger(__name__)
 
@@ -173,7 +173,7 @@ class ServerConnection(asyncio.Protocol):
                     self.task = loop.create_task(self._wait_for(later))
                 else:
                     self._finish()
-        except NotHttp as error:
+        except UnreadableRequest as error:
             self._refuse(error)
         if reader.expected:
             reader.expected = False
@@ -204,7 +204,7 @@ class ServerConnection(asyncio.Protocol):
         else:
             self.close(flush=True)
 
-    def _refuse(self, error: NotHttp) -> None:
+    def _refuse(self, error: UnreadableRequest) -> None:
         """Say what is wrong with what came, and end the connection."""
         self._request = error.request
         self.send(head_of(error.code, _TEXT), f"{error}\n".encode())

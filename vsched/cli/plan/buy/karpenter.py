@@ -14,7 +14,7 @@ from vsched.mirror.whatif.edits import PoolNode
 from vsched.mirror.wire.autoscaling import NodePoolSpec
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.deviceshare.records import NodeDevices
-from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.pools import NodePool, PoolRequirement
 from vsched.model.nodes.table import NodeAttributes, NodeTable
 from vsched.model.snapshot import Snapshot
 
@@ -76,7 +76,7 @@ def devices_of(snapshot: Snapshot, labels: Mapping[str, str]) -> tuple[NodeDevic
     return () if like is None else found[like]
 
 
-def _values(requirements: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:
+def _values(requirements: Sequence[PoolRequirement]) -> dict[str, tuple[str, ...]]:
     """The values that requirements with ``In`` allow, by key."""
     return {one.key: one.values for one in requirements if one.operator == "In" and one.values}
 

@@ -19,7 +19,7 @@ from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot
-from vsched.sim.controllers.autoscaling.pools import POOL, NodePool
+from vsched.sim.controllers.autoscaling.pools import POOL, SimulatedPool
 from vsched.sim.fleet.nodes import entries_of
 from vsched.sim.fleet.pools import pool_of
 from vsched.sim.manifests import read_documents
@@ -46,7 +46,7 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[OfferedPool]:
     return pools
 
 
-def _of_file(where: str, pool: NodePool, snapshot: Snapshot) -> OfferedPool:
+def _of_file(where: str, pool: SimulatedPool, snapshot: Snapshot) -> OfferedPool:
     nodes = tuple(_node(where, template) for template in pool.templates)
     devices = devices_of(snapshot, _given(nodes))
     if devices:
