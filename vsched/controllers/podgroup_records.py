@@ -25,7 +25,7 @@ from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduli
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod
-from vsched.mirror.wire.objects import NetworkTopology
+from vsched.mirror.wire.objects import NetworkTopologySpec
 from vsched.model.parted import PartedDict
 from vsched.model.shared import shared
 
@@ -255,7 +255,7 @@ def standing_of(item: wire.Object, workloads: WorkloadTable = NO_WORKLOADS) -> P
     )
 
 
-def _topology_of(found: NetworkTopology | None) -> TopologyWish | None:
+def _topology_of(found: NetworkTopologySpec | None) -> TopologyWish | None:
     return None if found is None else TopologyWish(found.mode or "", found.highest_tier_allowed)
 
 

@@ -17,7 +17,7 @@ from tests.support.waiting import until
 from tests.writes.claims.reading import told
 from vsched.daemon.watches import reflectors
 from vsched.mirror.state.resource_versions import SeenObject, SeenVersions
-from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.model.claims.devices import ClaimConsumer, DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.sim.cluster import Cluster
@@ -108,7 +108,7 @@ async def test_a_first_write_that_was_decided_on_an_old_version_is_followed_by_a
 
 GIVEN = allocation("n1", "gpu-0")
 GPU = DeviceClaim("ns/gpus", "uid-gpus")
-GPU_WISH = ClaimedDevices("ns/gpus", "uid-gpus", GIVEN, True, (Consumer("uid-a", "a"),))
+GPU_WISH = ClaimedDevices("ns/gpus", "uid-gpus", GIVEN, True, (ClaimConsumer("uid-a", "a"),))
 
 
 def test_a_claim_is_protected_without_a_read() -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from vsched.mirror.state.resource_versions import SeenObject
 from vsched.mirror.wire.devices import FINALIZER, ConsumerFields, DeviceStatusFields
-from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, ClaimConsumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
@@ -54,14 +54,14 @@ def protect(watched: SeenObject[DeviceClaim] | None, wish: ClaimedDevices) -> Se
     return opening(DeviceClaimRead, wish.key, wish.uid, watched.resource_version, metadata)
 
 
-def _missing(found: DeviceClaimRead, wish: ClaimedDevices) -> list[Consumer]:
+def _missing(found: DeviceClaimRead, wish: ClaimedDevices) -> list[ClaimConsumer]:
     """Those that a claim is not reserved for yet; what is reserved for a PodGroup is for its pods."""
     for_group = any(each.resource == POD_GROUPS and each.name == wish.group for each in found.consumers)
     reserved = {each.uid for each in found.consumers}
     return [one for one in wish.consumers if one.uid not in reserved and (one.resource == POD_GROUPS or not for_group)]
 
 
-def _consumer(pod: Consumer) -> ConsumerFields:
+def _consumer(pod: ClaimConsumer) -> ConsumerFields:
     return ConsumerFields(resource=pod.resource, name=pod.name, uid=pod.uid, api_group=pod.group or None)
 
 

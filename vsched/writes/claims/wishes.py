@@ -11,7 +11,7 @@ import msgspec
 
 from vsched.kube.paths import NAME_LIMIT
 from vsched.model.claims.catalogue import ClaimCatalogue
-from vsched.model.claims.devices import Allocation, Consumer
+from vsched.model.claims.devices import AllocationResult, ClaimConsumer
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.jobs.native import native_name
 from vsched.model.plan import Bind
@@ -28,11 +28,11 @@ class ClaimedDevices(msgspec.Struct, frozen=True):
 
     key: str
     uid: str
-    allocation: Allocation | None
+    allocation: AllocationResult | None
     """None where any will do, because the cycle did not know it."""
     allocate: bool
     """Whether the transaction allocates the devices; otherwise the claim has them already."""
-    consumers: tuple[Consumer, ...]
+    consumers: tuple[ClaimConsumer, ...]
     classes: tuple[str, ...] = ()
     """The DeviceClasses of its requests; only needed where the devices are allocated."""
     group: str = ""
@@ -58,8 +58,8 @@ class ExtendedWish(msgspec.Struct, frozen=True):
     """A ResourceClaim for the extended resources of a pod: it is to be made, or it was made before."""
 
     namespace: str
-    pod: Consumer
-    allocation: Allocation
+    pod: ClaimConsumer
+    allocation: AllocationResult
     """The results have the name of the resource as their ``request``; those of a claim that was made before have the
     name of its request."""
     classes: tuple[tuple[str, str], ...]
@@ -154,7 +154,7 @@ def gang_wish(job: str, binds: Sequence[Bind], snapshot: Snapshot) -> GangWish:
 
 def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[ClaimedDevices, ...]:
     chosen = {choice.claim: choice for bind in binds for choice in (bind.claims or NOTHING).devices}
-    users: dict[str, dict[Consumer, None]] = {}
+    users: dict[str, dict[ClaimConsumer, None]] = {}
     for bind in binds:
         plan = bind.claims or NOTHING
         for key in plan.reserve:
@@ -202,6 +202,6 @@ def _extended(binds: Sequence[Bind], snapshot: Snapshot) -> tuple[ExtendedWish, 
         if chosen is None and made in plan.reserve and made in known.claims:
             chosen = known.claims[made].allocation
         if chosen is not None:
-            pod = Consumer(bind.uid, bind.name)
+            pod = ClaimConsumer(bind.uid, bind.name)
             found.append(ExtendedWish(bind.namespace, pod, chosen, classes, made.partition("/")[2]))
     return tuple(found)

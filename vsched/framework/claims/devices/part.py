@@ -29,7 +29,7 @@ from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.search import DeviceSearchResult
 from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.amounts.resources import scale_of
-from vsched.model.claims.devices import POD_GROUPS, Allocation, ClaimSpec, Consumer
+from vsched.model.claims.devices import POD_GROUPS, AllocationResult, ClaimConsumer, ClaimSpec
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -46,7 +46,7 @@ FEW_STEPS = 2_000
 class HeldClaim(NamedTuple):
     """A claim that has devices."""
 
-    allocation: Allocation
+    allocation: AllocationResult
     later: bool
     """Whether some of the devices are still in use by pods that are leaving."""
 
@@ -198,7 +198,7 @@ class DevicePart:
         for_group = tuple(key for key in reserve if key in shared)
         if not for_group:
             return plan
-        group = Consumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
+        group = ClaimConsumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
         return replace(plan, group=group, for_group=for_group)
 
     # -- steps ------------------------------------------------------------------------------------------------------
