@@ -16,7 +16,7 @@ from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.controllers.flows.cronjobs import CronJob, decide
-from vsched.controllers.flows.jobflows import JobFlow
+from vsched.controllers.flows.jobflows import FlowRecord
 from vsched.controllers.flows.progress import proceed
 from vsched.controllers.flows.records import MakerRecords
 from vsched.controllers.vcjobs.reconcile import reconcile
@@ -56,7 +56,7 @@ def work(kind: str, data: bytes) -> None:
                         reconcile(VcjobView(each, {}), None, NOW)
                     case CronJob():
                         decide(each, [], NOW)
-                    case JobFlow():
+                    case FlowRecord():
                         proceed(each, [], {}, NOW)
 
 

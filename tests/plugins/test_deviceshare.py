@@ -17,7 +17,7 @@ from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.reasons import reasons_of_size
 from vsched.plugins.devices.tables import device_tables
 
@@ -605,9 +605,9 @@ def test_books_are_counted_again_only_where_pods_have_changed() -> None:
 
 
 def test_what_devices_could_hold_is_worked_out_once_as_long_as_they_are_the_same() -> None:
-    def reasons(*objects: Obj) -> tuple[list[str], DeviceBooks]:
+    def reasons(*objects: Obj) -> tuple[list[str], SharedDeviceBooks]:
         snapshot = found.snapshot(NOW) if not objects else mirror(list(objects)).snapshot(NOW)
-        books = DeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
+        books = SharedDeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
         [task] = snapshot.jobs["ns/j"].tasks.values()
         assert task.shape.devices is not None
         return [one.text for one in reasons_of_size(books, task.shape.devices)], books

@@ -8,7 +8,7 @@ from tests.proof.said import said
 from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
 from vsched.framework.policy import Policy
-from vsched.model.claims.devices import AllocatedDevice, Allocation, DeviceId
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult, DeviceId
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate, QueueOutcome
 from vsched.model.pods.status import Phase
@@ -438,7 +438,12 @@ def test_a_device_goes_to_one_claim_unless_it_is_shared(shared: bool) -> None:
     device = AllocatedDevice("gpu", DeviceId("gpu.example.com", "n1", "gpu-0"), share="part" if shared else "")
     binds = [
         Bind(
-            uid, "ns", task.name, "n1", "ns/a", ClaimPlan((), (DeviceChoice(f"ns/{uid}", uid, Allocation((device,))),))
+            uid,
+            "ns",
+            task.name,
+            "n1",
+            "ns/a",
+            ClaimPlan((), (DeviceChoice(f"ns/{uid}", uid, AllocationResult((device,))),)),
         )
         for uid, task in snapshot.jobs["ns/a"].tasks.items()
     ]

@@ -53,7 +53,7 @@ class Constraint(msgspec.Struct, frozen=True):
     """Whether the headline already says this: pages then leave it out, JSON keeps it."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class WaitingPlace(msgspec.Struct, frozen=True):
     """The position of a job in the order in which a session tries waiting jobs, counted from 1."""
 
     position: int
@@ -206,7 +206,7 @@ class Explanation(msgspec.Struct, frozen=True):
     """The number of nodes by the reason why they do not take the pod."""
     groups: dict[str, dict[str, int]] = {}
     """The same by node group, then reason."""
-    place: Place | None = None
+    place: WaitingPlace | None = None
     changes: tuple[Change, ...] = ()
     """Changes that would let it start, the smallest first; empty if the search found none."""
     start: Estimate | None = None

@@ -19,7 +19,7 @@ from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.state.node_tables import dense_vector
 from vsched.mirror.state.resource_versions import SeenObject
 from vsched.model.amounts.resources import Amounts
-from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.arbitration.records import Arbitration, Ceiling, PoolLimits
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.deviceshare.divisions import Divisions
@@ -194,7 +194,7 @@ class Cache(ObjectIntake):
         if self._groups.status_failed(key):
             self.on_change()
 
-    def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, Pool]) -> None:
+    def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, PoolLimits]) -> None:
         """Set the limits of namespaces, each and together, for snapshots from now on."""
         self._ceilings, self._pools = ceilings, pools
 

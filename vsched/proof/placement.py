@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from vsched.model.amounts.resources import PODS, add, subtract
-from vsched.model.claims.devices import Allocation, DeviceId
+from vsched.model.claims.devices import AllocationResult, DeviceId
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
@@ -197,6 +197,6 @@ def devices_are_given_once(cycle: Cycle) -> Iterator[str]:
             yield clash
 
 
-def _whole_devices(allocation: Allocation | None) -> list[DeviceId]:
+def _whole_devices(allocation: AllocationResult | None) -> list[DeviceId]:
     devices = allocation.devices if allocation is not None else ()
     return [one.device for one in devices if not one.admin and not one.share]

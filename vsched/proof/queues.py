@@ -18,7 +18,7 @@ LIMITING = frozenset({"capacity", "proportion"})
 """Plugins that limit what queues hold."""
 
 
-class Held(NamedTuple):
+class QueueHoldings(NamedTuple):
     """What queues hold at some time, and what follows from it; sums over the queues right below one are by that one."""
 
     own: dict[str, Sums]
@@ -28,7 +28,7 @@ class Held(NamedTuple):
     claims_below: dict[str, Sums]
 
 
-class Queues:
+class CycleQueues:
     """The queues of a cycle: with ``capacity`` in a tree by their parents, else side by side below nothing."""
 
     def __init__(self, cycle: Cycle) -> None:
@@ -123,7 +123,7 @@ class Queues:
         plugins = self.cycle.facts.plugins
         return _divided(self) if "proportion" in plugins and "usage-history" not in plugins else {}
 
-    def standing(self, own: dict[str, Sums]) -> Held:
+    def standing(self, own: dict[str, Sums]) -> QueueHoldings:
         """What follows from what queues hold."""
         below, claims, claims_below = defaultdict[str, Sums](Sums), dict[str, Sums](), defaultdict[str, Sums](Sums)
         for name in self.upwards:
@@ -133,9 +133,9 @@ class Queues:
             claims[name] = Sums(dict(maximum(stays, tuple(may))))
             add(below[self.parents[name]], own[name].items())
             add(claims_below[self.parents[name]], claims[name].items())
-        return Held(own, below, claims, claims_below)
+        return QueueHoldings(own, below, claims, claims_below)
 
-    def most(self, name: str, held: Held) -> Sums:
+    def most(self, name: str, held: QueueHoldings) -> Sums:
         """The most that a queue may hold while all others hold this: what is guaranteed, and not held, stays free.
 
         That is so of queues beside it and of those below it. Pods that belong to no queue, and those that are leaving,
@@ -153,7 +153,7 @@ class Queues:
         return found
 
 
-def _divided(queues: Queues) -> dict[str, dict[int, Fraction]]:
+def _divided(queues: CycleQueues) -> dict[str, dict[int, Fraction]]:
     """What each queue with jobs deserves with ``proportion``: the same for each unit of its weight, within its bounds.
 
     No less than its guarantee, no more than what it holds and asks for, either as far as its limit allows
@@ -201,7 +201,7 @@ def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
     """
     if not LIMITING & cycle.facts.limits:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     before, after = queues.held(), queues.holds(cycle.evicted)
     for name, amounts in after.items():
         for column, most in queues.all[name].capability if amounts != before[name] else ():
@@ -218,7 +218,7 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     """
     if not LIMITING & cycle.facts.limits:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
     new = queues.amounts_of(uid for uid in (*cycle.bound, *cycle.kept) if not cycle.tasks[uid].nominated)
     away = cycle.sum_of(uid for uid in queues.holding if cycle.tasks[uid].node not in cycle.nodes)
@@ -239,7 +239,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     A pod that was nominated before keeps its room, though what its queue deserves may drop for a moment. Amounts are
     whole numbers, so a share may be rounded by one.
     """
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.holds(cycle.evicted)
     backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
     new = [uid for uid in (*cycle.bound, *cycle.kept) if uid not in backfilled and not cycle.tasks[uid].nominated]
@@ -252,7 +252,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
 
 def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
     """What a queue is told to hold runs, is bound, or is bound in this cycle: room that is only kept is not held."""
-    queues, names = Queues(cycle), cycle.snapshot.axis.names
+    queues, names = CycleQueues(cycle), cycle.snapshot.axis.names
     holds = queues.amounts_of((*queues.holding, *cycle.bound))
     for uid in cycle.evicted.keys() & set(queues.holding):
         queues.count(holds, uid, -1)

@@ -14,7 +14,7 @@ from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.minima import lacking
 from vsched.proof.placement import Repelling, could_be_whole, forbids, is_bound_by_more
-from vsched.proof.queues import LIMITING, Queues
+from vsched.proof.queues import LIMITING, CycleQueues
 
 LOOKED_AT = frozenset({"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "gang"}) | {
     *("fragmentation", "minruntime", "network-topology-aware", "nodeorder", "overcommit", "pdb", "predicates"),
@@ -54,7 +54,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     facts, masks = cycle.facts, cycle.snapshot.masks
     if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     held = queues.standing(queues.holds(gone=()))  # room that evictions made came too late for what waits
     room, repelling = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}, Repelling(cycle)
 

@@ -15,7 +15,7 @@ from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import TAKING, WHOLE, Cycle, Sums
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
-from vsched.proof.queues import LIMITING, Queues
+from vsched.proof.queues import LIMITING, CycleQueues
 
 
 def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -28,7 +28,7 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
     if not cycle.victims:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     holds = queues.holds(gone=())
 
     @cache
@@ -117,14 +117,14 @@ def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
         yield from [tasks] if as_one else ([task] for task in tasks)
 
 
-def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, Queues, dict[str, Sums]]]:
+def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, CycleQueues, dict[str, Sums]]]:
     """The jobs that pods were evicted for, with what queues hold then: later ones have evicted nobody, and got nothing.
 
     So what is guaranteed to the queues of later ones is still to be kept free. None where reports do not tell enough.
     """
     if not cycle.victims or cycle.has_more_on_paper:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.kept)
     for key in cycle.victims:
         for uid in cycle.placed[key]:
@@ -134,7 +134,7 @@ def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, Queues, dict[str, Sums]]
         yield key, queues, holds
 
 
-def is_within_limits(queues: Queues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
+def is_within_limits(queues: CycleQueues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
     """Whether the queues of a job are within their limits if these victims stay, where queues hold this without."""
     cycle = queues.cycle
     if not LIMITING & cycle.facts.limits:
@@ -184,7 +184,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
     """
     if cycle.facts.tree or "capacity" not in cycle.facts.plugins or not cycle.victims:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     holds = queues.held()
     for uid in cycle.evicted:
         queues.count(holds, uid, -1)
@@ -211,7 +211,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
         yield why
 
 
-def _share(queues: Queues, name: str, held: Sums) -> Fraction:
+def _share(queues: CycleQueues, name: str, held: Sums) -> Fraction:
     deserved = ((held[column], value) for column, value in queues.deserved(name).items() if value)
     return max((Fraction(*pair) for pair in deserved), default=Fraction(1))
 

@@ -38,7 +38,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-class Finding(NamedTuple):
+class RuleFinding(NamedTuple):
     """What a rule says of one cycle, or of several."""
 
     rule: str
@@ -48,7 +48,7 @@ class Finding(NamedTuple):
 
 def verify(
     snapshot: Snapshot, facts: Facts, report: CycleReport, between: Callable[[], object] = lambda: None
-) -> tuple[Finding, ...]:
+) -> tuple[RuleFinding, ...]:
     """What each rule says of the decisions of a cycle, in the order of the rules.
 
     ``between`` is called after each decision that a rule has looked at.
@@ -60,5 +60,5 @@ def verify(
             looked_at += 1
             violations += [text] if text else []
             between()
-        found.append(Finding(name, looked_at, tuple(violations)))
+        found.append(RuleFinding(name, looked_at, tuple(violations)))
     return tuple(found)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from vsched.framework.policy import Policy
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -21,7 +21,7 @@ class FrozenSnapshot(NamedTuple):
     report: CycleReport
     number: int
     """Of the session, from 1 on."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ExternalCall, ...] = ()
     """Calls to external services during the session, with their answers."""
     unrecorded: int = 0
     """How many further answers there were, that are not kept."""

@@ -14,7 +14,7 @@ from vsched.cli.job.command import SORTS as OFFERED
 from vsched.cli.job.source import JobDetails, JobLine, JobList, line_of_object
 from vsched.cli.job.view import SORTS, as_document, as_page, as_table, chosen, get_document, list_document
 from vsched.cli.show.drawing import look_for
-from vsched.explain.records import Change, Estimate, Explanation, Place, Whereabouts
+from vsched.explain.records import Change, Estimate, Explanation, WaitingPlace, Whereabouts
 
 NOW = 1_700_000_000.0
 
@@ -114,7 +114,7 @@ EXPLAINED = Explanation(
     Whereabouts.WAITS,
     "the gang needs 2, 1 fits",
     reasons={"Insufficient cpu": 3, "node(s) had untolerated taint": 5},
-    place=Place(1, 2, 3, 9),
+    place=WaitingPlace(1, 2, 3, 9),
     changes=(Change("minMember 1", ()),),
     start=Estimate(None, None, "in 5 to 9 minutes, if jobs end as declared"),
 )

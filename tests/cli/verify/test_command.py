@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import recorded
 from vsched.cli import cli
-from vsched.model.dump.cycle import Head, Recording, pack
+from vsched.model.dump.cycle import Recording, RecordingHead, pack
 
 CLUSTER = """
 node n1 cpu=4
@@ -38,7 +38,7 @@ spec: {schedulerName: vsched, containers: [{name: main, resources: {requests: {c
 @pytest.fixture(scope="module")
 def recording() -> Recording:
     found = recorded(CLUSTER, DEFAULT_POLICY)
-    return replace(found, head=Head(number=17, at=found.snapshot.now))
+    return replace(found, head=RecordingHead(number=17, at=found.snapshot.now))
 
 
 def in_part(recording: Recording) -> Recording:
@@ -93,7 +93,7 @@ def test_programs_get_every_violation(recording: Recording, tmp_path: Path) -> N
 
 
 def test_a_cycle_without_a_report_is_run_again(recording: Recording, tmp_path: Path) -> None:
-    died = replace(recording, report=None, head=Head(number=17, error="boom"))
+    died = replace(recording, report=None, head=RecordingHead(number=17, error="boom"))
 
     done = run("verify", written(tmp_path, died))
 
@@ -141,7 +141,7 @@ def test_a_plan_that_breaks_a_rule_says_so(
 ) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(MANIFESTS)
-    undecided = replace(recording, report=None, head=Head(scheduler_names=("vsched",)))
+    undecided = replace(recording, report=None, head=RecordingHead(scheduler_names=("vsched",)))
     source = ("--from", written(tmp_path, undecided)) if live else ("-f", str(path))
     monkeypatch.setattr(import_module("vsched.actions.allocate"), "JobTurns", lambda *_: ())  # nobody gets a turn
     done = run("plan", *source, "--verify")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
-from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, LifecyclePolicy, TaskSpec, VcJob
+from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, TaskSpec, VcJob, VcjobPolicy
 from vsched.controllers.vcjobs.states import FINISHED
 
 ACTIONS = [action for action in JobAction if action not in (JobAction.SYNC_JOB, JobAction.ENQUEUE_JOB)]
@@ -27,12 +27,12 @@ MOST_RETRIES = 3
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> LifecyclePolicy:
+def policies(draw: st.DrawFn) -> VcjobPolicy:
     action = draw(st.sampled_from(ACTIONS))
     if draw(st.booleans()):
-        return LifecyclePolicy(action, exit_code=draw(st.integers(1, 2)))
+        return VcjobPolicy(action, exit_code=draw(st.integers(1, 2)))
     seconds = draw(st.sampled_from([0.0, 0.0, 30.0]))
-    return LifecyclePolicy(action, frozenset({draw(st.sampled_from(EVENTS))}), timeout_seconds=seconds)
+    return VcjobPolicy(action, frozenset({draw(st.sampled_from(EVENTS))}), timeout_seconds=seconds)
 
 
 @st.composite

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.policies import due
-from vsched.controllers.vcjobs.spec import JobAction, JobEvent, JobStatus, LifecyclePolicy
-from vsched.controllers.vcjobs.view import GroupState, PodState, VcjobView
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, JobStatus, VcjobPolicy
+from vsched.controllers.vcjobs.view import GroupState, VcjobPod, VcjobView
 
 NOW = 1000.0
 RESTART, ABORT, COMPLETE, POD = (
@@ -20,21 +20,21 @@ RESTART, ABORT, COMPLETE, POD = (
 )
 
 
-def on(event: str, action: JobAction = RESTART, seconds: float = 0.0) -> LifecyclePolicy:
-    return LifecyclePolicy(action, frozenset({JobEvent(event)}), timeout_seconds=seconds)
+def on(event: str, action: JobAction = RESTART, seconds: float = 0.0) -> VcjobPolicy:
+    return VcjobPolicy(action, frozenset({JobEvent(event)}), timeout_seconds=seconds)
 
 
-def code(number: int, action: JobAction = RESTART) -> LifecyclePolicy:
-    return LifecyclePolicy(action, exit_code=number)
+def code(number: int, action: JobAction = RESTART) -> VcjobPolicy:
+    return VcjobPolicy(action, exit_code=number)
 
 
-def pod(index: int = 0, phase: str = "Running", name: str = "worker", **fields: Any) -> PodState:
+def pod(index: int = 0, phase: str = "Running", name: str = "worker", **fields: Any) -> VcjobPod:
     fields.setdefault("since", NOW - 10)
     fields.setdefault("uid", f"{name}{index}")
-    return PodState(name=f"train-{name}-{index}", task=name, index=index, phase=phase, **fields)
+    return VcjobPod(name=f"train-{name}-{index}", task=name, index=index, phase=phase, **fields)
 
 
-def view(*pods: PodState, job: tuple[LifecyclePolicy, ...] = (), **fields: Any) -> VcjobView:
+def view(*pods: VcjobPod, job: tuple[VcjobPolicy, ...] = (), **fields: Any) -> VcjobView:
     """A job of a parameter server and three workers."""
     tasks = (task("ps", policies=fields.pop("ps", ())), task(replicas=3, policies=fields.pop("worker", ())))
     status = JobStatus(version=fields.pop("version", 0), retries=fields.pop("retries", 0))

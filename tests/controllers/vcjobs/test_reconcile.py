@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.reconcile import reconcile
-from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, LifecyclePolicy, VolumeSpec
+from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, VcjobPolicy, VcjobVolume
 
 ABORT, RESUME, RESTART = JobAction.ABORT_JOB, JobAction.RESUME_JOB, JobAction.RESTART_JOB
 
 
-def on(event: JobEvent, action: JobAction, seconds: float = 0.0) -> LifecyclePolicy:
-    return LifecyclePolicy(action, frozenset({event}), timeout_seconds=seconds)
+def on(event: JobEvent, action: JobAction, seconds: float = 0.0) -> VcjobPolicy:
+    return VcjobPolicy(action, frozenset({event}), timeout_seconds=seconds)
 
 
 def test_pods_are_made_once_the_podgroup_is_admitted() -> None:
@@ -69,7 +69,7 @@ def test_a_failed_pod_restarts_the_whole_job_until_its_retries_are_used_up() -> 
     ],
 )
 def test_a_restart_in_part_leaves_the_others_and_the_podgroup(action: JobAction, restarted: set[str]) -> None:
-    policy = LifecyclePolicy(action, exit_code=7)
+    policy = VcjobPolicy(action, exit_code=7)
     world = started(vcjob(task(replicas=4, size=2), task("ps"), policies=(policy,)))
     before, group = dict(world.pods), world.group
     world.fail("train-worker-3", 7).settle()
@@ -211,7 +211,7 @@ def test_a_job_whose_tasks_wait_for_one_that_has_failed_fails(least: int, phase:
     ],
 )
 def test_a_job_that_can_get_no_nodes_any_more_fails(
-    replicas: int, least: int, bound: bool, policies: tuple[LifecyclePolicy, ...], phase: str
+    replicas: int, least: int, bound: bool, policies: tuple[VcjobPolicy, ...], phase: str
 ) -> None:
     job = vcjob(task(replicas=replicas, minimum=least), policies=policies)
     world = World(job).settle().admit().settle()
@@ -230,7 +230,7 @@ def test_a_task_starts_while_one_of_those_that_it_may_wait_for_is_left() -> None
 
 
 def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
-    world = World(vcjob(volumes=(VolumeSpec("/data", "shared"),)))
+    world = World(vcjob(volumes=(VcjobVolume("/data", "shared"),)))
     world.claims = ("shared",)
     world.settle()
     assert (world.phase, world.group, world.job.status.reason) == ("Pending", None, "PVCError")

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from vsched.cli import cli
 from vsched.kube.watch.framing import decode_page
-from vsched.lab.bench.grow.objects import Cluster, lists, new_gang, room
+from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang, room
 from vsched.lab.bench.grow.plots import draw
 from vsched.lab.bench.grow.point import NEW_GANG, GrownDaemon, GrowPoint, measure
 from vsched.lab.bench.grow.run import Growth
@@ -24,7 +24,7 @@ from vsched.lab.bench.growth import capacity_policy
 from vsched.mirror import wire
 from vsched.model.pods.status import Status
 
-SMALL = Cluster(nodes=8, pods=200, queues=8, namespaces=6, waiting=40)
+SMALL = ClusterSize(nodes=8, pods=200, queues=8, namespaces=6, waiting=40)
 
 
 def bench(*arguments: str) -> Result:

@@ -18,8 +18,8 @@ from tests.support.recording import recorded
 from tests.support.traces import small_trace, write_trace
 from vsched.cli import cli
 from vsched.lab.trace.checks import Checks
-from vsched.lab.trace.processes import Replay, side_by_side
-from vsched.model.dump.cycle import Head, pack
+from vsched.lab.trace.processes import ReplayProcess, side_by_side
+from vsched.model.dump.cycle import RecordingHead, pack
 from vsched.proof.verify import RULES
 from vsched.together import run_fast
 from vsched.web.snapshots import FrozenSnapshot
@@ -87,9 +87,9 @@ def test_what_is_found_is_counted_by_rule() -> None:
 def test_a_process_that_says_what_it_found_has_done_its_work(tmp_path: Path) -> None:
     made, session = recorded("node n1 cpu=4\njob x/train min=2 pods=2 cpu=2\n", DEFAULT_POLICY), partial()
     file = tmp_path / "cycle.json.gz"
-    file.write_bytes(pack(replace(made, head=Head(number=7, at=made.snapshot.now), report=session.report)))
+    file.write_bytes(pack(replace(made, head=RecordingHead(number=7, at=made.snapshot.now), report=session.report)))
 
-    replay = Replay("verify", ("verify", str(file), "-o", "json"))
+    replay = ReplayProcess("verify", ("verify", str(file), "-o", "json"))
     (document,) = run_fast(side_by_side([replay], 1, lambda line: None))
 
     assert document["violations"] > 0

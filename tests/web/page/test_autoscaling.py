@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
-from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer
+from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 SHOWN = AutoscalingShown(
     asks=True,
     requests=(
-        Asked("team-a/train", "train-1", "provisioned", 1, kept_until=1_800_000_000.0),
-        Asked("team-a/<b>bold", "bold-2", "given-up", 2, "none left"),
+        LatestRequest("team-a/train", "train-1", "provisioned", 1, kept_until=1_800_000_000.0),
+        LatestRequest("team-a/<b>bold", "bold-2", "given-up", 2, "none left"),
     ),
     buffers=(Buffer("team-a", "spare", 4, "Deployment/web", "s", "provisioned"),),
 )

@@ -17,16 +17,16 @@ from tests.support.waiting import until
 from tests.writes.claims.reading import told
 from vsched.daemon.watches import reflectors
 from vsched.mirror.state.resource_versions import SeenObject, SeenVersions
-from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.model.claims.devices import ClaimConsumer, DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.sim.cluster import Cluster
 from vsched.writes.claims.devices import protect
-from vsched.writes.claims.transaction import Phase
+from vsched.writes.claims.transaction import TransactionPhase
 from vsched.writes.claims.transactions import TransactionSettings
 from vsched.writes.claims.volumes import reaches, select_unread, shown_volume, unchanged
 from vsched.writes.claims.waiting import WaitSettings
-from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+from vsched.writes.claims.wishes import ClaimedDevices, VolumeWish
 
 WAITS = volumes.storage_class(zones=("a", "b"))
 DATA = volumes.claim("data", namespace="default")
@@ -84,7 +84,7 @@ async def test_a_claim_that_is_deleted_while_the_watch_is_followed_gives_everyth
     manifests = (WAITS, DATA, GPUS, devices.device_class())
     async with cluster_with(*manifests, provisioning=3600.0) as cluster, watching(cluster) as (at, _):
         submit(at)
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         cluster.client.delete(RESOURCE_CLAIMS, "default", "gpus")
         at.bind_volume("data", "pv-1")
         await until(lambda: not at.gangs.busy)
@@ -108,7 +108,7 @@ async def test_a_first_write_that_was_decided_on_an_old_version_is_followed_by_a
 
 GIVEN = allocation("n1", "gpu-0")
 GPU = DeviceClaim("ns/gpus", "uid-gpus")
-GPU_WISH = DeviceWish("ns/gpus", "uid-gpus", GIVEN, True, (Consumer("uid-a", "a"),))
+GPU_WISH = ClaimedDevices("ns/gpus", "uid-gpus", GIVEN, True, (ClaimConsumer("uid-a", "a"),))
 
 
 def test_a_claim_is_protected_without_a_read() -> None:

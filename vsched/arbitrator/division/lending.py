@@ -28,7 +28,7 @@ STEPS_MAX = 4096
 """Up to this number of steps ``_largest_sum`` computes the exact sum; above it, an upper bound."""
 
 
-class Most(NamedTuple):
+class DivisionCeilings(NamedTuple):
     """Ceilings: ``int64[namespace or bucket, resource]``; ``LARGEST`` or more where there is no limit."""
 
     namespaces: Ints
@@ -42,7 +42,7 @@ class Most(NamedTuple):
     """int64[resource]: how much may be lent in all; ``LARGEST`` where the total is not known."""
 
 
-def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) -> Most:
+def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) -> DivisionCeilings:
     """Ceilings of namespaces from what they deserve, and of buckets from what they deserve (``parts``).
 
     What is spare is lent once, to the namespace that takes it first. The spare amount is negative where more is held
@@ -60,7 +60,7 @@ def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) 
         kept = np.minimum(column_sums(sheet.used[group.below]), LARGEST)
         least = np.minimum(spare, of_buckets[group.path].min(axis=0))
         buckets[number] = _ceiling(parts[number], kept, group.hard, least)
-    return Most(_ceiling(deserved, sheet.used, sheet.limit, room), buckets, claims, of_buckets, spare)
+    return DivisionCeilings(_ceiling(deserved, sheet.used, sheet.limit, room), buckets, claims, of_buckets, spare)
 
 
 def _ceiling(deserved: Ints, kept: Ints, limit: Ints, room: Ints) -> Ints:

@@ -16,7 +16,7 @@ from vsched.cli.replay.run import Replayed, Span
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import Output, console_for, look_of, print_document
-from vsched.model.dump.cycle import ASKED, Head, Recording
+from vsched.model.dump.cycle import ASKED, Recording, RecordingHead
 from vsched.model.plan import CycleReport
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def decided(report: CycleReport) -> str:
 
 
 def _verdict(found: Replayed) -> str:
-    head: Head = found.recording.head
+    head: RecordingHead = found.recording.head
     if found.error:
         if found.same:
             return f"the same error: {found.error}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.controllers.queue_records import Order
 from vsched.controllers.vcjobs.spec import JobAction
-from vsched.controllers.vcjobs.view import Request
+from vsched.controllers.vcjobs.view import ActionRequest
 
 COMMANDED = (
     JobAction.ABORT_JOB,
@@ -16,11 +16,11 @@ COMMANDED = (
 """What a Command can ask for."""
 
 
-def request_of(order: Order) -> Request | None:
+def request_of(order: Order) -> ActionRequest | None:
     """What a Command asks for; None if that is nothing a Command can."""
     if order.action not in COMMANDED:
         return None
-    return Request(JobAction(order.action), why=f"as {order} asks ({order.uid})")
+    return ActionRequest(JobAction(order.action), why=f"as {order} asks ({order.uid})")
 
 
 def refusal_of(order: Order) -> str:

@@ -26,7 +26,7 @@ from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.controllers.vcjobs.view import JobPlan, PodState, Request, VcjobView
+from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -34,7 +34,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.resources import VCJOBS
 from vsched.model.jobs.advice import headline_of
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 from vsched.writes.events import WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
 from vsched.writes.unexpected import report
@@ -138,7 +138,7 @@ class JobController:
             return ""
         return job.status.message
 
-    def pods(self, uid: str) -> list[PodState]:
+    def pods(self, uid: str) -> list[VcjobPod]:
         """The pods of a vcjob, as the watch shows them."""
         return self._records.pods(uid)
 
@@ -224,7 +224,7 @@ class JobController:
         self._plan_next(key, job, plan.wake_at)
         return True
 
-    async def _decided(self, view: VcjobView, request: Request | None) -> JobPlan:
+    async def _decided(self, view: VcjobView, request: ActionRequest | None) -> JobPlan:
         """The decision, which costs as much as there are pods: for many of them a thread makes it.
 
         Meanwhile the watch may show more. Then the job is looked at again; and what is counted by the status is only
@@ -282,7 +282,7 @@ class JobController:
         job = self._records.job(key)
         if job is not None:
             namespace, _, name = key.partition("/")
-            about = Reference(VCJOBS.api_version, "Job", namespace, name, job.uid)
+            about = ObjectReference(VCJOBS.api_version, "Job", namespace, name, job.uid)
             self._events.record(about, WARNING, reason, problem, cause=without_numbers(problem))
 
     def _tell_late(self, before: VcJob, after: VcJob) -> None:
@@ -330,5 +330,5 @@ class JobController:
         self._done[order.uid] = None
         return True
 
-    def _refuse(self, about: Reference, message: str) -> None:
+    def _refuse(self, about: ObjectReference, message: str) -> None:
         self._events.record(about, WARNING, "CommandRefused", message)

@@ -15,7 +15,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.stages import gang_of, startable
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, UNDER_WAY, is_last_try
 from vsched.controllers.vcjobs.targets import outdated
-from vsched.controllers.vcjobs.view import PodState, VcjobView
+from vsched.controllers.vcjobs.view import VcjobPod, VcjobView
 from vsched.model.pods.status import Phase
 
 _CLOSED_GATE = ("", Phase.PENDING)
@@ -24,7 +24,7 @@ _OF_PLUGINS = "plugin-"
 """How the entries of plugins in ``controlledResources`` begin."""
 
 
-def leaving(view: VcjobView, status: JobStatus) -> list[PodState]:
+def leaving(view: VcjobView, status: JobStatus) -> list[VcjobPod]:
     """The pods that have no place under this status; those that are being deleted already included."""
     pods = view.pods.values()
     if status.phase not in UNDER_WAY and (status.phase is not JobPhase.RESTARTING or is_last_try(view.job, status)):

@@ -23,7 +23,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.states import UNDER_WAY
 from vsched.controllers.vcjobs.status import status_body
 from vsched.controllers.vcjobs.steps import acted, counted, is_done
-from vsched.controllers.vcjobs.view import JobPlan, PlanEvent, Request, VcjobView
+from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, PlanEvent, VcjobView
 
 REFUSED, NO_CLAIM = "InvalidJob", "PVCError"
 """The reasons of a job that waits because nothing can be made of it."""
@@ -31,7 +31,7 @@ UNCREATED = "FailedCreate"
 """The reason of a job that waits because the API server does not create something for it."""
 
 
-def reconcile(view: VcjobView, request: Request | None, now: float) -> JobPlan:
+def reconcile(view: VcjobView, request: ActionRequest | None, now: float) -> JobPlan:
     """What is to be written about the job; nothing where all is as it should be."""
     if view.job.deleting:
         return JobPlan(forget=tuple(pod.uid for pod in view.evicted))
@@ -64,7 +64,7 @@ def reconcile(view: VcjobView, request: Request | None, now: float) -> JobPlan:
     )
 
 
-def _wanted(view: VcjobView, request: Request | None, now: float) -> Due:
+def _wanted(view: VcjobView, request: ActionRequest | None, now: float) -> Due:
     """What the policies want; nothing while a Command that is carried out is still there.
 
     Until it is deleted, the status has to name it: the next action would be named in its place.

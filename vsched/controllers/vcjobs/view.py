@@ -1,4 +1,4 @@
-"""What one decision about a vcjob looks at (``VcjobView``, ``Request``), and what comes out of it (``JobPlan``).
+"""What one decision about a vcjob looks at (``VcjobView``, ``ActionRequest``), and what comes out of it (``JobPlan``).
 
 The records fill a view from watched objects; ``reconcile`` reads it and returns a plan;
 the controller does what it says.
@@ -14,7 +14,7 @@ import msgspec
 from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob
 
 
-class PodState(msgspec.Struct, frozen=True):
+class VcjobPod(msgspec.Struct, frozen=True):
     """A pod that the vcjob owns (by uid), with what its labels, annotations and status say."""
 
     name: str
@@ -77,12 +77,12 @@ class VcjobView(NamedTuple):
     """A vcjob and everything around it that a decision needs."""
 
     job: VcJob
-    pods: Mapping[str, PodState]
+    pods: Mapping[str, VcjobPod]
     """The pods that it owns, by name, with those that are being deleted, and those that had ended and are gone."""
     group: GroupState | None = None
     missing_claims: tuple[str, ...] = ()
     """Claims that the job names and that are not there."""
-    evicted: tuple[PodState, ...] = ()
+    evicted: tuple[VcjobPod, ...] = ()
     """Pods that are gone before they had ended, and that this process did not delete, as they were seen last, with the
     time of their end as ``since``. They stay here until a plan forgets them. The decision sorts out those that the
     status of the job explains (a kill, a restart, fewer replicas)."""
@@ -92,7 +92,7 @@ class VcjobView(NamedTuple):
     """What the API server would not create for the job when it was asked last, and why."""
 
 
-class Request(NamedTuple):
+class ActionRequest(NamedTuple):
     """An action that is asked for: by a Command, or by a policy whose event has come."""
 
     action: JobAction

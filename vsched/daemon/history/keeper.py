@@ -44,7 +44,7 @@ AGAIN = BackOffSettings(first_seconds=1.0, ceiling_seconds=300.0)
 Key = tuple[object, ...]
 
 
-class Reporter(Protocol):
+class HistoryReporter(Protocol):
     """What logs what becomes of the history."""
 
     def note(self, event: str, **fields: object) -> None: ...
@@ -68,7 +68,7 @@ class HistoryKeeper:
         book: HistoryBook,
         stored: HistoryObject,
         events: EventRecorder,
-        reporter: Reporter,
+        reporter: HistoryReporter,
         clock: Clock,
         period_seconds: float,
         past: Past | None = None,

@@ -38,7 +38,7 @@ class Caller:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="callout")
-        self._link: Link | None = None
+        self._link: ServiceLink | None = None
         self._abandoned: Future[bytes] | None = None
         self._failures = 0
         """Calls in a row without an answer."""
@@ -123,11 +123,11 @@ class Caller:
         self._abandoned = None
         return max(0.0, seconds - (self._monotonic() - began))
 
-    def _link_to(self, base: str) -> Link:
+    def _link_to(self, base: str) -> ServiceLink:
         if self._link is None or self._link.base != base:
             if self._link is not None:
                 self._pool.submit(self._link.drop)
-            self._link = Link(base)
+            self._link = ServiceLink(base)
         return self._link
 
 
@@ -159,7 +159,7 @@ class CycleCalls:
                 self._given_up = "did not answer too often in this cycle"
 
 
-class Link:
+class ServiceLink:
     """A connection to one service, opened when it is needed and kept while it works.
 
     Everything but ``cut`` happens in the one thread that makes calls.

@@ -11,7 +11,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -25,7 +25,7 @@ def decide_nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleRep
 def deciding(
     registry: Registry,
     caller: Caller,
-    hear: Callable[[tuple[Call, ...], int], None],
+    hear: Callable[[tuple[ExternalCall, ...], int], None],
     memo: Memo,
     count: Callable[[Mapping[str, tuple[int, int]]], None],
 ) -> Decide:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from vsched.daemon.observe.letting_go import let_go_slowly
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 from vsched.model.frozen import freeze, pieces_of
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -37,7 +37,7 @@ class SnapshotService:
         self._patience_seconds = patience_seconds
         self._waiting: list[asyncio.Future[FrozenSnapshot]] = []
         self._number = 0
-        self._heard: tuple[tuple[Call, ...], int] = ((), 0)
+        self._heard: tuple[tuple[ExternalCall, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
         self.freezing = freezing
@@ -111,7 +111,7 @@ class SnapshotService:
             frozen = freeze(snapshot)
             return frozen, pieces_of(frozen, report)
 
-    def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
+    def hear(self, calls: tuple[ExternalCall, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""
         self._heard = (calls, unrecorded)
 

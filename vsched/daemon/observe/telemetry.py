@@ -18,11 +18,11 @@ from vsched.daemon.observe.summary import SessionSummary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
-from vsched.model.dump.cycle import Head
+from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.proof.verify import Finding
+from vsched.proof.verify import RuleFinding
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
@@ -253,13 +253,13 @@ class Telemetry(ProcessTelemetry):
         self._log.warning("jobs evict each other's pods in turn", **jobs, no_evictions_between_them_seconds=seconds)
         self.on_loop(eviction.beneficiary, eviction.job)
 
-    def kept(self, head: Head, size: int) -> None:
+    def kept(self, head: RecordingHead, size: int) -> None:
         """A cycle in which something looked wrong was kept."""
         self.metrics.recordings.labels(head.why).inc()
         fetch = f"vsched dump --recording {head.number}"
         self._log.warning("session recorded", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
 
-    def verified(self, number: int, findings: Sequence[Finding] | None) -> None:
+    def verified(self, number: int, findings: Sequence[RuleFinding] | None) -> None:
         """A session was checked against the rules; None where that took too long."""
         broken = [one for one in findings or () if one.violations]
         self.metrics.verified.labels("given up" if findings is None else "violated" if broken else "kept").inc()

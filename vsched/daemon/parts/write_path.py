@@ -13,7 +13,7 @@ from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.framework.claims.rules import rules_of
 from vsched.mirror.handlers import Handlers
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
 from vsched.writes.claims.claim_writes import ClaimWrites
@@ -77,7 +77,7 @@ class WritePath:
         """None where this daemon decides for the whole cluster."""
         self.handover: ShardHandover | None = None
         if isinstance(base.election, ShardElection):
-            division = Division(options.shards, options.shard_by, options.node_pool_label)
+            division = ShardDivision(options.shards, options.shard_by, options.node_pool_label)
             self.handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
             self.shards = ShardMirror(
                 cache,

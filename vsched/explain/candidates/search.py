@@ -15,7 +15,7 @@ from itertools import chain, islice
 import msgspec
 
 from vsched.explain.candidates.device_parts import device_part_levers, device_resources
-from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, in_proportion, raising
+from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank, grain_of, in_proportion, raising
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
 from vsched.explain.candidates.queues import CLOSE_MAX, NAMES_MAX, queue_levers
@@ -320,7 +320,7 @@ def _namespace(wants: MissingMinimum) -> Iterator[Lever]:
         if wants.request(column):
             name = wants.name(column)
             held = snapshot.held.get(namespace, {}).get(column, 0)
-            level = Level(most, held, 2 * wants.needed(column))
+            level = LeverLevel(most, held, 2 * wants.needed(column))
             yield raising(wants, column, level, partial(SetConsumerLimit, namespace, name), "consumers")
     for name in LIMITS:
         asked_for = max((dict(shape.limits).get(name, 0) for shape in wants.shapes), default=0)

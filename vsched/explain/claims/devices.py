@@ -16,7 +16,7 @@ from vsched.model.claims.devices import (
     ALL,
     MOST_CONSUMERS,
     POD_GROUPS,
-    Allocation,
+    AllocationResult,
     ClaimSpec,
     DeviceClaim,
     DeviceConstraint,
@@ -79,7 +79,7 @@ def is_lasting(entry: PodDevices, claim: DeviceClaim | None, found: DeviceCatalo
     return claim.allocation is None and not classes <= found.classes.keys()
 
 
-def _allocated(consumer: str, claim: DeviceClaim, allocation: Allocation) -> tuple[str, bool]:
+def _allocated(consumer: str, claim: DeviceClaim, allocation: AllocationResult) -> tuple[str, bool]:
     where = places(allocation.nodes)
     devices = [one.device for one in allocation.devices]
     names = ", ".join(f"{one.pool}/{one.device}" for one in devices[:NAMED_MAX])

@@ -36,7 +36,7 @@ class Stop(Enum):
     SPENT = "it took too long"
 
 
-class Run(NamedTuple):
+class VirtualRun(NamedTuple):
     """The result of one run in virtual time."""
 
     first: float
@@ -79,14 +79,14 @@ class Running:
         self._started: dict[str, None] = {}
         self._push(holding(snapshot), snapshot.now)
 
-    def until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
+    def until(self, report: CycleReport, share: float, cycle: Cycle) -> VirtualRun:
         """Run once, from the decisions of ``report`` until the goal has its places, or no further end is known."""
         try:
             return self._until(report, share, cycle)
         finally:
             self._passing.leave()
 
-    def _until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
+    def _until(self, report: CycleReport, share: float, cycle: Cycle) -> VirtualRun:
         first = now = self._began
         made: Decided | Stop | None = Decided(report, {key: one.phase for key, one in report.jobs.items()})
         while True:
@@ -153,8 +153,8 @@ class Running:
             return 0.0
         return crc32(f"{self._number}/{task.uid}".encode()) % TURNS * APART_SECONDS / TURNS
 
-    def _over(self, first: float, last: float, stop: Stop | None = None) -> Run:
-        return Run(first, last, tuple(self._ended), tuple(self._started), stop, self._close)
+    def _over(self, first: float, last: float, stop: Stop | None = None) -> VirtualRun:
+        return VirtualRun(first, last, tuple(self._ended), tuple(self._started), stop, self._close)
 
 
 def holding(snapshot: Snapshot) -> Iterator[Task]:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from vsched.explain.estimate.passing import Decided, Passing
-from vsched.explain.estimate.runs import TOGETHER_SECONDS, HowLong, Run, Running, Stop, holding
+from vsched.explain.estimate.runs import TOGETHER_SECONDS, HowLong, Running, Stop, VirtualRun, holding
 from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.estimate.words import Foreseen, not_to_be_said, told, unknown_durations
 from vsched.explain.order import WaitingOrder
@@ -104,13 +104,13 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
 class Both(NamedTuple):
     """A run with the earliest ends of pods, and one with the latest."""
 
-    soon: Run
-    late: Run
+    soon: VirtualRun
+    late: VirtualRun
     share: float
     """The precision: ends within this share of their distance from now were simultaneous."""
-    others: tuple[Run, ...] = ()
+    others: tuple[VirtualRun, ...] = ()
     """Runs with other orders of close ends."""
-    open_ended: Run | None = None
+    open_ended: VirtualRun | None = None
     """A run in which pods of unknown duration end at once; None where there are none, or it would not start then."""
 
 
@@ -161,7 +161,7 @@ class Foreseeing:
         if run.stop is Stop.NOTHING_ENDS:
             return found
         now = self._snapshot.now
-        return found._replace(open_ended=Run(now, now, (), ()) if run.stop is Stop.SPENT else run)
+        return found._replace(open_ended=VirtualRun(now, now, (), ()) if run.stop is Stop.SPENT else run)
 
     def _both(self) -> Both | Stop:
         """Both runs, with other orders of close ends; else the reason why there are none."""
@@ -178,7 +178,7 @@ class Foreseeing:
                 return found
         return Stop.SPENT if found is None else found._replace(others=tuple(self._in_other_orders(found)))
 
-    def _in_other_orders(self, found: Both) -> Iterator[Run]:
+    def _in_other_orders(self, found: Both) -> Iterator[VirtualRun]:
         """Runs with other orders of close ends, as long as there is time."""
         ways = [way for run, way in ((found.soon, _least), (found.late, _most)) if run.close]
         is_range = found.soon[:2] != found.late[:2]
@@ -197,7 +197,7 @@ class Foreseeing:
         share: float,
         number: int = 0,
         lasts: Callable[[Task, float], TimeLeft] | None = None,
-    ) -> Run:
+    ) -> VirtualRun:
         running = Running(self._snapshot, lasts or self._left, how_long, number)
         return running.until(self._report, share, self._cycle)
 
@@ -277,7 +277,7 @@ def _some_late(number: int) -> HowLong:
     return how_long
 
 
-def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, TimeLeft]]:
+def _before_now(run: VirtualRun, snapshot: Snapshot) -> list[tuple[str, TimeLeft]]:
     """The jobs that ran already and ended in the run, the last first, each with the estimate of its last pod."""
     found: dict[str, TimeLeft] = {}
     for task, one in reversed(run.ended):

@@ -21,7 +21,7 @@ LISTED_MAX = 64
 """How many HyperNodes that list one node are compared with each other; trees of real networks are a few tiers high."""
 
 
-class Membership(NamedTuple):
+class HyperNodeMembers(NamedTuple):
     """The nodes of HyperNodes, without the trees that have a fault."""
 
     forest: Forest
@@ -42,17 +42,17 @@ class _Claims:
     """By root."""
 
 
-def membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> Membership:
+def membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> HyperNodeMembers:
     """Which nodes are in which HyperNodes; kept while neither HyperNodes nor names and labels of nodes change."""
 
-    def compute() -> Membership:
+    def compute() -> HyperNodeMembers:
         forest = forest_in(catalogue, statics)
         return kept(statics, "hypernodes", (catalogue,), forest.keys, lambda: _membership(forest, statics))
 
     return statics.remember(("hypernodes", catalogue), compute)
 
 
-def _membership(forest: Forest, statics: NodeStatics) -> Membership:
+def _membership(forest: Forest, statics: NodeStatics) -> HyperNodeMembers:
     claims = _claims(forest, statics)
     _shared_within(claims, forest, statics)
     _shared_between(claims, forest, statics)
@@ -65,7 +65,7 @@ def _membership(forest: Forest, statics: NodeStatics) -> Membership:
         for one, root in zip(forest.hypernodes, forest.roots, strict=True)
         if root in claims.faults
     }
-    return Membership(forest, lowest, {**forest.problems, **broken})
+    return HyperNodeMembers(forest, lowest, {**forest.problems, **broken})
 
 
 def forest_in(catalogue: TopologyCatalogue, statics: NodeStatics) -> Forest:
@@ -192,7 +192,7 @@ def _fault(forest: Forest, node: str, one: int, other: int) -> str:
     return f"node {node} is in HyperNode {min(names)} and in HyperNode {max(names)}, and neither contains the other"
 
 
-def counts(found: Membership) -> dict[str, int]:
+def counts(found: HyperNodeMembers) -> dict[str, int]:
     """By name of a HyperNode whose tree has no fault: how many nodes are in it."""
     forest = found.forest
     sums = np.bincount(found.lowest[found.lowest >= 0], minlength=len(forest.hypernodes)).tolist()

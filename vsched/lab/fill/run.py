@@ -22,7 +22,7 @@ from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
-from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
@@ -97,7 +97,7 @@ class FilledCluster:
     """A mirror, and cycles for the pods that come."""
 
     def __init__(self, trace: ClusterTrace, policy: Policy) -> None:
-        self.machines = Machines(trace)
+        self.machines = MachineTable(trace)
         self._policy = policy
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
         self.pods_at_once = self._gpus.pods_at_once

@@ -19,7 +19,7 @@ from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.lab.suites.objects import key_of
-from vsched.lab.suites.place import Action, Devices, NotPlaced, Place
+from vsched.lab.suites.place import Action, NotPlaced, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.templates import Obj
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -35,7 +35,7 @@ PATIENCE_SECONDS = 120.0
 """Pods that got no node in so much time of the clock never will."""
 
 
-class CoreCluster(Place):
+class CoreCluster(SuiteCluster):
     """A mirror, and the objects it was fed with."""
 
     def __init__(self, policy: Policy) -> None:
@@ -48,7 +48,7 @@ class CoreCluster(Place):
         """By kind and key."""
         self._claims: dict[str, list[str]] = {}
         """The claims that were made for a pod, by its key."""
-        self._devices = Devices()
+        self._devices = UnclaimedDevices()
         self._clock = 0.0
         self._intervals: list[tuple[float, int, float, Action]] = []
         self._numbers = count()

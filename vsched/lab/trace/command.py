@@ -35,7 +35,7 @@ from vsched.lab.trace.load import (
     scarcest,
     with_share_of_nodes,
 )
-from vsched.lab.trace.processes import Replay, Say, side_by_side
+from vsched.lab.trace.processes import ReplayProcess, Say, side_by_side
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
@@ -248,7 +248,7 @@ async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Docum
 
 async def _side_by_side(request: ReplayRequest, say: Say) -> list[Document]:
     policies = [(name, path) for name, path in names_of(request.policies).items() if path is not None]
-    replays = [Replay(name, request.arguments(path)) for name, path in policies]
+    replays = [ReplayProcess(name, request.arguments(path)) for name, path in policies]
     return [document["policies"][0] for document in await side_by_side(replays, request.jobs, say)]
 
 

@@ -14,7 +14,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.gangs import (
-    Gang,
+    OwnedGang,
     OwnerRecord,
     group_and_kind,
     membership_of,
@@ -36,7 +36,7 @@ class GangStore:
     """Every owner that concerns gangs, and every pod that it concerns."""
 
     def __init__(
-        self, table: WorkloadTable, scheduler_names: Collection[str], show: Callable[[str, Gang | None], None]
+        self, table: WorkloadTable, scheduler_names: Collection[str], show: Callable[[str, OwnedGang | None], None]
     ) -> None:
         self._owners = OwnerStore(table)
         self._names = scheduler_names
@@ -48,7 +48,7 @@ class GangStore:
         """Pods by what they need."""
         self._members: dict[str, set[str]] = {}
         """Pods by gang."""
-        self._gangs: dict[str, Gang] = {}
+        self._gangs: dict[str, OwnedGang] = {}
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""
@@ -262,7 +262,7 @@ class GangStore:
         if own not in self._members:
             self._set_gang(own, None)
 
-    def _unasked(self, key: str) -> Gang | None:
+    def _unasked(self, key: str) -> OwnedGang | None:
         """The gang of this key that an owner states whether there are pods or not."""
         record = self._owners.get(key.partition("/")[2].removeprefix(IMPLIED))
         if record is None or record.entry is None or not record.entry.annotated or not record.forms_gangs:
@@ -272,7 +272,7 @@ class GangStore:
         found = membership_of(wire.Metadata(uid=""), (record,))
         return found.gang if found is not None and found.name == IMPLIED + record.owner.uid else None
 
-    def _set_gang(self, key: str, gang: Gang | None) -> None:
+    def _set_gang(self, key: str, gang: OwnedGang | None) -> None:
         if self._gangs.get(key) == gang:
             return
         if gang is None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.kernels.deviceshare.filling import Offers
 from vsched.model.nodes.table import Floats, Ints, NodeStatics
-from vsched.plugins.devices.free import Asked
+from vsched.plugins.devices.free import SharedDevicesAsked
 
 STATES_MAX = 1 << 13
 """When more states are known, all are forgotten."""
@@ -60,7 +60,7 @@ class KnownStates:
         self._numbers: dict[Hashable, int] = {}
         self._alike: Ints = np.zeros(1, np.int64)
         self._alike_numbers: dict[Hashable, int] = {}
-        self._worths: dict[Asked, tuple[Values, Values]] = {}
+        self._worths: dict[SharedDevicesAsked, tuple[Values, Values]] = {}
 
     def __len__(self) -> int:
         """How many states are known; nodes without devices are one."""
@@ -82,7 +82,7 @@ class KnownStates:
         """The same number for states that differ only in which device is which."""
         return self._alike[states]
 
-    def worths(self, asked: Asked) -> tuple[Values, Values]:
+    def worths(self, asked: SharedDevicesAsked) -> tuple[Values, Values]:
         """What a pod is worth by the gradient, and by what would be left over."""
         found = self._worths.get(asked)
         if found is None:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.kernels.deviceshare.fragments import Mix
+from vsched.kernels.deviceshare.fragments import DeviceMix
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
@@ -56,7 +56,7 @@ class DeviceWant(NamedTuple):
     memory: int
 
 
-class Kind(NamedTuple):
+class DeviceAskers(NamedTuple):
     """Pods that ask for the same, and how many of them there are."""
 
     want: DeviceWant
@@ -65,7 +65,7 @@ class Kind(NamedTuple):
     weight: float
 
 
-class Counted(NamedTuple):
+class CountedPods(NamedTuple):
     """The pods of one snapshot, counted."""
 
     jobs: Mapping[str, Job]
@@ -91,12 +91,12 @@ def count_pods(
     ``resources`` names what ``asks`` depends on.
     """
     renewed = partial(_counted, snapshot, (half_life, resources), asks)
-    return statics.memo.renewed("device mix", "", Counted, renewed).total
+    return statics.memo.renewed("device mix", "", CountedPods, renewed).total
 
 
 def _counted(
-    snapshot: Snapshot, rule: tuple[float, str], asks: Callable[[Shape], bool], last: Counted | None
-) -> Counted:
+    snapshot: Snapshot, rule: tuple[float, str], asks: Callable[[Shape], bool], last: CountedPods | None
+) -> CountedPods:
     half_life, jobs = rule[0], snapshot.jobs
     names: Iterable[str] = jobs
     by_job: dict[str, tuple[Job, Counts]] = {}
@@ -116,7 +116,7 @@ def _counted(
             by_job[name] = job, counts
             total.update(counts)
     total = Counter({key: count for key, count in total.items() if count})
-    return Counted(jobs, snapshot.now, rule, by_job, total)
+    return CountedPods(jobs, snapshot.now, rule, by_job, total)
 
 
 def _counts(job: Job, half_life: float, asks: Callable[[Shape], bool]) -> Counts:
@@ -145,7 +145,7 @@ def weights(counts: Mapping[tuple[Shape, int], int], half_life: float) -> dict[S
 class NodeMix(NamedTuple):
     """The mix for the nodes of one session."""
 
-    mix: Mix
+    mix: DeviceMix
     model: Ints
     """int64[nodes]: nodes of one model are accepted by the same kinds."""
     devices: Ints
@@ -159,9 +159,9 @@ class NodeMix(NamedTuple):
         return tuple((part.shape, part.tobytes()) for part in parts)
 
 
-def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:
+def mix_of(kinds: Sequence[DeviceAskers], devices: Ints) -> NodeMix | None:
     """The mix of these kinds; ``devices`` (int64[nodes]) says how many each node has. None where nothing is known."""
-    merged: dict[tuple[DeviceWant, bytes], Kind] = {}
+    merged: dict[tuple[DeviceWant, bytes], DeviceAskers] = {}
     for kind in kinds:
         key = kind.want, np.packbits(kind.accepts).tobytes()
         known = merged.get(key)
@@ -178,7 +178,7 @@ def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:
     for number in range(count):
         by_model[number] = accepts[:, (model == number) & (devices > 0)].any(axis=1)
     wants = [kind.want for kind in chosen]
-    mix = Mix(
+    mix = DeviceMix(
         np.rint(np.array([kind.weight for kind in chosen]) / total * UNIT) / UNIT,
         np.array([want.number for want in wants], np.int64),
         np.array([want.thousandths for want in wants], np.int64),

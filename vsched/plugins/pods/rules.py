@@ -12,7 +12,7 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
-from vsched.kernels.domains import HOSTNAME, Topology, domains_with, labelled_nodes, single_nodes, topology
+from vsched.kernels.domains import HOSTNAME, LabelDomains, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting
 from vsched.kernels.selectors import affinity_mask
@@ -58,7 +58,7 @@ class SpreadConstraint(NamedTuple):
     """One spread constraint, applied to the nodes."""
 
     rule: Spread
-    domains: Topology
+    domains: LabelDomains
     eligible: Mask | None
     """bool[nodes]: the nodes that count; None for all."""
     eligible_domains: Mask

@@ -17,7 +17,7 @@ from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.plugins.queues.frame import LEFT_OUT, Frame, Place, Terms, flat_frame, tree_frame
+from vsched.plugins.queues.frame import LEFT_OUT, Frame, QueuePlace, Terms, flat_frame, tree_frame
 from vsched.plugins.queues.guarantees import Guarantees
 
 _NOTHING: Vector = {}
@@ -45,7 +45,7 @@ class Account:
     )
 
     def __init__(
-        self, name: str, place: Place, above: tuple[Account, ...], held: Vector | None, admitted: Vector
+        self, name: str, place: QueuePlace, above: tuple[Account, ...], held: Vector | None, admitted: Vector
     ) -> None:
         """``held`` is what an inner queue and all below it hold at the start, None for a leaf; it is never changed."""
         self.name = name

@@ -30,7 +30,7 @@ Shares = Mapping[str, Sequence[float | None]]
 """By queue, in the order of ``SHARES``."""
 
 
-class Groups(NamedTuple):
+class HolderGroups(NamedTuple):
     """Which holders are counted together."""
 
     holders: Sequence[Holder]
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
         return found
 
 
-NOBODY = Groups((), (), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+NOBODY = HolderGroups((), (), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 
 
 class GroupedUse:
@@ -80,7 +80,7 @@ class GroupedUse:
         self._groups, self._present, self._sums = groups, present, sums
         self.totals = dict(zip(groups.names, sums, strict=True))
 
-    def _grouped(self, holders: Sequence[Holder]) -> Groups:
+    def _grouped(self, holders: Sequence[Holder]) -> HolderGroups:
         """The groups of these holders: names that have one keep it, others get one while there is room."""
         known = self._groups
         if known.holders == tuple(holders):
@@ -95,7 +95,9 @@ class GroupedUse:
                 name = OTHER
             rows.append(row)
             group_of.append(places.setdefault(name, len(places)))
-        return Groups(tuple(holders), tuple(places), np.array(rows, dtype=np.intp), np.array(group_of, dtype=np.intp))
+        return HolderGroups(
+            tuple(holders), tuple(places), np.array(rows, dtype=np.intp), np.array(group_of, dtype=np.intp)
+        )
 
 
 def _carried(amounts: Floats, before: Sequence[str], names: Sequence[str], like: Floats) -> Floats:

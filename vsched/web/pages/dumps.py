@@ -16,7 +16,7 @@ from vsched.framework.registry import Registry
 from vsched.model.dump.cycle import Recording, decode, pack
 from vsched.web.pages.recording import Whose, anonymous, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
-from vsched.web.serve.parts import Parts
+from vsched.web.serve.parts import PayloadParts
 from vsched.web.serve.routing import Handler, Route, as_json, aside, or_unavailable
 from vsched.web.snapshots import Look
 
@@ -130,7 +130,7 @@ def _hidden(data: bytes, registry: Registry) -> Recording:
 def _file(data: bytes, number: int, hidden: bool) -> web.Response:
     name = f"vsched-{number}{'-anonymous' if hidden else ''}.json.gz"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return web.Response(body=Parts.of(data), content_type=GZIP, headers=headers)
+    return web.Response(body=PayloadParts.of(data), content_type=GZIP, headers=headers)
 
 
 def _flag(request: web.Request, name: str) -> bool | None:

@@ -13,7 +13,7 @@ from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.writes.claims.classes import ClassReader
-from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.settling import Settling
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
@@ -65,13 +65,13 @@ class _Known(NamedTuple):
 
 
 @dataclass(slots=True)
-class Gang:
+class GangBinding:
     """One gang that is to be bound."""
 
     wish: GangWish
     settling: Settling
     classes: ClassReader
-    holds: Holds
+    holds: HeldObjects
     mirror: GangMirror
     clock: Clock
     obstacle: Obstacle | None = None

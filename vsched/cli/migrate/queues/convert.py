@@ -15,8 +15,8 @@ from vsched.cli.migrate.queues.made import (
     Conversion,
     MadeNamespace,
     MadeQueue,
-    Names,
     Obj,
+    QueueNamer,
     note_conflicts,
     whole_weights,
 )
@@ -61,7 +61,7 @@ def convert(objects: Iterable[Obj]) -> Conversion:
 
 def _add(made: Conversion, queues: list[MadeQueue]) -> None:
     """Add the queues of KAI to those of Kueue, under names of their own."""
-    names = Names()
+    names = QueueNamer()
     for queue in made.queues:
         names.take(queue.name, "")
     changed: dict[str, str] = {}

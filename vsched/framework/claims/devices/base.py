@@ -14,7 +14,7 @@ from vsched.kernels.devices.capacity import as_published
 from vsched.kernels.devices.inventory import Inventory, changed_pools
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.changes import ClaimChanges
-from vsched.model.claims.devices import Allocation, DeviceClaim
+from vsched.model.claims.devices import AllocationResult, DeviceClaim
 from vsched.model.groups import NameGroups
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -181,7 +181,7 @@ def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: se
     return True
 
 
-def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
+def uses_of(allocation: AllocationResult | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
     """The uses of an allocation, and whether all its devices are there. Administrative access uses nothing."""
     found = []
     complete = True

@@ -26,10 +26,10 @@ from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
 from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.kernels.devices.search import Found
+from vsched.kernels.devices.search import DeviceSearchResult
 from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.amounts.resources import scale_of
-from vsched.model.claims.devices import POD_GROUPS, Allocation, ClaimSpec, Consumer
+from vsched.model.claims.devices import POD_GROUPS, AllocationResult, ClaimConsumer, ClaimSpec
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -46,7 +46,7 @@ FEW_STEPS = 2_000
 class HeldClaim(NamedTuple):
     """A claim that has devices."""
 
-    allocation: Allocation
+    allocation: AllocationResult
     later: bool
     """Whether some of the devices are still in use by pods that are leaving."""
 
@@ -84,7 +84,7 @@ class DevicePart:
         self._left = self._steps * SLOW_NODES
         self._unfinished: set[int] = set()
         """Needs with searches that ran out of steps."""
-        self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
+        self._searched: dict[tuple[int, int, bool], tuple[int, DeviceSearchResult]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
         self._last: tuple[Task, int, TaskDevices] | None = None
 
@@ -198,7 +198,7 @@ class DevicePart:
         for_group = tuple(key for key in reserve if key in shared)
         if not for_group:
             return plan
-        group = Consumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
+        group = ClaimConsumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
         return replace(plan, group=group, for_group=for_group)
 
     # -- steps ------------------------------------------------------------------------------------------------------
@@ -254,7 +254,7 @@ class DevicePart:
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
             self._uses.choose(key, allocation, later=waits)
 
-    def _search(self, needs: DeviceNeeds, row: int, *, later: bool) -> Found:
+    def _search(self, needs: DeviceNeeds, row: int, *, later: bool) -> DeviceSearchResult:
         later = later and self._room.counts.differ
         first = self._room.first(needs, row, later=later)
         if first is not None:

@@ -14,8 +14,8 @@ from vsched.framework.points.nodes import Check
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import Want, held_back, kept_off, match
-from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, Found, Pick
+from vsched.kernels.devices.matching import DeviceMatch, held_back, kept_off, match
+from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, DeviceSearchResult, Pick
 from vsched.model.claims.devices import DevicePool
 from vsched.model.nodes.table import Floats, Ints, Mask, Taint
 
@@ -75,7 +75,7 @@ class DeviceRoom:
         mine = tuple((ask,) for column, ask in needs.implicit if ask is not None and self._served[column][row])
         return (*needs.asks, ClaimAsk(mine)) if mine else needs.asks
 
-    def first(self, needs: DeviceNeeds, row: int, *, later: bool) -> Found | None:
+    def first(self, needs: DeviceNeeds, row: int, *, later: bool) -> DeviceSearchResult | None:
         """The first free devices for a single plain request; None where the search has to find them."""
         ask = needs.single
         if ask is None:
@@ -88,8 +88,8 @@ class DeviceRoom:
             if units[device]:
                 picks.append(Pick(ask.name, device, shared=bool(self._inventory.shareable[device])))
                 if len(picks) == ask.number:
-                    return Found((tuple(picks),), True)
-        return Found(None, True)
+                    return DeviceSearchResult((tuple(picks),), True)
+        return DeviceSearchResult(None, True)
 
     def checks(self, needs: DeviceNeeds) -> list[Check]:
         """The nodes that have enough devices at all, and those that have enough free ones."""
@@ -134,21 +134,21 @@ class DeviceRoom:
             points += mine
         return points * (BEST_SCORE / (MOST_ALTERNATIVES * len(needs.choices)))
 
-    def free(self, want: Want, *, later: bool) -> Ints:
+    def free(self, want: DeviceMatch, *, later: bool) -> Ints:
         """int64[nodes]: the free devices of a request."""
         return self.counts.of(want, later=later).nodes
 
-    def at_most(self, want: Want) -> Ints:
+    def at_most(self, want: DeviceMatch) -> Ints:
         """int64[nodes]: what would be free if nothing were in use."""
         return self._inventory.keep(
             ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
         )
 
-    def held_back(self, want: Want) -> list[DevicePool]:
+    def held_back(self, want: DeviceMatch) -> list[DevicePool]:
         """Pools that may not be used, with devices that match."""
         return held_back(want, self._inventory)
 
-    def kept_off(self, want: Want) -> list[Taint]:
+    def kept_off(self, want: DeviceMatch) -> list[Taint]:
         """For each device that matches and that a taint keeps the request off, the first such taint."""
         return kept_off(want, self._inventory)
 
@@ -186,12 +186,12 @@ class DeviceRoom:
             return self._has_whole(ask.want, later=later)
         return self.free(ask.want, later=later) >= ask.number
 
-    def _has_whole(self, want: Want, *, later: bool) -> Mask:
+    def _has_whole(self, want: DeviceMatch, *, later: bool) -> Mask:
         whole = self._whole(want)
         mask = (whole > 0) & (whole <= MOST_RESULTS) & ~self._inventory.incomplete
         return mask & (self.free(want, later=later) >= whole)
 
-    def _whole(self, want: Want) -> Ints:
+    def _whole(self, want: DeviceMatch) -> Ints:
         """int64[nodes]: all devices that match, tainted ones and those in use included."""
 
         def compute() -> Ints:

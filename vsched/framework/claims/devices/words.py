@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
-from vsched.kernels.devices.matching import STEPS_MAX, Failure
+from vsched.kernels.devices.matching import STEPS_MAX, UnansweredSelector
 from vsched.kernels.devices.search import MOST_RESULTS
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceRequest
 from vsched.model.pods.task import Task
@@ -66,7 +66,7 @@ def class_missing(request: DeviceRequest) -> str:
     return f"asks for DeviceClass {request.device_class}, which does not exist"
 
 
-def selector_failed(request: DeviceRequest, failure: Failure, of_class: int) -> str:
+def selector_failed(request: DeviceRequest, failure: UnansweredSelector, of_class: int) -> str:
     """A selector has no answer; ``of_class`` is the number of selectors of the class, which come first."""
     if failure.selector < of_class:
         where, number = f"class {request.device_class}", failure.selector

@@ -25,7 +25,7 @@ from vsched.explain.order import waiting_order
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.kube.watch.framing import decode_page
-from vsched.lab.bench.grow.objects import Cluster, lists, new_gang
+from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang
 from vsched.lab.bench.growth import capacity_policy
 from vsched.log import LogFormat, configure
 from vsched.mirror import wire
@@ -54,7 +54,7 @@ NOW = 1_767_225_600.0
 class GrowPoint(msgspec.Struct, frozen=True, kw_only=True):
     """What is measured, and how often."""
 
-    cluster: Cluster
+    cluster: ClusterSize
     config: str = ""
     """A policy file; empty for the built-in one with queues in a tree."""
     repeats: int = 7
@@ -101,7 +101,7 @@ class SessionTimes(msgspec.Struct, frozen=True):
 class GrownDaemon:
     """The parts of a daemon that grow with its cluster, without requests and threads."""
 
-    def __init__(self, cluster: Cluster, policy: Policy) -> None:
+    def __init__(self, cluster: ClusterSize, policy: Policy) -> None:
         self._cluster = cluster
         self._policy = policy
         self.cache = Cache(frozenset({"vsched"}), open_without_state=True)

@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from vsched.errors import BadInput, Unavailable
-from vsched.lab.bench.grow.objects import Cluster, room
+from vsched.lab.bench.grow.objects import ClusterSize, room
 from vsched.lab.bench.grow.point import GrowPoint
 from vsched.lab.bench.grow.view import as_line, as_tables
 from vsched.lab.bench.report import print_result
@@ -38,7 +38,7 @@ class Growth(NamedTuple):
     def points(self) -> list[GrowPoint]:
         """Every number of nodes with every number of pods that has room there; the smallest first."""
         made = [
-            Cluster(nodes=nodes, pods=pods, queues=self.queues, namespaces=self.namespaces, gang=self.gang)
+            ClusterSize(nodes=nodes, pods=pods, queues=self.queues, namespaces=self.namespaces, gang=self.gang)
             for nodes in sorted(set(self.nodes))
             for pods in sorted(set(self.pods))
             if pods <= room(nodes)
