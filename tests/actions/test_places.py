@@ -258,7 +258,7 @@ def test_nominated_nodes(nominated: str, wish: NetworkTopology, held: int, nodes
     pods = "\n".join(f"pods ns/a 1 cpu=4 nominated={node}" for node in nominated.split())
     session = decided(f"{EIGHT}job ns/a min=2 phase=Inqueue\n{pods}", RACKS, {"ns/a": wish}, PLAIN)
 
-    assert (len(session.held), names(session)) == (held, nodes)
+    assert (len(session.decisions.nominated), names(session)) == (held, nodes)
 
 
 def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:

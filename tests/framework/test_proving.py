@@ -48,22 +48,24 @@ def waiting() -> Backlogged:
     return cluster
 
 
-def test_a_plugin_whose_order_is_another_one_in_each_session_is_named() -> None:
+def proved() -> tuple[Backlogged, Memo, Policy]:
+    """A cluster after a cycle; in the next one the order is another one, and there is room for more."""
     cluster, memo, policy = waiting(), Memo(Mode.PROVE), with_turning(POLICY)
     Turning.backwards = False
     run_cycle(cluster.cache.snapshot(1.0), policy, KNOWN, memo=memo)
     Turning.backwards = True
     cluster.put("node n3 cpu=6")
+    return cluster, memo, policy
+
+
+def test_a_plugin_whose_order_is_another_one_in_each_session_is_named() -> None:
+    cluster, memo, policy = proved()
     with pytest.raises(Unequal, match=r"these plugins promise: turning \(timeless, by_job_alone\)"):
         run_cycle(cluster.cache.snapshot(2.0), policy, KNOWN, memo=memo)
 
 
 def test_after_a_difference_nothing_is_kept_of_that_cycle() -> None:
-    cluster, memo, policy = waiting(), Memo(Mode.PROVE), with_turning(POLICY)
-    Turning.backwards = False
-    run_cycle(cluster.cache.snapshot(1.0), policy, KNOWN, memo=memo)
-    Turning.backwards = True
-    cluster.put("node n3 cpu=6")
+    cluster, memo, policy = proved()
     with pytest.raises(Unequal):
         run_cycle(cluster.cache.snapshot(2.0), policy, KNOWN, memo=memo)
     snapshot = cluster.cache.snapshot(3.0)

@@ -224,7 +224,7 @@ FAULTS = {
     ),
     "what is kept counts as held": Fault(
         [(closing, "given_up", always(nullcontext()))],
-        "limits: queues are told what they hold",
+        "limits: reports say what queues hold",
         Case(FULL + "pods ns/low 4 cpu=1 on=n1", PREEMPT),
     ),
     "what was promised in vain keeps others out": Fault(

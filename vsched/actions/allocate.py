@@ -96,15 +96,15 @@ def place_nominated(session: Session, rows: Rows, pending: PendingTasks) -> None
 
     The queue may hold all that it deserves by these nominations, and then it gets no other turn.
     """
-    if not session.held:
+    if not session.decisions.nominated:
         return
     keys = [key for key in session.snapshot.nominated if key in rows]
-    jobs = [session.jobs[key] for key in keys if any(task.uid in session.held for task in pending[key])]
+    jobs = [session.jobs[key] for key in keys if any(task.uid in session.decisions.nominated for task in pending[key])]
     for job in sorted(jobs, key=session.plugins.job_key):
         queue, tasks = session.queue(job), pending[job.key]
         goes_on = take_turn(session, queue, job, tasks)
-        nominated = deque(task for task in tasks if task.uid in session.held)
-        others = deque(task for task in tasks if task.uid not in session.held)
+        nominated = deque(task for task in tasks if task.uid in session.decisions.nominated)
+        others = deque(task for task in tasks if task.uid not in session.decisions.nominated)
         while goes_on and nominated and take_turn(session, queue, job, nominated):
             pass
         pending[job.key] = others

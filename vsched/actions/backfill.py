@@ -62,7 +62,7 @@ def backfill(session: Session) -> None:
                     continue
                 statement.allocate(job, task, choice.row)
             if plugins.job_ready(job):
-                session.committed += standing.get(job.key, ())
+                session.decisions.committed += standing.get(job.key, ())
                 statement.commit()
             elif plugins.job_pipelined(job):
                 statement.keep()
@@ -78,19 +78,19 @@ def _at_once(session: Session, task: Task) -> Choice | None:
 
 def holding_nodes(session: Session) -> set[str]:
     """Keys of jobs with nominated best-effort tasks. Such tasks count as placed, not as pending."""
-    if not session.held:
+    if not session.decisions.nominated:
         return set()
     jobs = (session.jobs[key] for key in session.snapshot.nominated if key in session.jobs)
     return {
         job.key
         for job in jobs
-        if any(task.best_effort and task.uid in session.held for task in job.job.pending.values())
+        if any(task.best_effort and task.uid in session.decisions.nominated for task in job.job.pending.values())
     }
 
 
 def uncarried(session: Session) -> dict[str, list[LedgerEntry]]:
     """Allocations that are kept but not committed yet, by job, in the order decided."""
-    done = {entry.task.uid for entry in session.committed}
+    done = {entry.task.uid for entry in session.decisions.committed}
     found: dict[str, list[LedgerEntry]] = {}
     for entry in session.ledger.log:
         if entry.task.uid not in done and _may_be_bound(entry):

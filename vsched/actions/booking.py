@@ -34,7 +34,7 @@ def keep_nodes(session: Session, jobs: Container[str], pending: Mapping[str, Wor
     ``pending`` are the tasks that these jobs have to place. Gangs whose nodes are provisioned go first, then those
     whose turn is first.
     """
-    if session.booked is None:
+    if session.reserved.booked is None:
         return
     left = TASKS_MAX
     for job, found in _open(session, jobs, pending):
@@ -45,7 +45,9 @@ def keep_nodes(session: Session, jobs: Container[str], pending: Mapping[str, Wor
         provisioned = found.state == PROVISIONED
         if provisioned or came.any():
             with session.reservations.lifted(job):
-                session.booked.keep(job, _places(session, job, pending[job.key], came, provisioned=provisioned))
+                session.reserved.booked.keep(
+                    job, _places(session, job, pending[job.key], came, provisioned=provisioned)
+                )
 
 
 def _open(

@@ -31,5 +31,5 @@ def open_gates(session: Session, queue: Queue, job: JobView) -> None:
         if refusal is not None:
             session.refused.tasks[task.uid] = refusal
             continue
-        session.ungated.append(task)
+        session.decisions.ungated.append(task)
         session.reservations.add(queue, task)

@@ -14,7 +14,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.shapes import ShapeRoom
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import PASSES, Refusal
-from vsched.framework.session import Session, is_whole
+from vsched.framework.session import Session
+from vsched.framework.starting import is_whole
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue

@@ -17,21 +17,21 @@ from vsched.model.queues.queue import Queue
 def take_turn(session: Session, queue: Queue, job: JobView, tasks: Worksheet) -> bool:
     """Try to place tasks of one job; True where the job needs another turn."""
     with session.reservations.lifted(job):
-        if session.kept is not None:
-            session.kept.begin_turn(job)
+        if session.reserved.planned is not None:
+            session.reserved.planned.begin_turn(job)
         again = try_turn(session, queue, job, tasks)
         if not again and job.trail is not None:
             note_cluster_room(session, job)
-        if not again and session.kept is not None:
+        if not again and session.reserved.planned is not None:
             plan_start(session, queue, job, lambda: to_place(session, job))
         return again
 
 
 def plan_first(session: Session, queue: Queue, job: JobView) -> None:
     """Plan the start of the first job of a queue that gets no turns, as the queue holds all that it deserves."""
-    if session.kept is not None:
+    if session.reserved.planned is not None:
         with session.reservations.lifted(job):
-            session.kept.begin_turn(job)
+            session.reserved.planned.begin_turn(job)
             plan_start(session, queue, job, lambda: to_place(session, job))
 
 

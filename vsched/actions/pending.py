@@ -41,7 +41,7 @@ def has_work(session: Session, job: JobView) -> bool:
     if job.waiting_to_enter or not job.job.pending:
         workable(session, job)
         return False
-    shut = session.shut(job)
+    shut = session.checks.shut(job)
     if shut is not None and any(not task.best_effort for task in job.job.pending.values()):
         session.refused.jobs[job.key] = shut
         return False
@@ -55,7 +55,7 @@ def workable(session: Session, job: JobView) -> bool:
     """Whether the job is admitted and valid; records why it is not valid."""
     if job.waiting_to_enter:
         return False
-    refusal = session.job_valid(job)
+    refusal = session.checks.valid(job)
     if refusal is not None and session.refused.jobs.get(job.key, refusal).rank:
         session.refused.jobs[job.key] = refusal
     return refusal is None

@@ -26,7 +26,8 @@ from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import TierLook
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import PIPELINED, Session
+from vsched.framework.session import Session
+from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Part
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -88,7 +89,7 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
     while sheet:
         one = deque((sheet.popleft(),))
         uid, kind = one[0].uid, (session.node_selection.kind(one[0]), one[0].role)
-        if kind in failed and uid not in session.held:
+        if kind in failed and uid not in session.decisions.nominated:
             session.refused.tasks[uid] = failed[kind]
             continue
         place_gang(session, queue, one, statement, gang)
@@ -226,7 +227,7 @@ class PlaceSearch:
     def _held(self) -> Domain | None:
         """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
         session = self.session
-        rows = [row for task in self._sheet if (row := session.held.get(task.uid)) is not None]
+        rows = [row for task in self._sheet if (row := session.decisions.nominated.get(task.uid)) is not None]
         if not rows:
             return None
         for tier, domain in self._reach:

@@ -11,7 +11,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session, to_leave
+from vsched.framework.session import Session
+from vsched.framework.starting import to_leave
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
@@ -60,7 +61,7 @@ def place_until_ready(
                 break
             continue
         before = statement.savepoint()
-        if session.held:
+        if session.decisions.nominated:
             lift(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
@@ -102,7 +103,7 @@ def choose(session: Session, task: Task) -> Choice | None:
         return session.node_selection.choose(task)
     row = session.nodes.statics.row.get(task.nominated)
     choice = session.node_selection.choose(task, row)
-    if choice is not None and choice.waits and session.asked_on(task.nominated):
+    if choice is not None and choice.waits and session.asked_on.get(task.nominated, ()):
         elsewhere = session.node_selection.choose(task, None)
         if elsewhere is not None and not elsewhere.waits:
             return elsewhere
@@ -127,4 +128,4 @@ def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
 def waits_for(session: Session, choice: Choice) -> Refusal:
     """The refusal of a task that waits for other pods to leave its node."""
     node = session.nodes.statics.names[choice.row]
-    return to_leave(node, session.asked_on(node))
+    return to_leave(node, session.asked_on.get(node, ()))

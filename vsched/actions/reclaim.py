@@ -52,12 +52,12 @@ def take_turn(session: Session, takers: Takers, lane: Sequence[Row], pools: Pool
             reclaim_for(session, job, pools)
 
     with session.statement() as turn:
-        before = len(session.committed)
+        before = len(session.decisions.committed)
         rows = takers.give_turns(lane, take)  # those that were passed over lack their minimum, and do not grow
         jobs = [session.jobs[row.first] for row in rows]
         grow(session, jobs, pools)
         if spare_of_tries(session, ReclaimSearch(session, jobs[0]), turn):
-            del session.committed[before:]
+            del session.decisions.committed[before:]
             turn.commit()
         else:
             turn.keep()

@@ -282,7 +282,7 @@ class GroupPlacing:
     def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
         """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""
         unit = self._groups.unit(part[0], within)
-        if unit.standing or any(task.uid in self._session.held for task in part):
+        if unit.standing or any(task.uid in self._session.decisions.nominated for task in part):
             return part[0].uid
         if isinstance(unit, Composite):
             inner: dict[Part, Worksheet] = {}

@@ -112,7 +112,7 @@ class Simulations:
     def _run(self, situation: Situation, active: Sequence[str]) -> SimulationResult:
         snapshot = situation.snapshot
         session = self._session(_only(snapshot, active), situation)
-        if any(task.job == self.goal.job for task in session.ungated):
+        if any(task.job == self.goal.job for task in session.decisions.ungated):
             # A cycle opens the queue's gate, and the next cycle places the pods: simulate that one too.
             let_in = situation.with_edit(LetIn(self.goal.job))
             session = self._session(_only(let_in.snapshot, active), situation)

@@ -172,6 +172,8 @@ class JobClasses:
         """By job."""
         self.others: SortedSet[str] = SortedSet()
         """The keys of the jobs that are in none."""
+        self.may_be_kept = True
+        """Whether the next session may go on with them."""
 
     def follow(self, plugins: PluginSet, left: Iterable[str], changed: Collection[JobView]) -> None:
         """Follow the jobs of a session: some have left, others have come or changed."""
@@ -195,7 +197,8 @@ class JobClasses:
             else:
                 new.setdefault(found, []).append(rank)
             self._of[job.key] = ClassMember(found, rank)
-        self.others.update(others)
+        if others:
+            self.others.update(others)
         for one in {**gone, **new}:
             one.change(gone.get(one, ()), new.get(one, ()))
             if not one.keys:

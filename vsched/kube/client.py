@@ -384,7 +384,7 @@ class ApiClient:
 
 
 def _not_in_a_url(method: str, path: str) -> str:
-    return f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot stand in a URL"
+    return f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot be in a URL"
 
 
 def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:

@@ -180,8 +180,13 @@ class Proportion(
             code = self._sort(queue, short)
             bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
             message = f"queue {queue.name} would hold more than {bound} of {named(short)}"
-            return Refusal(QUEUE_OVER_SHARE, message, True, code, queue.name, short)
+            return Refusal(QUEUE_OVER_SHARE, message, not self._is_capped(queue, short), code, queue.name, short)
         return None
+
+    def _is_capped(self, queue: Queue, short: Sequence[Shortage]) -> bool:
+        """Whether the capability would be exceeded as well: it does not drop for a moment, as shares do."""
+        capability = {self._names[column]: amount for column, amount in queue.capability}
+        return any(one.held + one.asked > capability.get(one.resource, inf) for one in short)
 
     def _sort(self, queue: Queue, short: Sequence[Shortage]) -> Code:
         """The code of the bound: the capability where the queue deserves all of it, else the share."""

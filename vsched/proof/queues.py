@@ -156,7 +156,7 @@ class CycleQueues:
 def _divided(queues: CycleQueues) -> dict[str, dict[int, Fraction]]:
     """What each queue with jobs deserves with ``proportion``: the same for each unit of its weight, within its bounds.
 
-    No less than its guarantee, no more than what it holds and asks for, as far as its limit allows
+    No less than its guarantee, no more than what it holds and asks for, either as far as its limit allows
     (config/policies/README.md, "proportion"; volcano.md 4.5, where it is the limit of the rounds).
     """
     asked, jobs = queues.held(), [job for job in queues.cycle.jobs.values() if job.spec.queue in queues.all]
@@ -167,9 +167,9 @@ def _divided(queues: CycleQueues) -> dict[str, dict[int, Fraction]]:
     for column in queues.columns:
         bounds: dict[str, tuple[int, int, int]] = {}
         for name in names:
-            least, weight = queues.guarantees[name][column], queues.all[name].weight
-            most = max(least, min(asked[name][column], queues.limits[name][column])) if weight else least
-            bounds[name] = (weight, least, most)
+            limit, weight = queues.limits[name][column], queues.all[name].weight
+            least = min(queues.guarantees[name][column], limit)
+            bounds[name] = (weight, least, max(least, min(asked[name][column], limit)) if weight else least)
         level = _level(queues.total[column], list(bounds.values()))
         for name, bound in bounds.items():
             found[name][column] = _part(level, *bound)
@@ -213,18 +213,22 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     """What a queue gets beyond its own guarantee leaves free what is guaranteed to the others and not used by them.
 
     config/README.md: ``guarantee`` is kept free for the queue, whether it asks for it or not. So with what each queue
-    holds, or is guaranteed if that is more, all queues side by side are within what is above them.
+    holds, or is guaranteed if that is more, all queues side by side are within what is above them. Pods on nodes that
+    are gone take no room from others, and those that were nominated before keep theirs.
     """
     if not LIMITING & cycle.facts.limits:
         return
     queues = CycleQueues(cycle)
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
+    new = queues.amounts_of(uid for uid in (*cycle.bound, *cycle.kept) if not cycle.tasks[uid].nominated)
+    away = cycle.sum_of(uid for uid in queues.holding if cycle.tasks[uid].node not in cycle.nodes)
     for name, amounts in held.own.items():
-        for column in [each for each in amounts if amounts[each] > before[name][each] and queues.sound(name)]:
+        more = [each for each in amounts if amounts[each] > before[name][each] and new[name][each]]
+        for column in more if queues.sound(name) else ():
             parent, beyond = queues.parents[name], amounts[column] > queues.guarantees[name][column]
             unused = held.claims_below[parent][column] - held.claims[name][column]
             unused -= held.below[parent][column] - amounts[column]  # more than there is may be held beside it already
-            over = min(held.claims_below[parent][column] - queues.above(name)[column], unused)
+            over = min(held.claims_below[parent][column] - queues.above(name)[column] - away[column], unused)
             what = f"{cycle.words({column: over})} of what is guaranteed to others"
             yield f"queue {name} takes {what}" if over > 0 and beyond else ""
 
@@ -246,7 +250,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
             yield f"queue {name} holds {what}" if has >= part + 1 else ""
 
 
-def queues_are_told_what_they_hold(cycle: Cycle) -> Iterator[str]:
+def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
     """What a queue is told to hold runs, is bound, or is bound in this cycle: room that is only kept is not held."""
     queues, names = CycleQueues(cycle), cycle.snapshot.axis.names
     holds = queues.amounts_of((*queues.holding, *cycle.bound))
@@ -255,4 +259,4 @@ def queues_are_told_what_they_hold(cycle: Cycle) -> Iterator[str]:
     for name, outcome in cycle.report.queues.items():
         amounts = {names[column]: value for column, value in holds[name].items() if value}
         told = {resource: value for resource, value in (outcome.subtree or outcome.allocated).items() if value}
-        yield f"queue {name} is told to hold {told}, and holds {amounts}" if told != amounts else ""
+        yield f"queue {name} is reported to hold {told}, and holds {amounts}" if told != amounts else ""

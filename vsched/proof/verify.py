@@ -25,7 +25,7 @@ RULES: dict[str, Rule] = {
     "limits: queues stay within capability": queues.queues_stay_within_capability,
     "limits: guarantees are kept free": queues.guarantees_are_kept_free,
     "limits: queues get what they deserve": queues.queues_get_what_they_deserve,
-    "limits: queues are told what they hold": queues.queues_are_told_what_they_hold,
+    "limits: reports say what queues hold": queues.reports_say_what_queues_hold,
     "victims: victims may leave": victims.victims_may_leave,
     "victims: victims are in reach": victims.victims_are_in_reach,
     "victims: budgets hold": victims.budgets_hold,

@@ -133,7 +133,7 @@ def test_a_page_tells_all_about_a_job() -> None:
     ]
     assert "would start with minMember 1" in lines
     assert "estimate in 5 to 9 minutes, if jobs end as declared" in lines
-    assert lines[-1] == "vsched explain ns/waits tells more"
+    assert lines[-1] == "vsched explain ns/waits shows more"
 
 
 def test_documents() -> None:

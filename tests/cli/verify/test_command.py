@@ -87,7 +87,7 @@ def test_programs_get_every_violation(recording: Recording, tmp_path: Path) -> N
     broken = {one["rule"]: one["violations"] for one in found["files"][0]["rules"] if one["violations"]}
     assert set(broken) == {
         "gangs: gangs start whole",
-        "limits: queues are told what they hold",
+        "limits: reports say what queues hold",
         "work: nothing that fits waits",
     }
 

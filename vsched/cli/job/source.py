@@ -128,7 +128,7 @@ def _first(
     except BadInput as error:
         # Without a cluster, a person can do something about the daemon's problem only.
         raise Unavailable(f"{why}; and {error}") if why else error from None
-    return found, f"{why}; {WITHOUT_DAEMON}" if why else f"{WITHOUT_DAEMON} (--daemon URL tells them)"
+    return found, f"{why}; {WITHOUT_DAEMON}" if why else f"{WITHOUT_DAEMON} (--daemon URL shows them)"
 
 
 # -- from a daemon

@@ -179,7 +179,7 @@ def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
         ("position", _position(job)),
         ("reason", Text(line.reason or "-", style="yellow" if line.reason else "dim")),
     ]
-    return Group(facts(rows), *_why(job, look), Text(f"\nvsched explain {line.key} tells more", style="dim"))
+    return Group(facts(rows), *_why(job, look), Text(f"\nvsched explain {line.key} shows more", style="dim"))
 
 
 def _position(job: JobDetails) -> RenderableType:

@@ -127,7 +127,7 @@ def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> 
         if number > 1:
             yield f"{path}: {'event' if isinstance(what, str) else 'exitCode'} {what} is in {number} policies"
     if JobEvent.ANY in events and len(events) > 1:
-        yield f"{path}: event * stands for all others (expected no other event beside it)"
+        yield f"{path}: event * means all others (expected no other event beside it)"
 
 
 def _of_timeout(path: str, text: str | None) -> Iterator[str]:

@@ -111,7 +111,7 @@ def _how(ends: Sequence[TimeLeft]) -> str:
         Basis.DECLARED: _as_declared([one for one in ends if one.basis is Basis.DECLARED]),
         Basis.LEARNT: "as similar work did before",
         Basis.LIMIT: "by its deadline" if len(ends) == 1 else "by their deadlines",
-        Basis.LEAVING: "when told to",
+        Basis.LEAVING: "when asked to",
         Basis.ASKED: "when asked to",
         Basis.OVERDUE: "at any moment",
     }

@@ -31,7 +31,8 @@ from vsched.framework.reports.holders import HELD, named
 from vsched.framework.reports.lasting import LASTING
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
-from vsched.framework.session import Session, is_whole
+from vsched.framework.session import Session
+from vsched.framework.starting import is_whole
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask

@@ -183,7 +183,7 @@ def job_outcome(
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     session, headline = waiting.session, waiting.of(view) if headline is None else headline
-    planned = None if session.kept is None else planned_start(session, view.key)
+    planned = None if session.reserved.planned is None else planned_start(session, view.key)
     if planned is not None:
         headline = with_start(session, headline, planned)
     if session.snapshot.provisioning:
@@ -230,8 +230,8 @@ def job_outcome(
         tier=None if settled is None else settled.level,
         sub_groups=_sub_groups(session, view) if asks_closeness else (),
         planned=planned,
-        unplanned="" if session.kept is None else unplanned(session, view),
-        ahead_of="" if session.kept is None else session.kept.ahead_of(view),
+        unplanned="" if session.reserved.planned is None else unplanned(session, view),
+        ahead_of="" if session.reserved.planned is None else session.reserved.planned.ahead_of(view),
     )
 
 

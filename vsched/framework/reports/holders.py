@@ -83,7 +83,7 @@ class Holders:
 
     def explain(self, key: str, task: Task, why: NodeReasons) -> HeldReasons:
         """The explanation for a task. Nodes whose room is held for other jobs are counted as a separate reason."""
-        found, kept = self._of_places(key, task, why), self._session.kept
+        found, kept = self._of_places(key, task, why), self._session.reserved.planned
         if kept is None or Code.RESERVED not in why.codes.values():
             return found
         now = self._session.snapshot.now

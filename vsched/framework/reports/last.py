@@ -101,7 +101,7 @@ class LastReport:
 
         Jobs that it said nothing of are forgotten.
         """
-        here, left = session.jobs, session.left
+        here, left = session.jobs, session.opened.left
         if left is None:
             left = [key for key, _ in self._outcomes.items_in_order() if key not in here]
         jobs = _followed(here, self._outcomes, left, outcomes)

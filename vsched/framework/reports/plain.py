@@ -71,7 +71,7 @@ class PlainJobs:
         session = reasons.session
         self._reasons, self._session = reasons, session
         self._on = (
-            session.kept is None
+            session.reserved.planned is None
             and not session.snapshot.provisioning
             and not session.snapshot.setbacks
             and not _holds_room(reasons)
@@ -159,7 +159,7 @@ def _holds_room(reasons: UnschedulableReasons) -> bool:
     session = reasons.session
     if not session.ledger.log:
         return False
-    carried_out = {entry.task.uid for entry in session.committed}
+    carried_out = {entry.task.uid for entry in session.decisions.committed}
     return any(
         entry.status is Status.PIPELINED or (entry.status is Status.ALLOCATED and entry.task.uid not in carried_out)
         for entry in session.ledger.log

@@ -88,7 +88,7 @@ class PreviousTexts:
         """
         self._now, self._rows, self._each = [], [], []
         changed: dict[JobClass, list[int]] = {}
-        for key in {*session.snapshot.changed, *session.fresh, *self._advised(session.snapshot.advice)}:
+        for key in {*session.snapshot.changed, *session.opened.fresh, *self._advised(session.snapshot.advice)}:
             found = session.waiting.classes.of(key)
             if found in self._before and (at := session.waiting.classes.at(found, key)) is not None:
                 changed.setdefault(found, []).append(at)

@@ -117,7 +117,7 @@ class NominatedRoom:
         """By row and job: tasks that wait for pods to leave."""
         self._spare: dict[int, dict[int, int]] = {}
         """By row: the amounts that are left once everything has left, by column; only of rows that were asked for."""
-        freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
+        freed_for = {entry.cause.beneficiary for entry in session.decisions.committed if entry.cause is not None}
         for key in {*session.snapshot.nominated, *freed_for}:
             view = session.jobs.get(key)
             for status, node, task in view.moved.values() if view is not None else ():

@@ -18,7 +18,8 @@ from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
 from vsched.framework.reports.untried import UNTRIED, may_fit_otherwise
-from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
+from vsched.framework.session import Session
+from vsched.framework.starting import PIPELINED, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
 from vsched.framework.wording import binding, counted, on_nodes, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
@@ -325,7 +326,7 @@ def place_of(session: Session, view: JobView, uid: str) -> Refusal:
     """The message for a task that has a node but cannot start yet."""
     node = view.moved[uid][1]
     if session.is_left(node):
-        return to_leave(node, session.asked_on(node))
+        return to_leave(node, session.asked_on.get(node, ()))
     others = (view.moved[one][1] for one in view.job.pending if has_place(view, one))
     return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
 

@@ -21,7 +21,8 @@ from vsched.framework.reports.unschedulable import (
     set_back,
     with_refusal,
 )
-from vsched.framework.session import PIPELINED, Session
+from vsched.framework.session import Session
+from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
 from vsched.model.claims.plan import NOT_HAD

@@ -33,7 +33,7 @@ In the JSON:
   steady    rounds when everything is written, ten pods replaced before each
   claim     rounds in which a namespace comes that has nothing and waits for ten
             pods: where others are overused, pods are evicted for it at once
-  extender  how long another process waits to be told whether a pod may be placed,
+  extender  how long another process waits until it knows whether a pod may be placed,
             all nodes named in each request, over one connection; every other pod
             may. First "idle", then "busy" with a round every second in a thread
             of the process that answers, as in the daemon

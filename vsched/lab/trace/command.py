@@ -211,7 +211,7 @@ def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
     counts = Counter(path.stem for path in policies)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        raise BadInput(f"--policy: two files are called {twice[0]!r} (expected different names, to tell them apart)")
+        raise BadInput(f"--policy: two files are called {twice[0]!r} (expected different names)")
     return {path.stem: path for path in policies}
 
 

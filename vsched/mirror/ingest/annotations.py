@@ -35,7 +35,7 @@ STRATEGY_WEIGHT = "volcano.sh/resource-strategy-weight"
 STRATEGIES = {"LeastAllocated": False, "MostAllocated": True}
 """Whether fuller nodes are better."""
 
-NO_EFFECT = "not supported yet: the wish has no effect"
+NO_EFFECT = "not supported yet: it has no effect"
 """The end of remarks about valid settings that are not supported."""
 
 Annotations = Mapping[str, str]

@@ -75,6 +75,10 @@ class DeviceTables(NamedTuple):
     sizes: dict[Hashable, Any]
     """What is found out of ``unused``, by what was asked; kept as long as no node registers other devices."""
 
+    def compared(self) -> tuple[object, ...]:
+        """What other tables for the same cluster have as well: of sizes, only those that were asked for are there."""
+        return self[:-1]
+
 
 def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) -> DeviceTables:
     """The tables; what of the last ones still holds is used again."""
