@@ -6,8 +6,8 @@ import os
 from random import Random
 
 LEAST = 25
-"""So many examples each property draws in any run; many runs with other seeds see more than a long one."""
-SHARE = 1 if os.environ.get("THOROUGH") else 4
+"""So many examples each property draws in a run that is not thorough: many runs with other seeds see more than one."""
+THOROUGH = bool(os.environ.get("THOROUGH"))
 
 
 class Run:
@@ -18,7 +18,7 @@ class Run:
 
 def examples(most: int) -> int:
     """The number of examples of a property that draws ``most`` in a thorough run."""
-    return max(most // SHARE, LEAST)
+    return max(most, LEAST) if THOROUGH else LEAST
 
 
 def seeds(count: int, of: str) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
 
@@ -21,6 +21,7 @@ _PIECES = re.compile(r"[\n,\[{]")
 MOST_DEPTH = 32
 _CORE_TAG = "tag:yaml.org,2002:"
 _MERGE = _CORE_TAG + "merge"
+_FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Scalar(NamedTuple):
@@ -105,7 +106,7 @@ def parse(
         problems.add(line_of(1), "", f"too large for a {what}: more than {MOST_NODES} lines, commas and brackets")
         return None
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = _composed(text)
         if root is not None:
             return _Growth(problems, line_of, what).grow(root, "", 0)
         problems.add(line_of(1), "", f"empty; expected a {what} with {holds}")
@@ -119,6 +120,14 @@ def parse(
     except _TooMuch:
         problems.add(line_of(1), "", f"too large for a {what}: more than {MOST_NODES} values once aliases are expanded")
     return None
+
+
+def _composed(text: str) -> Any:
+    """The one document; where it is not YAML, the plain loader says why: the fast one has other words for it."""
+    try:
+        return yaml.compose(text, Loader=_FAST)
+    except (yaml.YAMLError, ValueError):
+        return yaml.compose(text, Loader=yaml.SafeLoader)
 
 
 _EXPLAINED = {
