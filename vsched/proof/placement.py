@@ -156,8 +156,8 @@ def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
 
 def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
     """On each node, there is room for what was bound and what it is kept for, once what is leaving is gone."""
-    for node in dict.fromkeys(cycle.kept.values()):
-        left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.kept_on[node])
+    for node in dict.fromkeys(cycle.reserved.values()):
+        left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.reserved_on[node])
         left[PODS] += int(cycle.snapshot.nodes.releasing[PODS, cycle.snapshot.nodes.statics.row[node]])
         short = {column: value for column, value in asked.items() if left[column] < 0 < value}
         yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""

@@ -96,7 +96,7 @@ class CycleQueues:
 
     def holds(self, gone: Iterable[str]) -> dict[str, Sums]:
         """What each queue and all below it hold with what was bound and what room is kept for, once these have left."""
-        found = self.amounts_of((*self.holding, *self.cycle.bound, *self.cycle.kept))
+        found = self.amounts_of((*self.holding, *self.cycle.bound, *self.cycle.reserved))
         for uid in gone:
             self.count(found, uid, -1)
         return found
@@ -220,7 +220,7 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
         return
     queues = CycleQueues(cycle)
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
-    new = queues.amounts_of(uid for uid in (*cycle.bound, *cycle.kept) if not cycle.tasks[uid].nominated)
+    new = queues.amounts_of(uid for uid in (*cycle.bound, *cycle.reserved) if not cycle.tasks[uid].nominated)
     away = cycle.sum_of(uid for uid in queues.holding if cycle.tasks[uid].node not in cycle.nodes)
     for name, amounts in held.own.items():
         more = [each for each in amounts if amounts[each] > before[name][each] and new[name][each]]
@@ -242,7 +242,7 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     queues = CycleQueues(cycle)
     deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.holds(cycle.evicted)
     backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
-    new = [uid for uid in (*cycle.bound, *cycle.kept) if uid not in backfilled and not cycle.tasks[uid].nominated]
+    new = [uid for uid in (*cycle.bound, *cycle.reserved) if uid not in backfilled and not cycle.tasks[uid].nominated]
     for name, amounts in queues.amounts_of(new).items():
         for column in [each for each in amounts if each != PODS and name in deserved]:
             has, part = holds[name][column], deserved[name][column]

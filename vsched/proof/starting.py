@@ -39,7 +39,7 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
     A gang that cannot start takes nothing, not even on paper: others could use the room. Reports tell of no room that
     a gang has on paper besides on idle nodes: it counts where there is any.
     """
-    for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
+    for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.reserved):
         short = cycle.short(key, kept=True)
         wrong = short and not could_be_whole(cycle, cycle.jobs[key])
         yield f"room is kept for {key}, which would start with {short}" if wrong else ""
@@ -83,7 +83,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         if not pods or not queues.sound(spec.queue):
             continue
         shape, terms, missing = pods[0].shape, repelling.terms(pods[0].labels), _missing(cycle, job, pods)
-        own = Counter(cycle.kept[task.uid] for task in pods if task.uid in cycle.kept)
+        own = Counter(cycle.reserved[task.uid] for task in pods if task.uid in cycle.reserved)
         fit = 0 if own else times_on_nodes(shape, terms)
         for node in own.keys() & able(shape, terms) if own else ():
             fit += min(_times(shape.request, room[node], own[node]), own[node])
@@ -111,7 +111,7 @@ def _promised_in_vain(cycle: Cycle) -> bool:
     changes = any(outcome is not None and outcome.phase != job.spec.phase for job, outcome in outcomes)
     admitted = [job for job, _ in outcomes if job.spec.phase != Phase.PENDING and shortfall_of(job)]
     stuck = all(pods and _missing(cycle, job, pods) for job in admitted for pods in [_waiting(cycle, job)])
-    return stuck and not (changes or cycle.bound or cycle.kept or cycle.evicted)
+    return stuck and not (changes or cycle.bound or cycle.reserved or cycle.evicted)
 
 
 def _waiting(cycle: Cycle, job: Job) -> list[Task]:

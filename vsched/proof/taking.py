@@ -125,10 +125,10 @@ def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, CycleQueues, dict[str, S
     if not cycle.victims or cycle.has_more_on_paper:
         return
     queues = CycleQueues(cycle)
-    holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.kept)
+    holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.reserved)
     for key in cycle.victims:
         for uid in cycle.placed[key]:
-            queues.count(holds, uid, int(uid in cycle.kept))
+            queues.count(holds, uid, int(uid in cycle.reserved))
         for task in cycle.victims[key]:
             queues.count(holds, task.uid, -1)
         yield key, queues, holds
@@ -166,7 +166,7 @@ def room_for(cycle: Cycle, key: str, nodes: Iterable[str], victims: Collection[s
                 add(left, cycle.tasks[uid].shape.request)
             elif eviction.beneficiary in before:
                 add(freed, cycle.tasks[uid].shape.request)
-        for uid in (*cycle.bound_on[node], *cycle.kept_on[node]):
+        for uid in (*cycle.bound_on[node], *cycle.reserved_on[node]):
             job = cycle.tasks[uid].job
             if job != key and (uid in cycle.bound or job not in cycle.hollow):
                 subtract(freed if job in before else left, cycle.tasks[uid].shape.request)
