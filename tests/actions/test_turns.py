@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
-from vsched.framework.classes import JobClass, JobSpan, Row
+from vsched.framework.classes import JobClass, Row, Span
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
@@ -189,7 +189,7 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
     for job in waiting:
         letter = job.key[2] if together and job.key[2].islower() else job.key
         alike.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
-    rows = [Row(JobSpan(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in alike.values()]
+    rows = [Row(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in alike.values()]
     seeds, found = [random.random() for _ in waiting], Played({}, [])
 
     def in_vain(key: str) -> bool:

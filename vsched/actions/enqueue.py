@@ -15,7 +15,7 @@ from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns, next_of
-from vsched.framework.classes import JobSpan, Row
+from vsched.framework.classes import Row, Span
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.scaling import may_be_lifted
@@ -65,7 +65,7 @@ def enqueue(session: Session) -> None:
                 session.waiting.say(span)
 
 
-def _is_late(span: JobSpan[Said | int]) -> bool:
+def _is_late(span: Span[Said | int]) -> bool:
     """Whether jobs have second turns, as their queue could not hold them at first; so many were admitted by then."""
     return isinstance(span.value, int)
 

@@ -64,7 +64,7 @@ class JobClass:
             self.keys.insert(at, str(rank[-1]))
 
 
-class JobSpan(NamedTuple, Generic[T]):
+class Span(NamedTuple, Generic[T]):
     """Jobs of a class, one after the other, of which the same is said."""
 
     job_class: JobClass
@@ -94,7 +94,7 @@ class Row:
 
     __slots__ = ("_span", "at", "is_shared", "job_class", "lead", "passed")
 
-    def __init__(self, span: JobSpan[Any], *, lead: bool = True) -> None:
+    def __init__(self, span: Span[Any], *, lead: bool = True) -> None:
         self._span = span
         self.is_shared = span.value is not None
         """Whether what was said of the jobs before was said of a span."""
@@ -102,13 +102,13 @@ class Row:
         self.at = span.start
         """The position of the next job in its class."""
         self.lead = lead
-        self.passed: list[JobSpan[Any]] | tuple[()] = ()
+        self.passed: list[Span[Any]] | tuple[()] = ()
         """Jobs without turns of their own, and what they get."""
 
     @classmethod
     def again(cls, job: JobView, key: OrderKey) -> Row:
         """A job that had a turn, and waits for another one."""
-        return cls(JobSpan(JobClass(job, [key]), 0, 1, None))
+        return cls(Span(JobClass(job, [key]), 0, 1, None))
 
     @property
     def queue(self) -> str:
@@ -124,7 +124,7 @@ class Row:
         return self.lead, self.job_class.ranks[self.at]
 
     @property
-    def waiting(self) -> JobSpan[Any]:
+    def waiting(self) -> Span[Any]:
         """The jobs that wait, with what was said of all of them before."""
         return self._span._replace(start=self.at)
 
@@ -147,7 +147,7 @@ class Row:
         if self.at < end:
             if not self.passed:
                 self.passed = []
-            self.passed.append(JobSpan(self.job_class, self.at, end, value))
+            self.passed.append(Span(self.job_class, self.at, end, value))
             self.at = end
 
     def __bool__(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from vsched.framework.classes import JobClass, JobClasses, JobSpan
+from vsched.framework.classes import JobClass, JobClasses, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
@@ -116,12 +116,12 @@ class WaitingJobs:
         self._job_key = job_key
         self._refused = refused
         self._selection, self._ledger = selection, ledger
-        self.spans: list[JobSpan[Said]] = []
+        self.spans: list[Span[Said]] = []
         """Of more than one job each. Nothing was said or decided of one of these jobs alone."""
         self._single: list[str] = []
         for one in classes:
             if len(one.keys) > 1:
-                self.spans.append(JobSpan(one, 0, len(one.keys), NOTHING_SAID))
+                self.spans.append(Span(one, 0, len(one.keys), NOTHING_SAID))
             else:
                 self._single += one.keys
         self.let_in: list[str] = []
@@ -140,14 +140,14 @@ class WaitingJobs:
         """The jobs in no span, sorted by key."""
         return [*map(self._jobs.__getitem__, sorted(self.keys_alone()))]
 
-    def say(self, span: JobSpan[Said]) -> None:
+    def say(self, span: Span[Said]) -> None:
         """Say the same of all jobs of a span that was taken (``take``)."""
         if span.end - span.start == 1:
             self.open(span)
         elif span.end > span.start:
             self.spans.append(span)
 
-    def open(self, span: JobSpan[Said], keys: Iterable[str] | None = None) -> None:
+    def open(self, span: Span[Said], keys: Iterable[str] | None = None) -> None:
         """Say of each job of a span, or of some, by itself what is said of the span: it stands alone from now on."""
         for key in span.keys if keys is None else keys:
             self._left.add(key)
@@ -159,14 +159,14 @@ class WaitingJobs:
         for span in spans:
             self.open(span)
 
-    def take(self, wanted: Callable[[JobView], bool]) -> list[JobSpan[Any]]:
+    def take(self, wanted: Callable[[JobView], bool]) -> list[Span[Any]]:
         """The jobs that an action works on; it says again what is said of those of spans (``say``).
 
         ``wanted`` is asked of each job that stands alone and of one of each span; it may record why not. The value of a
         job that stands alone is None.
         """
         spans, self.spans = self.spans, []
-        taken: list[JobSpan[Any]] = []
+        taken: list[Span[Any]] = []
         for span in spans:
             view, refused = self._jobs[span.first], self._refused
             refused.tell(view, span.value)
@@ -183,14 +183,14 @@ class WaitingJobs:
                 self.spans.append(asked)
         return [*taken, *(self.span_of(view) for view in self.alone() if wanted(view))]
 
-    def span_of(self, view: JobView) -> JobSpan[None]:
+    def span_of(self, view: JobView) -> Span[None]:
         """A job that stands alone as a span."""
         found = None if view.moved else self.classes.of(view.key)
         if found is None:
-            return JobSpan(JobClass(view, [self._job_key(view)]), 0, 1, None)
+            return Span(JobClass(view, [self._job_key(view)]), 0, 1, None)
         at = 0 if len(found.keys) == 1 else self.classes.at(found, view.key)
         assert at is not None, "it is in this class"
-        return JobSpan(found, at, at + 1, None)
+        return Span(found, at, at + 1, None)
 
     # -- which jobs get the same answers -----------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.completing import queue_names
 from vsched.cli.ask.daemon import daemon_flags, target_beside
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.flags.periods import DAY_SECONDS, Span
+from vsched.cli.flags.periods import DAY_SECONDS, TimeSpan
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.show.output import Output, output_flags, output_flags_of, say
 
@@ -89,7 +89,12 @@ class Dimensions(click.ParamType[tuple[str, ...]]):
 
 @command.command("usage", epilog="Example:  vsched queue usage --since 7d --by namespace,user -o csv > usage.csv")
 @click.option(
-    "--since", "seconds", type=Span(7 * DAY_SECONDS), default="24h", show_default=True, help="how far back; 7d at most"
+    "--since",
+    "seconds",
+    type=TimeSpan(7 * DAY_SECONDS),
+    default="24h",
+    show_default=True,
+    help="how far back; 7d at most",
 )
 @click.option("--by", type=Dimensions(), default="queue", show_default=True, help="any of queue,namespace,user")
 @click.option(

@@ -13,7 +13,7 @@ from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from vsched.framework.classes import JobClass, JobSpan, Row
+from vsched.framework.classes import JobClass, Row, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
 from vsched.framework.reports.plain import Plain, PlainJobs, PlainVerdict, PlainWords, Sizes
@@ -49,7 +49,7 @@ class Texts:
                 self._firsts.append(first)
                 self._texts.append(text)
 
-    def differing(self, span: JobSpan[Text], plain: PlainJobs) -> Iterator[str]:
+    def differing(self, span: Span[Text], plain: PlainJobs) -> Iterator[str]:
         """The keys of the jobs of a span of which something else was said."""
         ranks, at = span.job_class.ranks, span.start
         while at < span.end:
@@ -72,8 +72,8 @@ class PreviousTexts:
 
     def __init__(self) -> None:
         self._before: dict[JobClass, Texts] = {}
-        self._now: list[JobSpan[Text]] = []
-        self._rows: list[tuple[Row, JobSpan[Said], Plain]] = []
+        self._now: list[Span[Text]] = []
+        self._rows: list[tuple[Row, Span[Said], Plain]] = []
         """Jobs that share what their queue may hold with others, their span, and what is said of them."""
         self._each: list[str] = []
         """The jobs of spans of which something different may be said of each."""
@@ -111,7 +111,7 @@ class PreviousTexts:
         session: Session,
         plain: PlainJobs,
         scale_ups: ScaleUps,
-        span: JobSpan[Said],
+        span: Span[Said],
         own: Sequence[int],
         outcome_of: Callable[[JobView], JobOutcome],
     ) -> list[str] | None:
@@ -129,14 +129,14 @@ class PreviousTexts:
             return None
         if isinstance(answer, Asking):
             for start, end in pairwise([*own, span.end]):
-                self._rows.append((Row(JobSpan(span.job_class, start + 1, end, answer.least)), span, found))
+                self._rows.append((Row(Span(span.job_class, start + 1, end, answer.least)), span, found))
             self._each += [span.job_class.keys[at] for at in own]
             return []
         wanted = sizes(view, answer)
         if wanted is None:
             return None
         text = Text(found.words, positions(view, found), wanted)
-        self._now.append(JobSpan(span.job_class, span.start, span.end, text))
+        self._now.append(Span(span.job_class, span.start, span.end, text))
         return [*before.differing(self._now[-1], plain)]
 
     @property
@@ -156,7 +156,7 @@ class PreviousTexts:
                     self._each += keys
                 else:
                     text = Text(found.words, positions(view, found), wanted)
-                    self._now.append(JobSpan(span.job_class, span.start, span.end, text))
+                    self._now.append(Span(span.job_class, span.start, span.end, text))
                     keys = [*self._before[span.job_class].differing(self._now[-1], plain)]
                 tell(session, of_row, keys)
                 anew |= {key: scale_ups.like(span, row.waiting.value, session.jobs[key]) for key in keys}
@@ -171,7 +171,7 @@ class PreviousTexts:
 
     def turn(self, session: Session, verdicts: Mapping[str, PlainVerdict]) -> None:
         """A cycle is over: keep what it said of classes with more than one job."""
-        found: dict[JobClass, list[JobSpan[Any]]] = {}
+        found: dict[JobClass, list[Span[Any]]] = {}
         for span in self._now:
             found.setdefault(span.job_class, []).append(span)
         for key in chain(session.waiting.keys_alone(), self._each):
@@ -179,7 +179,7 @@ class PreviousTexts:
             at = None if own is None or len(own.keys) == 1 else session.waiting.classes.at(own, key)
             if own is not None and at is not None:
                 text = _text(session.jobs[key], verdicts.get(key))
-                found.setdefault(own, []).append(JobSpan(own, at, at + 1, text))
+                found.setdefault(own, []).append(Span(own, at, at + 1, text))
         self._before = {
             own: Texts((own.ranks[span.start], span.value) for span in sorted(spans, key=attrgetter("start")))
             for own, spans in found.items()
@@ -190,7 +190,7 @@ def _text(view: JobView, verdict: PlainVerdict | None) -> Text | None:
     return None if verdict is None else Text(verdict.plain.words, positions(view, verdict.plain), verdict.scale_up)
 
 
-def tell(session: Session, span: JobSpan[Said], keys: Iterable[str]) -> None:
+def tell(session: Session, span: Span[Said], keys: Iterable[str]) -> None:
     """Say of some jobs of a span by themselves what is said of it."""
     for key in keys:
         session.refused.tell(session.jobs[key], span.value)

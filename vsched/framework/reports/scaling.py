@@ -15,7 +15,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from vsched.framework.classes import JobSpan, Rank, Row
+from vsched.framework.classes import Rank, Row, Span
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
@@ -138,7 +138,7 @@ class ScaleUps:
             return self._whole(asking)
         return asking if len(asking.tasks) == len(view.job.pending) else None
 
-    def like(self, span: JobSpan[ScaleUp], least: int, view: JobView) -> ScaleUp:
+    def like(self, span: Span[ScaleUp], least: int, view: JobView) -> ScaleUp:
         """What a job of a span gets that has this answer; it needs so many tasks at once."""
         if not span.value.pods or span.end == span.start + 1:
             return span.value
