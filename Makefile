@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test compiled check lint fix bench binary image binary-test install clean
+.PHONY: help demo test words compiled check lint fix bench binary image binary-test install clean
 
 help: ## show what there is
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -29,6 +29,9 @@ demo: $(STAMP) ## an embedded cluster, the daemon and gangs of several teams, li
 # Tests start hundreds of processes, and each would compile what it imports, were it not kept.
 test: $(STAMP) ## all tests
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal $(ARGS)
+
+words: $(STAMP) ## all sentences for people, with their places (ARGS: those that match)
+	@$(BIN)/python -m tests.support.sentences $(ARGS)
 
 compiled: $(STAMP)
 	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -q vsched

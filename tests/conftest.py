@@ -18,6 +18,7 @@ from hypothesis.internal.conjecture import engine, providers
 
 from tests.support.collecting import COLLECTIONS, freeze_for_good
 from tests.support.examples import Run, examples
+from vsched.model.memo import Memo, Mode
 
 settings.register_profile(
     "shared-machine",
@@ -62,6 +63,11 @@ structlog.configure(
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--memo``: what cycles of tests keep, unless a test says so itself."""
+    parser.addoption("--memo", choices=[*Mode], default=Mode.ON.value, help="as of vsched run")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the seed of this run, or take the one that was chosen, before Hypothesis asks for it."""
@@ -69,6 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
         chosen = getattr(config, "workerinput", {"seed": str(randrange(1 << 32))})
         config.option.hypothesis_seed = chosen["seed"]
     Run.seed = config.option.hypothesis_seed
+    Memo.mode = Mode(config.option.memo)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -20,3 +21,17 @@ def test_no_room_imports_the_helpers_of_another_and_nobody_imports_tests() -> No
                 wrong.append(f"{path.relative_to(HERE)}: {module}")
     assert seen > 300
     assert wrong == [], "expected helpers of the same room, or tests.support"
+
+
+OF_THE_WIRE = {"Bucket", "CSIDriver", "DeviceClass", "HyperNode", "Job", "Namespace", "NodePool", "PriorityClass"}
+OF_THE_WIRE |= {"Queue", "StorageClass", "Allocation", "ResourceQuota"}
+"""Kinds of Kubernetes and Volcano: as the wire has them, and as the model has them or a plugin is called."""
+
+
+def test_one_name_is_one_type() -> None:
+    classes: dict[str, list[str]] = {}
+    for path in sorted((HERE.parent / "vsched").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                classes.setdefault(node.name, []).append(str(path.relative_to(HERE.parent)))
+    assert {name: paths for name, paths in classes.items() if len(paths) > 1 and name not in OF_THE_WIRE} == {}

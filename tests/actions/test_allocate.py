@@ -277,7 +277,7 @@ def test_waiting_for_others_to_leave(text: str, bound: dict[str, int], waits: se
     found = plan(f"node n1 cpu=4\npods ns/old 1 cpu=2 on=n1 leaving\n{text}", GANGS)
 
     assert found.bound == bound
-    assert {key for key, job in found.jobs.items() if re.search("waits? for others to leave", job.message)} == waits
+    assert {key for key, job in found.jobs.items() if re.search("waits? for other pods to leave", job.message)} == waits
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_a_job_that_finds_them_kept_says_so() -> None:
 
     assert found.jobs["x/other"].code == "Reserved"
     assert (
-        "1 node has room that is reserved for gang x/wide until all its nodes are there"
+        "1 node has resources that are reserved for gang x/wide until all its nodes are there"
         in found.jobs["x/other"].message
     )
 

@@ -11,7 +11,7 @@ from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, NoArgs, Plugin
-from vsched.framework.policy import PluginConf, Policy, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.plugins import PLUGINS
@@ -200,7 +200,7 @@ def test_plugins_are_asked_once_about_jobs_that_ask_for_the_same(plugin: type[Re
     }
     jobs = "\n".join(f"job {line.format(number)}" for line in requests.values() for number in (1, 2))
     registry = Registry.of((*PLUGINS, plugin), REGISTRY.actions.values())
-    policy = Policy(("enqueue",), (Tier((PluginConf(plugin.name, NoArgs()),)),))
+    policy = Policy(("enqueue",), (PluginTier((PluginConf(plugin.name, NoArgs()),)),))
     Reluctant.asked.clear()
     report = run_cycle(mirror(manifests(f"{CLUSTER}\nqueue other\n{jobs}")).snapshot(NOW), policy, registry)
     assert sorted(Reluctant.asked) == asked

@@ -19,9 +19,9 @@ from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobOrder, NoArgs, Plugin
-from vsched.framework.policy import PluginConf, Policy, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Policy
 from vsched.framework.registry import Registry
-from vsched.framework.reports.verdicts import Told
+from vsched.model.memo import Memo, Mode
 from vsched.model.plan import CycleReport
 from vsched.plugins import PLUGINS
 from vsched.settings.built_in import REGISTRY
@@ -116,12 +116,12 @@ class Ranking(Plugin[NoArgs], JobOrder):
 )
 def test_beside_those_that_wait_as_before_only_one_that_is_new_is_put_in_order_and_told(kind: str) -> None:
     registry = Registry.of((*PLUGINS, Ranking), REGISTRY.actions.values())
-    tiers = (*POLICY.tiers, Tier((PluginConf(Ranking.name, NoArgs()),)))
-    policy, told = msgspec.structs.replace(POLICY, tiers=tiers), Told()
+    tiers = (*POLICY.tiers, PluginTier((PluginConf(Ranking.name, NoArgs()),)))
+    policy, memo = msgspec.structs.replace(POLICY, tiers=tiers), Memo(Mode.ON)
     cluster = Backlogged(*(job(number, kind) for number in range(40)))
 
     def cycle() -> CycleReport:
-        return run_cycle(cluster.cache.snapshot(cluster.now), policy, registry, told=told)
+        return run_cycle(cluster.cache.snapshot(cluster.now), policy, registry, memo=memo)
 
     before = cycle()
     Ranking.asked = 0

@@ -35,7 +35,7 @@ def bound(session: Session) -> dict[str, list[str]]:
         for task in job.job.tasks.values():
             if HOLDS[task.status].allocated:
                 found.setdefault(task.group, []).append(task.node)
-    for entry in session.committed:
+    for entry in session.decisions.committed:
         if entry.status is Status.ALLOCATED:
             found.setdefault(entry.task.group, []).append(names[entry.row])
     return {group: sorted(nodes) for group, nodes in sorted(found.items())}

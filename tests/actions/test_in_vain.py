@@ -124,5 +124,5 @@ def test_a_longer_backlog_of_one_kind_takes_no_more_tries(actions: str) -> None:
 
 def test_all_gangs_of_a_backlog_are_told_why_they_wait() -> None:
     found = session(crowd(9), taking("allocate, preempt", "priority gang", "predicates capacity"))
-    told = {found.job_refusals[f"ns/j{one}"].message for one in range(9)}
+    told = {found.refused.jobs[f"ns/j{one}"].message for one in range(9)}
     assert told == {"queue q would hold more than it may of cpu"}

@@ -16,7 +16,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW
 from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.claims.devices import Consumer
+from vsched.model.claims.devices import ClaimConsumer
 from vsched.model.jobs.native import native_key
 from vsched.settings.built_in import REGISTRY
 
@@ -84,7 +84,7 @@ def test_groups_start_whole_with_devices_of_their_own(nodes: list[tuple[int, int
         assert bind.claims is not None
         name = bind.name.partition("-")[0]
         key = f"ns/{name}-gpu"
-        consumer = Consumer(f"uid-{name}", name, "podgroups", "scheduling.k8s.io")
+        consumer = ClaimConsumer(f"uid-{name}", name, "podgroups", "scheduling.k8s.io")
         assert bind.claims.reserve == (key,)
         assert bind.claims.consumer(key, bind.uid, bind.name) == consumer
         places.setdefault(name, set()).add(bind.node)

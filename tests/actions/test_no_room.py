@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 from tests.support.clusters import clusters
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
-from vsched.actions.allocate import allocate, worksheet
+from vsched.actions.allocate import allocate
 from vsched.actions.enqueue import enqueue
 from vsched.actions.held import Worksheet
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.pending import to_place
 from vsched.actions.placing import place_until_ready
-from vsched.actions.turns import JobTurns
+from vsched.actions.turns import JobTurns, next_of
+from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
@@ -29,19 +31,21 @@ GANGS = policy_of("priority gang", "predicates nodeorder")
 
 def try_everyone(session: Session) -> None:
     """allocate as it would be if every gang were tried."""
-    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := worksheet(session, job))}
+    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := to_place(session, job))}
     lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
         if not session.plugins.overused(queue) and not try_one(session, queue, job, sheets[job.key]):
             del sheets[job.key]
     ordering = QueueOrdering(session.plugins, OrderingArgs())
-    for queue, job, lane in JobTurns(ordering, session.snapshot.queues, [session.jobs[key] for key in sheets]):
+    rows = [Row.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in sheets]
+    for queue, row, lane in JobTurns(ordering, session.snapshot.queues, rows):
         if session.plugins.overused(queue):
-            lane.end_turn(job)
             lane.closed = True
         else:
-            lane.end_turn(job if try_one(session, queue, job, sheets[job.key]) else None)
+            job = next_of(session, row)
+            again = try_one(session, queue, job, sheets[job.key])
+            lane.end_turn(Row.again(job, session.plugins.job_key(job)) if again else None)
 
 
 def try_one(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
@@ -59,7 +63,7 @@ def decisions(session: Session) -> tuple[Any, ...]:
     """What is carried out, and what stands besides: who is where, in order."""
     committed, standing = (
         [(entry.task.uid, entry.row, entry.status) for entry in entries]
-        for entries in (session.committed, session.ledger.log)
+        for entries in (session.decisions.committed, session.ledger.log)
     )
     return committed, standing, session.nodes.idle.tolist(), session.nodes.pipelined.tolist()
 

@@ -12,7 +12,7 @@ from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import NoArgs, Plugin, QueueOrder, QueueScore
-from vsched.framework.policy import PluginConf, Policy, Switches, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Policy, Switches
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.queues.queue import Queue
@@ -49,7 +49,7 @@ QUEUES = {name: Queue(name) for name in "ABC"}
 
 def ordering(off: str = "", **args: Any) -> QueueOrdering:
     confs = [PluginConf(one.name, NoArgs(), Switches(queue_score_order=one.name != off)) for one in PLUGINS]
-    plugins = PluginSet(Policy((), (Tier(tuple(confs)),)), Registry.of(PLUGINS, ()), Trace())
+    plugins = PluginSet(Policy((), (PluginTier(tuple(confs)),)), Registry.of(PLUGINS, ()), Trace())
     return QueueOrdering(plugins, OrderingArgs(**args))
 
 

@@ -24,8 +24,8 @@ from tests.support.topologies import (
     opened,
     snapshot_of,
 )
-from vsched.actions.allocate import worksheet
 from vsched.actions.held import Worksheet
+from vsched.actions.pending import to_place
 from vsched.actions.places import gang_of, place_together
 from vsched.actions.placing import place_until_ready
 from vsched.framework.codes import Code
@@ -176,13 +176,13 @@ def test_where_a_job_goes(text: str, wish: NetworkTopology, nodes: list[str]) ->
         pytest.param(
             "job ns/a min=2 pods=2 cpu=4",
             NetworkTopology(tier_name="row"),
-            "the pods have to be in one domain of tier row, and no tier has this name (known names: block, rack)",
+            "the pods must be in one domain of tier row, but no tier has this name (known names: block, rack)",
             id="a tier that is not known",
         ),
         pytest.param(
             "job ns/a min=2 pods=2 cpu=4",
             NetworkTopology(highest_tier=0),
-            "the pods have to be in one domain of tier 0 or closer, and the closest tier is tier 1 (rack)",
+            "the pods must be in one domain of tier 0 or closer, but the closest tier is tier 1 (rack)",
             id="a tier that is too close",
         ),
         pytest.param(
@@ -202,7 +202,7 @@ def test_where_a_job_goes(text: str, wish: NetworkTopology, nodes: list[str]) ->
 def test_why_a_job_waits(text: str, wish: NetworkTopology, message: str) -> None:
     session = decided(EIGHT + text, RACKS, {"ns/a": wish}, PLAIN)
 
-    told = [why for why in session.task_refusals.values() if isinstance(why, Refusal)]
+    told = [why for why in session.refused.tasks.values() if isinstance(why, Refusal)]
     assert [(why.code, why.message) for why in told] == [(Code.TOPOLOGY, message)]
 
 
@@ -211,9 +211,9 @@ def test_hypernodes_that_cannot_be_read_keep_hard_jobs_waiting() -> None:
     unread = replace(snapshot.topology, hypernodes=(), problem="403: may not list hypernodes")
     session = run_actions(replace(snapshot, topology=unread), PLAIN, REGISTRY, Trace())
 
-    (why,) = session.task_refusals.values()
+    (why,) = session.refused.tasks.values()
     assert why.message == (
-        "the pods have to be in one domain of tier 1 or closer, and no tiers are known: "
+        "the pods must be in one domain of tier 1 or closer, but no tiers are known: "
         "HyperNodes cannot be read: 403: may not list hypernodes"
     )
 
@@ -221,9 +221,9 @@ def test_hypernodes_that_cannot_be_read_keep_hard_jobs_waiting() -> None:
 def test_a_cluster_without_tiers_keeps_hard_jobs_waiting() -> None:
     session = decided(EIGHT + "job ns/a min=2 pods=2 cpu=4", {}, {"ns/a": RACK}, PLAIN)
 
-    (why,) = session.task_refusals.values()
+    (why,) = session.refused.tasks.values()
     assert why.message == (
-        "the pods have to be in one domain of tier 1 or closer, and no tiers are known: "
+        "the pods must be in one domain of tier 1 or closer, but no tiers are known: "
         "there are no usable HyperNodes, and the policy names no labels for tiers"
     )
     assert names(session) == []
@@ -258,7 +258,7 @@ def test_nominated_nodes(nominated: str, wish: NetworkTopology, held: int, nodes
     pods = "\n".join(f"pods ns/a 1 cpu=4 nominated={node}" for node in nominated.split())
     session = decided(f"{EIGHT}job ns/a min=2 phase=Inqueue\n{pods}", RACKS, {"ns/a": wish}, PLAIN)
 
-    assert (len(session.held), names(session)) == (held, nodes)
+    assert (len(session.decisions.nominated), names(session)) == (held, nodes)
 
 
 def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:
@@ -268,7 +268,7 @@ def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:
     text = "\n".join(f"node {name} cpu=4" for name in nodes) + "\njob ns/a min=2 pods=2 cpu=1 apart=a"
     session = decided(text, tree, {"ns/a": RACK}, PLAIN)
 
-    (why,) = session.task_refusals.values()
+    (why,) = session.refused.tasks.values()
     assert why.message == (
         "r00 of tier 1 (rack) has room for each of the pods, but not for 2 of them together; "
         "looked at 10 domains of tier 1 (rack); not in r00 of tier 1 (rack): 0/1 nodes are available: "
@@ -281,7 +281,7 @@ def test_where_a_queue_refuses_its_reason_is_told_and_no_other_domain_is_tried()
     text = EIGHT + "queue q capability=cpu:5\njob ns/a min=2 queue=q\npods ns/a 1 cpu=2\npods ns/a 1 cpu=4"
     session = decided(text, RACKS, {"ns/a": RACK}, policy_of("priority gang", "predicates capacity"))
 
-    (why,) = session.task_refusals.values()
+    (why,) = session.refused.tasks.values()
     assert isinstance(why, Refusal)
     assert (why.code, names(session)) == (Code.QUEUE_CAPABILITY, [])
 
@@ -370,7 +370,7 @@ def test_equal_inputs_give_equal_plans(world: World) -> None:
 
     steps = [[(one.task.uid, one.row, one.status) for one in session.ledger.log] for session in (first, second)]
     assert steps[0] == steps[1]
-    assert first.task_refusals == second.task_refusals
+    assert first.refused.tasks == second.refused.tasks
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -400,7 +400,7 @@ def test_a_gang_gets_the_closest_tier_with_a_domain_that_takes_it(world: World, 
 def sheet_of(session: Session) -> Worksheet:
     job = session.jobs["ns/a"]
     job.phase = "Inqueue"
-    return worksheet(session, job)
+    return to_place(session, job)
 
 
 def takes(text: str, tree: Tree, wish: NetworkTopology, level: int, number: int) -> bool:
@@ -441,7 +441,7 @@ def test_counts_by_domain_are_those_of_nodes_one_by_one(world: World) -> None:
         tasks = session.pending_tasks(job, best_effort=False)
         if not tasks:
             continue
-        batch = session.places.batch(tasks, 1)
+        batch = session.places.task_set(tasks, 1)
         for tier in session.places.tiers.tiers:
             look = session.places.look(batch, tier, None, {})
             for number in range(len(tier.domains)):

@@ -199,7 +199,7 @@ def test_work_that_would_take_the_last_place_waits_and_says_for_what() -> None:
         assert starts(found) == (20, ("n2",))
         assert (found.bound == {"small": 2}) is bound
         if not bound:
-            kept = "the last job that may run is reserved for the start of x/big at 08:20 UTC"
+            kept = "the last job slot is reserved for the start of x/big at 08:20 UTC"
             assert kept in found.message("x/small")
     assert of_runs(f"{text}\njob x/small min=2 pods=2 cpu=0.1 queue=q age=60 {hours(20)}", 2).bound, "in time"
 

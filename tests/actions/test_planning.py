@@ -179,7 +179,7 @@ def test_a_job_that_its_queue_does_not_let_in_starts_when_enough_of_the_queue_ha
     assert planned[0] == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = "what the queue may still hold is reserved for the start of x/big at 08:20 UTC"
+        told = "the rest of the queue's limit is reserved for the start of x/big at 08:20 UTC"
         assert told in found.message("x/small")
 
 

@@ -198,7 +198,7 @@ def test_what_protects_the_pods_of_others_is_told() -> None:
 
     message = (
         "evicting pods of other jobs of its queue would make room on 2 nodes, but they are protected: "
-        "their jobs keep them by their preemptibility (vsched.io/preemptibility)"
+        "their jobs are protected by their preemptibility (vsched.io/preemptibility)"
     )
     assert message in [one.message for one in found.constraints]
 

@@ -275,7 +275,7 @@ def test_running_pods_are_not_looked_at(told: Policy, previous: float | None) ->
     shuffle(session)
 
     assert session.victimised == {}
-    assert session.committed == []
+    assert session.decisions.committed == []
 
 
 def test_looking_for_places_leaves_no_trace() -> None:

@@ -331,7 +331,7 @@ def nodes_by_group(session: Session, *, bound: bool) -> dict[str, set[str]]:
     assert view.sub_groups is not None
     names = session.nodes.statics.names
     found: dict[str, set[str]] = {}
-    for entry in session.committed:
+    for entry in session.decisions.committed:
         if entry.job is view and entry.status is Status.ALLOCATED:
             found.setdefault(view.sub_groups.of(entry.task).name, set()).add(names[entry.row])
     for task in () if bound else view.job.tasks.values():
@@ -363,11 +363,11 @@ def test_what_is_bound_is_whole_and_close(snapshot: Snapshot) -> None:
     view = session.jobs.get("ns/a")
     if view is None or view.sub_groups is None:
         return
-    names = [entry.task.name for entry in session.committed if entry.status is Status.ALLOCATED]
+    names = [entry.task.name for entry in session.decisions.committed if entry.status is Status.ALLOCATED]
     assert len(names) == len(set(names))
     bound, all_nodes = nodes_by_group(session, bound=True), nodes_by_group(session, bound=False)
     counts = Counter(
-        view.sub_groups.of(entry.task).name for entry in session.committed if entry.status is Status.ALLOCATED
+        view.sub_groups.of(entry.task).name for entry in session.decisions.committed if entry.status is Status.ALLOCATED
     )
     for task in view.job.tasks.values():
         counts[view.sub_groups.of(task).name] += HOLDS[task.status].ready

@@ -11,7 +11,6 @@ from tests.support.backlogged import FACTS, TAKING, Backlogged, backlog, change
 from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.taking import taking
-from vsched.actions.takers import CHANGES_MAX
 
 VICTIMS = (
     "class low 1",
@@ -79,19 +78,3 @@ def test_jobs_take_and_are_told_as_if_each_had_a_turn_of_its_own(policy: str, ra
         for _ in range(random.randint(0, 2)):
             change(random, cluster, TAKING, CHANGES)
         cluster.run(POLICIES[policy], assume=assume)
-
-
-def test_after_many_decisions_jobs_have_turns_one_by_one() -> None:
-    wanted = CHANGES_MAX + 4
-    cluster = Backlogged("class low 1", "node n7 cpu=30", "job y/many queue=s min=1 phase=Running class=low")
-    cluster.put("pods y/many 30 cpu=1 on=n7")
-    kinds = {"keen": "cpu=1", "hopeless": "cpu=48"}
-    cluster.put(
-        *(
-            f"job x/{kind}{number:02} queue=s min=1 pods=1 class=high phase=Inqueue age={wanted - number} {size}"
-            for number in range(wanted)
-            for kind, size in kinds.items()
-        )
-    )
-    cluster.put("node n1 cpu=2 zone=a", "node n2 cpu=0 zone=b")
-    assert len(cluster.run(POLICIES["preempt first"], assume=False).evictions) == wanted

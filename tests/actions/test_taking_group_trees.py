@@ -38,7 +38,7 @@ def decided(cluster: SmallCluster, policy: Policy) -> Session:
 
 def evicted(session: Session) -> list[str]:
     """The nodes of evicted pods, or their groups where they have one."""
-    left = (entry.task for entry in session.committed if entry.status is Status.RELEASING)
+    left = (entry.task for entry in session.decisions.committed if entry.status is Status.RELEASING)
     return sorted(task.group or task.node for task in left)
 
 

@@ -256,11 +256,17 @@ def has_room_again(step: Step, eviction: Evict) -> bool:
 
 
 def takes_what_is_guaranteed(step: Step, task: Task, eviction: Evict) -> bool:
-    """Whether queues would hold, with the task, what others are guaranteed: it stays free, whoever shares the rest."""
+    """Whether queues would hold, with the task, what others are guaranteed: it stays free, whoever shares the rest.
+
+    Victims for other jobs count as held: they may have been chosen later.
+    """
     claimed: Vector = {}
+    others = [one for one in step.report.evictions if one.beneficiary != eviction.beneficiary]
     for one in step.queues.values():
         owed, has = dict(one.guarantee), step.held_after(one.name)
         add(has, step.reserved(one.name, eviction.action).items())
+        for victim in (step.tasks[other.uid] for other in others if step.queue_of[other.job] == one.name):
+            add(has, victim.shape.request)
         if one.name == step.queue_of[task.job]:
             add(has, task.shape.request)
         add(claimed, [(column, max(owed.get(column, 0), has.get(column, 0))) for column in {*owed, *has}])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
 from typing import Any, NamedTuple
 
@@ -12,8 +13,8 @@ from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
+from vsched.framework.classes import JobClass, Row, Span
 from vsched.framework.combine.pluginset import PluginSet
-from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -56,16 +57,24 @@ def jobs(*keys: str) -> list[JobView]:
 
 def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = None) -> JobTurns:
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, waiting)
+    rows = [Row.again(job, orders.job_key(job)) for job in waiting]
+    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, rows)
 
 
 def played(orders: Orders, waiting: list[JobView], turns_each: int, args: OrderingArgs | None = None) -> list[str]:
     """The jobs in turn, when every job wants this many turns."""
-    order = []
-    for queue, job, lane in turns(orders, waiting, args):
+    order, views = [], {job.key: job for job in waiting}
+    for queue, row, lane in turns(orders, waiting, args):
+        job = next_of(row, views)
         order.append(orders.take(queue, job))
-        lane.end_turn(job if orders.had[job.key] < turns_each else None)
+        lane.end_turn(Row.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
     return order
+
+
+def next_of(row: Row, views: Mapping[str, JobView]) -> JobView:
+    job = views[row.first]
+    row.at += 1
+    return job
 
 
 def test_without_jobs_there_are_no_turns() -> None:
@@ -110,13 +119,14 @@ def test_only_where_a_queue_has_several_namespaces_are_they_asked_for_keys() -> 
 
 
 def test_a_closed_lane_gives_no_more_turns() -> None:
-    orders, order = Orders(), []
-    for queue, job, lane in turns(orders, jobs("p:x/a", "p:x/b", "q:x/c")):
-        order.append(orders.take(queue, job))
+    orders, order, waiting = Orders(), [], jobs("p:x/a", "p:x/b", "q:x/c")
+    views = {job.key: job for job in waiting}
+    for queue, row, lane in turns(orders, waiting):
+        order.append(orders.take(queue, next_of(row, views)))
         lane.end_turn(None)
         lane.closed = queue.name == "p"
         if lane.closed:
-            assert [waiting.key for waiting in lane.waiting()] == ["x/b"]
+            assert [left.first for left in lane.rows()] == ["x/b"]
 
     assert order == ["x/a", "x/c"]
 
@@ -134,10 +144,11 @@ def test_across_queues_each_priority_has_its_own_turns_the_highest_first() -> No
 def test_a_lane_closed_in_one_wave_is_offered_again_in_the_next() -> None:
     waiting = jobs("p:x/a", "p:x/b", "p:x/c")
     waiting[2].priority = -1
-    order = []
-    for _, job, lane in turns(Orders(), waiting, OrderingArgs(across_queues=True)):
-        order.append(job.key)
-        lane.end_turn(job)
+    order, orders, views = [], Orders(), {job.key: job for job in waiting}
+    for _, row, lane in turns(orders, waiting, OrderingArgs(across_queues=True)):
+        order.append(row.first)
+        job = next_of(row, views)
+        lane.end_turn(Row.again(job, orders.job_key(job)))
         lane.closed = True
 
     assert order == ["x/a", "x/c"]
@@ -160,7 +171,7 @@ def test_where_one_queue_moves_others_all_of_them_are_looked_at_again() -> None:
     assert played(orders, waiting, 1) == ["x/a", "x/c", "x/b", "x/d"]
 
 
-# -- crowds -----------------------------------------------------------------------------------------------------------
+# -- classes ----------------------------------------------------------------------------------------------------------
 
 
 class Played(NamedTuple):
@@ -170,44 +181,41 @@ class Played(NamedTuple):
     deciding: list[str]
 
 
-def with_crowds(waiting: list[JobView], random: Random, *, namespaces: bool, together: bool) -> Played:
-    """Turns in which jobs named after one letter are a crowd; such crowds are told until a turn decides something."""
-    orders = Orders(namespaces=namespaces)
-    alone = [job for job in waiting if not (together and job.key[2].islower())]
-    crowds: dict[tuple[str, str], Crowd] = {}
+def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, together: bool) -> Played:
+    """Turns in which jobs named after one letter are a class; what such a class gets is known until something is
+    decided."""
+    orders, views = Orders(namespaces=namespaces), {job.key: job for job in waiting}
+    alike: dict[tuple[str, str, str], list[JobView]] = {}
     for job in waiting:
-        if job not in alone:
-            kind = f"{job.queue}:{job.namespace}" if namespaces else job.queue, job.key[2]
-            crowds.setdefault(kind, Crowd(kind, job))
-    for (_, letter), crowd in crowds.items():
-        of_crowd = (job for job in waiting if job.queue == crowd.queue and job.key[2] == letter)
-        if namespaces:
-            of_crowd = (job for job in of_crowd if job.namespace == crowd.namespace)
-        crowd.change((), [orders.job_key(job) for job in of_crowd])
+        letter = job.key[2] if together and job.key[2].islower() else job.key
+        alike.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
+    rows = [Row(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in alike.values()]
     seeds, found = [random.random() for _ in waiting], Played({}, [])
 
-    def told(job: JobView) -> bool:
-        return job.key[2].islower() and Random(f"{seeds[len(found.deciding)]}{job.key[2]}").random() < 0.7
+    def in_vain(key: str) -> bool:
+        return key[2].islower() and Random(f"{seeds[len(found.deciding)]}{key[2]}").random() < 0.7
 
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    ordering, views = QueueOrdering(orders, OrderingArgs()), {job.key: job for job in waiting}
-    for queue, job, lane in JobTurns(ordering, queues, alone, crowds.values(), views):
+    for queue, row, lane in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, rows):
+        job = next_of(row, views)
         assert job.key not in found.before
         found.before[job.key] = len(found.deciding)
-        decides = not told(job) and Random(f"{seeds[0]}{job.key}").random() < 0.4
+        decides = not in_vain(job.key) and Random(f"{seeds[0]}{job.key}").random() < 0.4
+        known = len(found.deciding) if together and in_vain(job.key) else None
         if decides:
             orders.take(queue, job)
             found.deciding.append(job.key)
-        lane.end_turn(None, idle=not decides)
-        for crowd, start, end in lane.pass_over(told) if not decides else ():
-            found.before.update(dict.fromkeys(crowd.keys[start:end], len(found.deciding)))
+        lane.end_turn(idle=not decides, changes=decides, known=known)
+    for row in rows:
+        for span in row.passed:
+            found.before.update(dict.fromkeys(span.keys, span.value))
     return found
 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(random=st.randoms(use_true_random=False), namespaces=st.booleans())
-def test_jobs_of_crowds_are_passed_over_when_they_would_have_had_their_turns(random: Random, namespaces: bool) -> None:
+def test_jobs_of_a_class_are_passed_over_when_they_would_have_had_their_turns(random: Random, namespaces: bool) -> None:
     names = {f"{random.choice('pq')}:{random.choice('xy')}/{random.choice('abXY')}{at:02}" for at in range(30)}
     waiting, seed = jobs(*sorted(names)), random.random()
-    one_by_one = with_crowds(waiting, Random(seed), namespaces=namespaces, together=False)
-    assert with_crowds(waiting, Random(seed), namespaces=namespaces, together=True) == one_by_one
+    one_by_one = with_classes(waiting, Random(seed), namespaces=namespaces, together=False)
+    assert with_classes(waiting, Random(seed), namespaces=namespaces, together=True) == one_by_one

@@ -110,10 +110,10 @@ def test_a_failed_search_leaves_what_is_said_of_pods_as_it_was() -> None:
     search = Search(IN_VAIN)
     tasks = unplaced(search.session, search.session.jobs["x/one"])
     said = search.session.node_selection.explain(tasks[0])
-    search.session.task_refusals[tasks[0].uid] = said
+    search.session.refused.tasks[tasks[0].uid] = said
     assert not search.run("x/one")
 
-    assert search.session.task_refusals == {tasks[0].uid: said}
+    assert search.session.refused.tasks == {tasks[0].uid: said}
 
 
 def test_a_job_of_pods_that_never_preempt_tries_nothing() -> None:

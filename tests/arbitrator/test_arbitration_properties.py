@@ -15,7 +15,7 @@ from tests.support.examples import examples
 from tests.support.parties import bucket, party
 from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.arbitrator.taking.kept import Kept
+from vsched.arbitrator.taking.kept import KeptAmounts
 from vsched.arbitrator.wants import PodDemands
 from vsched.model.arbitration.records import Award, Bucket
 from vsched.model.plan import Evict
@@ -137,7 +137,7 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
     assert reconcile(_reversed(snapshot), division, cluster.rules, PLACING).evictions == verdict.evictions
     tasks = {task.key: task for one in arbitration.parties.values() for task in one.tasks.values()}
     uids = {task.uid: task for task in tasks.values()}
-    nodes, kept, asking = snapshot.nodes, Kept(arbitration, division), PodDemands(snapshot)
+    nodes, kept, asking = snapshot.nodes, KeptAmounts(arbitration, division), PodDemands(snapshot)
 
     def is_limited(key: str) -> bool:
         """Whether a bucket may have too little left for a pod: then pods leave other nodes, too."""
@@ -152,7 +152,7 @@ def test_whoever_is_evicted_makes_room_that_its_beneficiary_needs(cluster: Clust
             free = int(nodes.idle[column, row] + nodes.releasing[column, row])
             back = sum(dict(uids[eviction.uid].shape.request).get(column, 0) for eviction in here)
             asked = sum(dict(tasks[key].shape.request).get(column, 0) for key in wanted)
-            assert asked <= free + back, "evicted in vain"
+            assert asked <= free + back, "evicted pods for a job that was not placed"
     for eviction in verdict.evictions:
         victim, claimant = uids[eviction.uid], tasks[eviction.beneficiary]
         assert victim.namespace in verdict.overused

@@ -6,7 +6,7 @@ import pytest
 
 from vsched.arbitrator.ceilings import ceilings_of, pools_of
 from vsched.model.amounts.resources import CPU, MEMORY, PODS, ResourceAxis
-from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, PoolLimits
 
 GPU = 3
 
@@ -81,6 +81,6 @@ def test_what_namespaces_may_hold_together() -> None:
     found = pools_of(Division({}, {"area": bucket}, {"cpu": 10}, {"cpu": 3, "requests.storage": 7}), ResourceAxis([]))
 
     assert found == {
-        WHOLE: Pool({}, {}, {CPU: 3}, {}),
-        "area": Pool({CPU: 4}, {"limits.cpu": 6}, {CPU: -1}, {"limits.cpu": 2}),
+        WHOLE: PoolLimits({}, {}, {CPU: 3}, {}),
+        "area": PoolLimits({CPU: 4}, {"limits.cpu": 6}, {CPU: -1}, {"limits.cpu": 2}),
     }

@@ -125,7 +125,7 @@ def test_a_second_consumer_is_told_that_it_does_not_count() -> None:
     written = {each.name: told(each)["Accepted"] for each in of(verdict.effects, WriteStatus)}
     assert written["one"].status == "True"
     assert (written["two"].status, written["two"].reason) == ("False", "NotCounted")
-    assert written["two"].message == "Consumer one of this namespace is older, and counts"
+    assert written["two"].message == "Consumer one of this namespace is older and counts instead"
 
 
 def test_a_parent_that_is_not_there_is_told() -> None:
@@ -162,12 +162,12 @@ def test_hard_and_reserved_are_copied_as_they_are_stated() -> None:
         (
             [party("a", reserved="cpu=3"), party("b", reserved="cpu=5")],
             "ReservationsExceedCluster",
-            "all reservations together exceed what there is: in force is 1500m of 3 cpu",
+            "all reservations together exceed the cluster: in force: 1500m of 3 cpu",
         ),
         (
             [party("a", reserved="cpu=3", quota="cpu=2")],
             "LimitBelowReservation",
-            "limits are below it: in force is 2 of 3 cpu",
+            "limits are below it: in force: 2 of 3 cpu",
         ),
     ],
     ids=["it is in force", "the cluster has too little", "the quota is below it"],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from vsched.cel.costs import MOST, Declared, estimate
 from vsched.cel.syntax import parsed
-from vsched.cel.tokens import Malformed
+from vsched.cel.tokens import SyntaxProblem
 
 TEXT = Declared("string", 40, 2)
 NUMBERS = Declared("list", 10, element=Declared("int"))
@@ -99,7 +99,7 @@ def test_a_longer_list_costs_no_less(one: int, other: int) -> None:
     "text", ["self.", "(self", "[1, 2", "{1: 2", "self.n >", "a ? b", "f(1", "1 2", ")", "self..n"]
 )
 def test_what_is_no_expression_has_no_tree(text: str) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(SyntaxProblem):
         parsed(text)
 
 
@@ -114,7 +114,7 @@ DEEP = {
 
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
 def test_what_is_too_deep_has_no_tree(text: str) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(SyntaxProblem):
         parsed(text)
 
 

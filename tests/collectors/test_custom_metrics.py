@@ -102,7 +102,7 @@ async def test_what_is_missing_is_told() -> None:
         "serves no custom.metrics.k8s.io: is the Prometheus adapter installed, and its APIService available?"
     )
     assert newer == "custom.metrics.k8s.io is served as v2; expected v1beta2 or v1beta1"
-    assert "_usage_avg is not to be had of nodes: not found" in unknown
+    assert "_usage_avg: not found" in unknown
     assert "Object missing required field `describedObject`" in wrong
     assert forbidden.endswith("403: not you")
 

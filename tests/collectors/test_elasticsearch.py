@@ -94,7 +94,7 @@ async def test_an_index_that_is_not_there() -> None:
     async with answering() as server:
         Elastic().serve(server)
         wild = MetricsSource(type="elasticsearch", address=server.url)
-        assert await problem(wild) == "metricbeat-*: there is no such index"
+        assert await problem(wild) == "metricbeat-*: the index does not exist"
         named = MetricsSource(type="elasticsearch", address=server.url, elasticsearch=ElasticsearchSettings(index="a"))
         assert (await problem(named)).endswith("/a/_search: 404: no such index [a]")
 

@@ -163,13 +163,13 @@ def test_waits_after_failures_are_bounded() -> None:
     [
         pytest.param(
             CollectedUsage(Reading(0.0, {}), ("a", "b", "c", "d")),
-            "it knows none of the 3 nodes, but a, b, c: see instanceLabel and nodeLabel",
+            "it knows none of the 3 nodes, only a, b, c: check instanceLabel and nodeLabel",
             id="it knows others",
         ),
         pytest.param(CollectedUsage(Reading(0.0, {})), "it has figures of none of the 3 nodes", id="it knows nobody"),
         pytest.param(
             CollectedUsage(Reading(0.0, {}), (), 2),
-            "the figures of 2 of 3 nodes are of the future: a clock is wrong",
+            "the figures of 2 of 3 nodes are from the future: a clock is wrong",
             id="its clock is wrong",
         ),
     ],

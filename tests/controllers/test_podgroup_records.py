@@ -10,7 +10,7 @@ from tests.support import builders as make
 from tests.support.feeding import tell_list
 from tests.support.operators import Seen, made_of, sample
 from vsched.controllers.podgroup_records import PodGroupRecords
-from vsched.controllers.podgroups import Content, Owner, creation
+from vsched.controllers.podgroups import PodGroupContent, PodGroupOwner, creation
 from vsched.kube.watch.deltas import Delta
 
 Fields = dict[str, Any]
@@ -139,7 +139,7 @@ def test_pods_without_their_owner_have_no_podgroup_until_it_is_seen() -> None:
         **{f"default/bert-worker-{number}": "worker" for number in range(3)},
     }
     assert {member.owner for member in members.values()} == {
-        Owner("kubeflow.org/v1", "PyTorchJob", "bert", "pytorchjob-bert")
+        PodGroupOwner("kubeflow.org/v1", "PyTorchJob", "bert", "pytorchjob-bert")
     }
     assert len(gangs.records.nameless[key]) == 4
     gangs.tell(*made_of(obj), delta=Delta.DELETED)
@@ -150,8 +150,8 @@ def test_the_podgroup_of_a_gang_without_pods_is_not_needed_any_more() -> None:
     gangs, obj = Gangs(), sample("leaderworkerset")
     gangs.tell(obj, *made_of(obj))
     key = "default/podgroup-leaderworkerset-llm-1"
-    owner = Owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llm", "leaderworkerset-llm")
-    body = creation("default", "podgroup-leaderworkerset-llm-1", Content("default", 3), owner)
+    owner = PodGroupOwner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "llm", "leaderworkerset-llm")
+    body = creation("default", "podgroup-leaderworkerset-llm-1", PodGroupContent("default", 3), owner)
     gangs.records.feeds["PodGroup"].apply(Delta.ADDED, make.read(body))
     assert not gangs.records.is_stale(key)
     gone = [each for each in made_of(obj) if each["metadata"]["name"].startswith("llm-1") and each["kind"] == "Pod"]
@@ -163,6 +163,6 @@ def test_a_step_by_itself_owns_its_podgroup() -> None:
     gangs, obj = Gangs(), sample("workflow")
     gangs.tell(obj, *made_of(obj))
     (member,) = gangs.records.members("default/podgroup-pod-nightly-prepare").values()
-    assert member.owner == Owner("v1", "Pod", "nightly-prepare", "pod-nightly-prepare")
+    assert member.owner == PodGroupOwner("v1", "Pod", "nightly-prepare", "pod-nightly-prepare")
     fan = gangs.records.members("default/podgroup-workflow-nightly-fan")
     assert {each.owner.kind for each in fan.values()} == {"Workflow"}

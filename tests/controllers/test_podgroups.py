@@ -10,12 +10,20 @@ from tests.support import builders as make
 from tests.support.mirrors import World
 from tests.support.operators import Seen, made_of, sample
 from vsched.controllers.podgroup_records import standing_of
-from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, content_of, correction, creation
+from vsched.controllers.podgroups import (
+    PodGroupContent,
+    PodGroupOwner,
+    PodGroupState,
+    TopologyWish,
+    content_of,
+    correction,
+    creation,
+)
 from vsched.mirror.ingest.implicit import ImplicitPodGroup
 from vsched.sim.apply.patches import merge_patch
 
 Fields = dict[str, Any]
-OWNER = Owner("apps/v1", "ReplicaSet", "web", "owner")
+OWNER = PodGroupOwner("apps/v1", "ReplicaSet", "web", "owner")
 REFERENCE = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "owner", "controller": True}
 MINIMUM, RESOURCES = "scheduling.volcano.sh/group-min-member", "scheduling.volcano.sh/group-min-resources"
 MODE, TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-highest-tier"
@@ -23,7 +31,7 @@ MODE, TIER = "volcano.sh/network-topology-mode", "volcano.sh/network-topology-hi
 
 def said(
     *, labels: dict[str, str] | None = None, spec: Fields | None = None, **annotations: str
-) -> tuple[Content, list[str]]:
+) -> tuple[PodGroupContent, list[str]]:
     """What the PodGroup of one bare pod is to say, and the remarks."""
     pod = make.pod("p", metadata={"annotations": annotations, "labels": labels or {}}, spec=spec or {})
     here = World(pod)
@@ -62,7 +70,7 @@ def test_what_a_podgroup_is_to_say(annotations: dict[str, str], expected: Fields
         ),
         pytest.param({RESOURCES: '{"cpu": "-2"}'}, "amounts by resource", id="less than nothing"),
         pytest.param({MODE: "near"}, "expected hard or soft): taken for hard", id="an unknown mode"),
-        pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): passed over", id="a tier below the lowest"),
+        pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): ignored", id="a tier below the lowest"),
     ],
 )
 def test_what_cannot_be_used_is_remarked_and_passed_over(annotations: dict[str, str], remark: str) -> None:
@@ -92,7 +100,7 @@ def test_minima_by_role_come_from_the_owner_and_each_role_counts_with_its_own_re
 
 # -- writes
 
-BASE = Content("q", 2, "low", (("cpu", 2000),), TopologyWish("hard", 1), (("volcano.sh/preemptable", "true"),))
+BASE = PodGroupContent("q", 2, "low", (("cpu", 2000),), TopologyWish("hard", 1), (("volcano.sh/preemptable", "true"),))
 OTHERS = [
     BASE,
     BASE._replace(min_member=3, min_resources=(("cpu", 3000), ("memory", 1 << 30))),
@@ -101,7 +109,7 @@ OTHERS = [
     BASE._replace(topology=TopologyWish("soft"), annotations=(("volcano.sh/sla-waiting-time", "5m"),)),
     BASE._replace(roles=(("driver", 1), ("worker", 1))),
     BASE._replace(roles=(("worker", 2),)),
-    Content("default", 1),
+    PodGroupContent("default", 1),
 ]
 
 
@@ -116,7 +124,7 @@ def read(body: Fields) -> PodGroupState:
 @pytest.mark.parametrize("before", OTHERS)
 @pytest.mark.parametrize("after", OTHERS)
 def test_a_correction_leads_from_any_content_to_any_other_and_then_there_is_nothing_to_correct(
-    before: Content, after: Content
+    before: PodGroupContent, after: PodGroupContent
 ) -> None:
     made = creation("ns", "podgroup-owner", before, OWNER)
     standing = read(made)

@@ -129,7 +129,13 @@ async def test_what_is_below_a_queue_is_closed_and_opened_with_it() -> None:
 @pytest.mark.parametrize(
     ("action", "name", "about", "told"),
     [
-        pytest.param("CloseQueue", "root", "root", "root holds all queues together", id="to close the root"),
+        pytest.param(
+            "CloseQueue",
+            "root",
+            "root",
+            "root is the parent of all queues and cannot be closed",
+            id="to close the root",
+        ),
         pytest.param(
             "AbortQueue", "q", "q", "'AbortQueue' is unknown (expected OpenQueue or CloseQueue)", id="unknown"
         ),
@@ -238,7 +244,7 @@ async def test_commands_are_taken_from_named_namespaces_only_and_told_so_elsewhe
         refused = cluster.client.create(COMMANDS, command("q", "tenant"))["metadata"]["name"]
         cluster.client.create(COMMANDS, command("r", "more-ops"))
         await until(lambda: state(cluster, "r") == "Closed")
-        told = "Commands about queues are taken from namespace more-ops or ops only"
+        told = "Commands for queues are accepted in namespace more-ops or ops only"
         await until(
             lambda: any(
                 (event["involvedObject"]["name"], event["reason"], event["message"])

@@ -179,7 +179,7 @@ def test_counts_are_those_of_the_podgroups_there_are(
     ("target", "namespace", "told"),
     [
         pytest.param("q", "ns", "", id="from a named namespace"),
-        pytest.param("q", "tenant", "are taken from namespace default or ns only", id="from another one"),
+        pytest.param("q", "tenant", "are accepted in namespace default or ns only", id="from another one"),
         pytest.param("", "ns", "target.name: '' cannot be the name of a queue", id="about nothing"),
         pytest.param("..", "ns", "target.name: '..' cannot be the name of a queue", id="about another path"),
         pytest.param("q?x=1", "tenant", "target.name: 'q?x=1' cannot be", id="with a query"),

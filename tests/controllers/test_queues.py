@@ -108,7 +108,7 @@ def test_below_a_parent_that_is_not_open(
 
 def test_a_child_is_not_opened_before_its_parent() -> None:
     verdict = decide(queue(CLOSED, parent="p", parent_state=CLOSING, wish=CLOSED), OPEN)
-    assert verdict == QueueDecision(CLOSED, False, CLOSED, "its parent p is Closing and has to be opened first")
+    assert verdict == QueueDecision(CLOSED, False, CLOSED, "its parent p is Closing and must be opened first")
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,9 @@ def test_below_a_parent_that_is_open_again(standing: QueueState, expected: str) 
 
 def test_the_root_is_never_closed() -> None:
     root = QueueState("root")
-    assert decide(root, CLOSED) == QueueDecision(OPEN, False, "", "root holds all queues together and cannot be closed")
+    assert decide(root, CLOSED) == QueueDecision(
+        OPEN, False, "", "root is the parent of all queues and cannot be closed"
+    )
     assert decide(root._replace(wish=CLOSED)) == QueueDecision(OPEN, False, CLOSED)
 
 

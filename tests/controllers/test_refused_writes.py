@@ -40,7 +40,7 @@ def told(cluster: Cluster, kind: str, reason: str) -> list[str]:
 @pytest.mark.parametrize(
     ("refused", "kind", "reason", "what"),
     [
-        pytest.param(("CREATE", "", "pods"), "Job", "FailedCreate", "Pod train-worker-", id="its pods"),
+        pytest.param(("CREATE", "", "pods"), "Job", "FailedCreate", "Pod train-worker-", id="number of its pods"),
         pytest.param(
             ("CREATE", "scheduling.volcano.sh", "podgroups"), "Job", "FailedCreate", "PodGroup ", id="its gang"
         ),

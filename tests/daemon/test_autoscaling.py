@@ -230,7 +230,7 @@ async def test_nodes_that_are_provisioned_and_never_come_are_asked_for_again(imp
             await until(lambda end=attempt: [one["metadata"]["name"][-2:] for one in requests(cluster)] == [end])
             provision(cluster, requests(cluster)[0])
         await until(lambda: "2 ProvisioningRequests failed" in message(cluster, "a-0"))
-        why = "it was provisioned, but nodes for the whole gang were not there in 1s"
+        why = "it was provisioned, but its nodes were not ready within 1s"
         assert why in message(cluster, "a-0")
         told = [one for one in cluster.client.list("events", "default") if one.get("reason") == "ProvisioningFailed"]
         assert any(why in str(one.get("message") or one.get("note")) for one in told)

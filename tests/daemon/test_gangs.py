@@ -286,7 +286,7 @@ async def test_an_edit_of_the_owner_reaches_the_podgroup() -> None:
         obj["spec"]["pytorchReplicaSpecs"]["Worker"]["replicas"] = 2
         (made,) = cluster.client.list(PODGROUPS, "default")
         notes = (await explained(daemon, made["metadata"]["name"])).notes
-        assert "its pods were found by their owner PyTorchJob bert: 4 start together (1 master, 3 worker)" in notes
+        assert "its pods were grouped by their owner PyTorchJob bert: 4 start together (1 master, 3 worker)" in notes
         make(cluster, obj)
         await until(lambda: groups(cluster) == {"PyTorchJob bert": (3, {"master": 1, "worker": 2})})
         await until(lambda: len(nodes_of(cluster)) == 3)

@@ -145,7 +145,7 @@ async def test_the_queue_has_to_be_there_and_open_and_a_leaf() -> None:
             return await denied(daemon, vcjob("train", task("worker", 1), queue=name))
 
         assert await said("below") == ""
-        assert await said("nowhere") == "spec.queue: there is no queue 'nowhere'"
+        assert await said("nowhere") == "spec.queue: queue 'nowhere' does not exist"
         assert await said("shut") == "spec.queue: queue shut is Closed (expected one that is open)"
         children = "has child queues (expected a queue without any)"
         assert await said("above") == f"spec.queue: queue above {children}"
@@ -228,5 +228,5 @@ async def test_jobs_that_the_daemon_makes_for_others_are_reviewed_too() -> None:
             return [each["message"] for each in found if each["reason"] == "FailedCreate"]
 
         await until(lambda: events())
-        assert "spec.queue: there is no queue 'nowhere'" in events()[0]
+        assert "spec.queue: queue 'nowhere' does not exist" in events()[0]
         assert cluster.client.list(VCJOBS, "default") == []

@@ -16,13 +16,13 @@ from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.controllers.flows.cronjobs import CronJob, decide
-from vsched.controllers.flows.jobflows import JobFlow
+from vsched.controllers.flows.jobflows import FlowRecord
 from vsched.controllers.flows.progress import proceed
 from vsched.controllers.flows.records import MakerRecords
 from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.records import JobRecords
 from vsched.controllers.vcjobs.spec import VcJob
-from vsched.controllers.vcjobs.view import JobView
+from vsched.controllers.vcjobs.view import VcjobView
 from vsched.framework.cycle import run_cycle
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
@@ -53,10 +53,10 @@ def work(kind: str, data: bytes) -> None:
             for each in feeds[kind].found.values():
                 match each:
                     case VcJob():
-                        reconcile(JobView(each, {}), None, NOW)
+                        reconcile(VcjobView(each, {}), None, NOW)
                     case CronJob():
                         decide(each, [], NOW)
-                    case JobFlow():
+                    case FlowRecord():
                         proceed(each, [], {}, NOW)
 
 
@@ -130,7 +130,7 @@ HOSTILE: dict[str, tuple[Callable[[], Obj], str]] = {
         lambda: batch("Job", vcjob(INT32_MAX, plugins={"pytorch": ["--master=w"]})), "2,147,483,647 pods"),
     "the same in partitions": (lambda: batch("Job", vcjob(tasks=[PARTED])), "2,147,483,646 pods"),
     "a JobFlow of 75,000 flows": (lambda: flow(MANY), "spec.flows: 75,000 entries"),
-    "a JobFlow of as many flows as are read, without templates": (lambda: flow(MANY[:1024]), "no JobTemplate f0"),
+    "a JobFlow of as many flows as are read, without templates": (lambda: flow(MANY[:1024]), "JobTemplate f0 does not"),
     "a CronJob whose schedule is as long as an object": (
         lambda: cron(",".join(["1"] * 700_000) + " * * * *"), "spec.schedule: 1,400,007 letters"),
     "a CronJob of every nanosecond": (lambda: cron("@every 1ns"), "shorter than a second"),

@@ -73,4 +73,4 @@ async def test_where_nobody_serves_the_kind_all_nodes_are_used() -> None:
         async with scheduling(cluster.url, sharding_mode="hard", sharding_name="ours") as daemon:
             await until(lambda: len(nodes_of(cluster, "g")) == 2)
             told = daemon.health.ready().details["nodeShard"]
-            assert told["problem"] == "NodeShards cannot be listed: all nodes are used"
+            assert told["problem"] == "NodeShards cannot be listed, so all nodes are used"

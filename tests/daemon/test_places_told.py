@@ -90,7 +90,7 @@ async def test_a_gang_starts_with_the_command_that_was_suggested(tmp_path: Path)
         cluster.apply(close("wide", 2))
 
         async def suggested() -> Obj:
-            url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/default/wide"
+            url = f"http://127.0.0.1:{daemon.ports['--listen-address']}/explain/default/wide?seconds=20"
             async with http.get(url) as response:
                 changes = (await response.json()).get("changes", []) if response.status == 200 else []
             return next((one for one in changes if one["message"].startswith("highestTierAllowed")), {})

@@ -85,7 +85,7 @@ def test_lists_that_take_long_are_told_of_and_so_are_repeated_ones() -> None:
     pods.listing, pods.lists, pods.objects, pods.list_seconds = False, 2, 140_001, 8.06
     for _ in range(2):
         progress.look()
-    assert told == [("listed again", {"kind": "Pod", "objects": 140_001, "seconds": 8.1})]
+    assert told == [("relisted", {"kind": "Pod", "objects": 140_001, "seconds": 8.1})]
 
 
 async def test_progress_is_in_the_log() -> None:
@@ -96,10 +96,10 @@ async def test_progress_is_in_the_log() -> None:
             daemon.progress.period_seconds = 0.02
             await until(lambda: any(line["event"] == "listing" and "Pod" in line for line in lines))
             gate.open.set()
-            await until(lambda: any(line["event"] == "mirror complete" for line in lines))
+            await until(lambda: any(line["event"] == "cache synced" for line in lines))
     [first, *_] = [line["Pod"] for line in lines if line["event"] == "listing" and "Pod" in line]
     assert first.endswith(f" of {PODS:,}")
-    [complete] = [line for line in lines if line["event"] == "mirror complete"]
+    [complete] = [line for line in lines if line["event"] == "cache synced"]
     assert {name: complete[name] for name in ("nodes", "pods", "left_out")} == {"nodes": 1, "pods": PODS, "left_out": 0}
     assert len(complete) <= len(("event", "log_level")) + 10
     watches = {line["resource"]: (line["log_level"], line["state"]) for line in lines if line["event"] == "watch"}

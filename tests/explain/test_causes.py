@@ -211,8 +211,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            "no node fits: no node that is open to it has 6 cpu (largest: 4); "
-            "1 node has too little cpu, 1 is tainted {x: y}",
+            "no node fits: no usable node has 6 cpu (largest: 4); 1 node has too little cpu, 1 is tainted {x: y}",
             id="that no node is large enough before what others hold",
         ),
         pytest.param(
@@ -301,7 +300,7 @@ def test_devices_that_are_not_registered_yet_are_waited_for(
     assert named or state is Whereabouts.NEVER or " cordoned" in nodes
 
 
-BUDGET = "disruption budget x/guard forbids the only victims (tried again as soon as it allows more)"
+BUDGET = "disruption budget x/guard forbids the only victims (retried as soon as it allows more)"
 GUARDED = (
     "class high 9\nnode n1 cpu=4\npdb x/guard selector=job:o allowed=0\njob x/o min=1 phase=Running\n"
     "pods x/o 4 cpu=1 on=n1\njob x/a min=1 phase=Inqueue class=high pods=1 cpu=2"

@@ -663,13 +663,14 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
     [
         pytest.param(
             "quota x/q requests.cpu=4 used=requests.cpu:4",
-            "ResourceQuota q allows 4 requests.cpu: 4 used, the 2 missing pods ask for 4",
+            "ResourceQuota q allows 4 requests.cpu: 4 used, 2 missing pods ask for 4; "
+            "role w has 2 of the 4 pods that it needs",
             "4 more requests.cpu in resource quota x/q (8 in all) and 2 more pods of role w",
             id="of cpu",
         ),
         pytest.param(
             "quota x/q pods=3 used=pods:2",
-            "ResourceQuota q allows 3 pods: 2 used, the 2 missing pods ask for 2",
+            "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; role w has 2 of the 4 pods that it needs",
             "1 more pod in resource quota x/q (4 in all) and 2 more pods of role w",
             id="of pods",
         ),
@@ -688,6 +689,23 @@ def test_pods_that_a_quota_refuses_need_more_of_it(quota: str, cause: str, told:
     assert found is not None
     assert [one.message for one in found.constraints if one.code is Code.QUOTA] == ([cause] if cause else [])
     assert found.changes[0].message == told
+
+
+def test_pods_that_a_controller_makes_need_the_quota_alone() -> None:
+    objects = manifests(
+        "node n1 cpu=16\nquota x/q requests.cpu=4 used=requests.cpu:4\n"
+        "job x/big min=4 roles=w:4 phase=Inqueue\npods x/big 2 cpu=2 role=w"
+    )
+    owner = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "big", "uid": "u", "controller": True}
+    for found in objects:
+        if found["kind"] == "Pod":
+            found["metadata"]["ownerReferences"] = [owner]
+    snapshot = mirror(objects).snapshot(NOW)
+    report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
+    first, *_ = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/big").changes
+
+    assert first.message == "4 more requests.cpu in resource quota x/q (8 in all)"
+    assert first.command.startswith("kubectl patch resourcequota q -n x ")
 
 
 def test_a_pod_is_looked_at_by_itself() -> None:

@@ -73,7 +73,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "will go to n1 once what is leaving it has left",
+            "will go to n1 once the terminating pods are gone",
             "n1",
             id="waits for others to leave",
         ),
@@ -152,7 +152,7 @@ def test_pods_that_stay_but_wait_for_nothing_are_told_of() -> None:
     found = explained(
         "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 2 cpu=1 on=n1 leaving", policy=policy_of("predicates")
     )
-    assert found.message == "none of its pods waits: those that it has are leaving or have ended"
+    assert found.message == "none of its pods waits: all are being deleted or have ended"
 
 
 @pytest.mark.parametrize(
@@ -195,4 +195,4 @@ def test_a_vcjob_without_pods_is_told_when_they_are_made(pods: str, phase: str, 
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "mnist", simulations=0)
 
     assert found is not None
-    assert ("the pods of vcjob ns/mnist are made once its queue admits it (Inqueue)" in found.notes) is told
+    assert ("the pods of vcjob ns/mnist are created once its queue admits it (Inqueue)" in found.notes) is told

@@ -137,4 +137,4 @@ def test_an_estimate_ends_without_a_time_once_it_is_over() -> None:
     order = waiting_order(snapshot, DEFAULT_POLICY, REGISTRY)
     assert estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal("ns/a"), order).earliest is not None
     found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal("ns/a"), order, over=lambda: True)
-    assert "too much goes before it" in found.message
+    assert "too many jobs go first" in found.message

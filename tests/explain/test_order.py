@@ -42,7 +42,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/lost": 1, "ns/a": 2},
             "lost pods",
-            "2nd of 2 in queue q: ns/lost runs and has lost pods, which it gets back before anything else",
+            "2nd of 2 in queue q: ns/lost runs and lost pods, which are replaced first",
             id="a running gang that lost a pod goes first",
         ),
         pytest.param(
@@ -58,7 +58,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/A": 1, "ns/a": 2},
             "name",
-            "2nd of 2 in queue q: ns/A is as old, and comes before it by name",
+            "2nd of 2 in queue q: ns/A is as old and comes first by name",
             id="of one age by name",
         ),
         pytest.param(

@@ -17,7 +17,7 @@ LIMITED = "node n1 cpu=9\nqueue q capability=gpu:8\njob ns/a min=4 queue=q\npods
 def test_a_queue_that_would_not_let_the_gang_run() -> None:
     found = explained(LIMITED, policy=POLICY)
 
-    assert found.notes == ("no nodes are asked for: queue q may hold 8 example.com/gpu at most: 14 asked",)
+    assert found.notes == ("no nodes are requested: queue q may hold 8 example.com/gpu at most: 14 asked",)
 
 
 def test_nothing_is_told_where_pods_ask_for_nodes_by_their_conditions() -> None:

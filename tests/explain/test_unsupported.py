@@ -96,7 +96,7 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
         pytest.param("job ns/a pods=1", (), id="nothing"),
         pytest.param(
             "job ns/a pods=1 volcano.sh/forward-cluster=west",
-            ("metadata.annotations[volcano.sh/forward-cluster]: not supported yet: the wish has no effect",),
+            ("metadata.annotations[volcano.sh/forward-cluster]: not supported yet: it has no effect",),
             id="a wish",
         ),
         pytest.param(

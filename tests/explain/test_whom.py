@@ -81,7 +81,7 @@ def test_room_that_is_held_is_told_with_those_it_is_held_for(text: str, message:
             "pods ns/g 1 cpu=4 nominated=n1",
             PREEMPTS,
             Code.LEAVING,
-            "1 pod has its place and waits for others to leave: g.1 will go to n1 once what is leaving it has left",
+            "1 pod has a node and waits for other pods to leave: g.1 will go to n1 once the terminating pods are gone",
             id="only the pod whose node others leave waits for them",
         ),
         pytest.param(
@@ -106,7 +106,7 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
     for key, outcome in report.jobs.items():
         said = outcome.message
         assert OTHERS not in said
-        if "once what is leaving it has left" in said:
+        if "once the terminating pods are gone" in said:
             node = said.partition("will go to ")[2].split()[0]
             assert session.is_left(node), (key, said)
         if "resources that are reserved for job" in said:
@@ -126,7 +126,7 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
             assert not asks or view is None or view.waiting_to_enter, (key, outcome.code, said)
     for name, verdict in report.unschedulable.items():
         assert OTHERS not in verdict.message, name
-        if "once what is leaving it has left" in verdict.message:
+        if "once the terminating pods are gone" in verdict.message:
             assert session.is_left(verdict.message.partition("will go to ")[2].split()[0]), (name, verdict.message)
         if "quota insufficient" in verdict.message:
             assert any(queue.capability for queue in snapshot.queues.values()), (name, verdict.message)

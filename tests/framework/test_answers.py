@@ -5,7 +5,7 @@ from __future__ import annotations
 from vsched.errors import Unavailable
 from vsched.framework.answers import Noting, Repeating, digest_of
 from vsched.framework.callout import Callout, CalloutEndpoint
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 
 AT = CalloutEndpoint("http://nowhere", 1.0, 1.0)
 
@@ -38,13 +38,13 @@ def test_answers_and_silence_are_given_again_whatever_is_asked_first() -> None:
 
 
 def test_a_question_that_nobody_asked_has_no_answer() -> None:
-    again = Repeating([Call("predicate", digest_of(b"a"), b"A")])
+    again = Repeating([ExternalCall("predicate", digest_of(b"a"), b"A")])
     assert asked(again, b"other", b"a", b"a") == [None, b"A", None]
     assert again.unknown == 2
 
 
 def test_without_their_questions_answers_come_in_their_order() -> None:
-    again = Repeating([Call("predicate", "", b"1"), Call("predicate", "", b"2")])
+    again = Repeating([ExternalCall("predicate", "", b"1"), ExternalCall("predicate", "", b"2")])
     assert asked(again, b"x", b"y") == [b"1", b"2"]
 
 

@@ -146,19 +146,19 @@ def test_placements_of_the_cycle_cost_and_give_nothing() -> None:
         pytest.param(
             "pdb ns/p selector=job:a",
             "a.0 b.0",
-            "disruption budget ns/p forbids the only victims (tried again as soon as it allows more)",
+            "disruption budget ns/p forbids the only victims (retried as soon as it allows more)",
             id="one",
         ),
         pytest.param(
             "pdb ns/p selector=job:a\npdb ns/q selector=job:b",
             "a.0 b.0",
-            "disruption budgets ns/p, ns/q forbid the only victims (tried again as soon as they allow more)",
+            "disruption budgets ns/p, ns/q forbid the only victims (retried as soon as they allow more)",
             id="several",
         ),
         pytest.param(
             "pdb ns/p selector=job:a allowed=3\npdb ns/q selector=tier:x allowed=3",
             "a.0 b.0",
-            "the only victims are in more than one disruption budget (ns/p, ns/q): nobody may evict them",
+            "the only victims are in more than one disruption budget (ns/p, ns/q): the Eviction API refuses such pods",
             id="two about the same pods",
         ),
     ],

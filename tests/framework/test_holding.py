@@ -47,7 +47,7 @@ def test_nodes_are_kept_for_a_whole_gang_said_once_and_bound_when_the_victims_ar
     for _ in range(3):
         report = world.cycle()
         assert (report.nominations, report.evictions, report.binds) == ((), (), ())
-        assert report.unschedulable["x/gang.0"].message == "will go to n1 once what is leaving it has left"
+        assert report.unschedulable["x/gang.0"].message == "will go to n1 once the terminating pods are gone"
     assert bound(world.cycle()) == PLACES
 
 
@@ -166,6 +166,20 @@ def test_a_share_that_dips_takes_nothing_back(victims: str, taken_back: dict[str
 
     assert {one.name: one.node for one in report.nominations} == taken_back
     assert report.evictions == ()
+
+
+@pytest.mark.parametrize("plugin", ["proportion", "capacity"])
+def test_a_capability_that_was_lowered_takes_room_back_while_others_leave_for_it(plugin: str) -> None:
+    text = """
+        node n1 cpu=4
+        queue b capability=cpu:1
+        pods x/old 1 cpu=4 on=n1 leaving
+        job x/want min=1 queue=b phase=Inqueue pods=4 cpu=500m nominated=n1
+    """
+    policy = taking("enqueue, allocate, backfill", f"priority gang conformance {plugin}", "predicates")
+    report = Busy(text, policy).cycle()
+
+    assert {one.name: one.node for one in report.nominations} == {"want.2": "", "want.3": ""}
 
 
 def test_a_running_job_that_starts_again_keeps_its_admission_while_it_waits_for_its_place() -> None:

@@ -6,11 +6,9 @@ from itertools import count
 
 import orjson
 
+from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY
-from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.cycle import run_cycle
-from vsched.framework.points.extension import JobReady, NoArgs
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.bench.world import MirrorFeeder, World, metadata_of
 from vsched.mirror import wire
 from vsched.model.plan import CycleReport
@@ -25,7 +23,7 @@ class Cycles:
     def __init__(self, world: World, waiting: int = 0) -> None:
         self.feeder = MirrorFeeder(world)
         self.feeder.fill()
-        self.told, self._numbers = Told(), count()
+        self.memo, self._numbers = keeping(), count()
         for _ in range(waiting):
             self.wait()
         for _ in range(4):
@@ -46,19 +44,9 @@ class Cycles:
             self.feeder.cache.apply(kind, "ADDED", wire.decode(kind, orjson.dumps(found)))
 
     def run(self) -> CycleReport:
-        report = run_cycle(self.feeder.cache.snapshot(0.0), DEFAULT_POLICY, REGISTRY, told=self.told)
+        report = run_cycle(self.feeder.cache.snapshot(0.0), DEFAULT_POLICY, REGISTRY, memo=self.memo)
         self.feeder.cache.assume(report)
         return report
-
-
-def test_the_next_cycle_begins_with_plugins_that_are_as_new() -> None:
-    cycles = Cycles(SMALL)
-    plugins = cycles.told.memory.parts["plugins"]
-    assert isinstance(plugins, PluginSet)
-    assert [vars(one) for one in plugins.taking_part(JobReady)] == [{"args": NoArgs()}]
-    cycles.feeder.add_gangs(1, gang=1)
-    cycles.run()
-    assert cycles.told.memory.parts["plugins"] is plugins, "and they are the same ones"
 
 
 def test_a_job_that_waits_is_not_told_anew_while_another_one_comes() -> None:

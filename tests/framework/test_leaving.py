@@ -41,4 +41,4 @@ def test_a_pod_that_a_node_is_held_for_is_told_which() -> None:
     nobody_asks = policy_of("gang", "predicates", actions="backfill")
     report = run_cycle(mirror(manifests(text)).snapshot(NOW), nobody_asks, REGISTRY)
 
-    assert report.unschedulable["ns/b.0"].message == "will go to n1 once what is leaving it has left"
+    assert report.unschedulable["ns/b.0"].message == "will go to n1 once the terminating pods are gone"

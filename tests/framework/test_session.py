@@ -33,7 +33,7 @@ def test_jobs_that_could_get_something_are_shown() -> None:
     """)
 
     assert sorted(session.jobs) == ["ns/empty", "ns/pending"]
-    assert session.job_refusals == {"ns/lost": no_such_queue("nowhere")}
+    assert session.refused.jobs == {"ns/lost": no_such_queue("nowhere")}
     assert session.queue(session.jobs["ns/pending"]).name == "default"
 
 

@@ -19,7 +19,7 @@ from vsched.controllers.vcjobs.admission import ACTIONS, EVENTS
 from vsched.controllers.vcjobs.plugins import PLUGINS as VCJOB_PLUGINS
 from vsched.controllers.vcjobs.reconcile import NO_CLAIM, REFUSED, UNCREATED
 from vsched.controllers.vcjobs.spec import JobPhase
-from vsched.controllers.vcjobs.states import Reason
+from vsched.controllers.vcjobs.states import EndReason
 from vsched.framework.codes import Code
 from vsched.mirror import wire
 from vsched.model.pods.ignorable import IGNORABLE
@@ -139,7 +139,7 @@ def test_policies_and_phases_of_vcjobs_are_described() -> None:
     assert {word for words in named for word in words} == EVENTS | ACTIONS
     named = [words_in(row[0]) for row in rows(guide.section("Phases"))]
     phases = {phase for phase in JobPhase if phase}
-    reasons = {REFUSED, NO_CLAIM, UNCREATED, *Reason}
+    reasons = {REFUSED, NO_CLAIM, UNCREATED, *EndReason}
     assert {word for words in named for word in words} == phases | reasons
 
 

@@ -62,7 +62,7 @@ LATER = {
     ("get", "pods"): "a pod whose accepted binding no watch has shown for half a minute",
     ("delete", "pods"): "the pods of a job whose wall time is over",
     ("create", "evictionrequests"): "a pod whose responders are asked before it is evicted",
-    ("patch", "evictionrequests"): "the same, and when nobody needs its room any more",
+    ("patch", "evictionrequests"): "the same, and when its resources are no longer needed",
     ("delete", "resourceclaims"): "a claim for extended resources that was made in vain",
     ("patch", "resourceclaims/binding"): "nobody asks for it: the API server checks it when a claim is allocated",
     ("update", "resourceclaims/binding"): "the same, for servers that check the other verb",

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from vsched.kernels.numa import BEST_EFFORT, NONE, RESTRICTED, SINGLE, Asked, Request, Zones, count_zones
+from vsched.kernels.numa import BEST_EFFORT, NONE, RESTRICTED, SINGLE, Request, Zones, ZonesAsked, count_zones
 
 CPU, MEMORY = 0, 1
 
@@ -25,12 +25,12 @@ def node(
     return Zones(amounts.copy(), most.copy(), np.array([policy]), np.array([per_pod]), reports)
 
 
-def pod(*containers: Request, whole: Request | None = None) -> Asked:
+def pod(*containers: Request, whole: Request | None = None) -> ZonesAsked:
     total: dict[int, int] = {}
     for container in containers:
         for resource, amount in container.items():
             total[resource] = total.get(resource, 0) + amount
-    return Asked(containers, (), total if whole is None else whole)
+    return ZonesAsked(containers, (), total if whole is None else whole)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def pod(*containers: Request, whole: Request | None = None) -> Asked:
         pytest.param(node(SINGLE, [[0, 0]]), pod({}), True, 0, id="a pod that asks for nothing by zone fits anywhere"),
     ],
 )
-def test_the_policies(zones: Zones, asked: Asked, passes: bool, chosen: int) -> None:
+def test_the_policies(zones: Zones, asked: ZonesAsked, passes: bool, chosen: int) -> None:
     found = zones.fit(asked)
 
     assert bool(found.passes[0]) is passes
@@ -103,8 +103,8 @@ def test_a_resource_that_the_node_does_not_report_by_zone_does_not_count() -> No
 def test_an_init_container_needs_room_and_gives_it_back() -> None:
     zones = node(SINGLE, [[4, 4]])
 
-    assert zones.fit(Asked(({CPU: 4}, {CPU: 4}), ({CPU: 3},))).passes.tolist() == [True]
-    assert zones.fit(Asked(({CPU: 1},), ({CPU: 5},))).passes.tolist() == [False]
+    assert zones.fit(ZonesAsked(({CPU: 4}, {CPU: 4}), ({CPU: 3},))).passes.tolist() == [True]
+    assert zones.fit(ZonesAsked(({CPU: 1},), ({CPU: 5},))).passes.tolist() == [False]
 
 
 # -- the kubelet, plainly ---------------------------------------------------------------------------------------------

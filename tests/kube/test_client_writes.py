@@ -73,7 +73,7 @@ async def test_no_answer_is_unavailable_with_its_cause() -> None:
             with pytest.raises(Unavailable, match=problem):
                 await client.write("POST", path, b"{}")
         assert told == [("POST", 0)] * 3
-        with pytest.raises(BadInput, match="letters that cannot stand in a URL"):
+        with pytest.raises(BadInput, match="letters that cannot be in a URL"):
             await client.write("POST", "/a b", b"{}")
     with pytest.raises(Unavailable, match="the client is closed"):
         await client.write("POST", POD, b"{}")

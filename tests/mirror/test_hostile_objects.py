@@ -166,7 +166,7 @@ def test_a_name_that_cannot_stand_in_a_url_is_left_out_with_a_reason(kind: str, 
     tenancy.put(kind, {"metadata": {"name": name, "namespace": "ns"}})
     [broken] = tenancy.cache.broken.values()
     assert broken.message.startswith(kind)
-    assert "cannot stand in a URL (expected 1 to 253 letters" in broken.message
+    assert "cannot be in a URL (expected 1 to 253 letters" in broken.message
     assert broken.message.isascii()
     assert broken.message.isprintable()
 

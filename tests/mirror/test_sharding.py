@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.sharding import Division, narrowed, shard_of, stated_shard, territory
+from vsched.mirror.sharding import ShardDivision, narrowed, shard_of, stated_shard, territory
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY
@@ -55,7 +55,7 @@ def said(shard: str) -> tuple[tuple[str, str], ...]:
     ],
 )
 def test_the_shard_of_a_queue(found: dict[str, Queue], expected: int) -> None:
-    assert Division(4).shard_of_queue("q", found) == expected
+    assert ShardDivision(4).shard_of_queue("q", found) == expected
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.0", "x", "²", "4", "1 "])
@@ -81,7 +81,7 @@ def test_jobs_belong_to_the_pool_that_they_select() -> None:
         job ns/none
         """
     )
-    division = Division(8, "node-pool", POOL)
+    division = ShardDivision(8, "node-pool", POOL)
     pools = {key: division.pool_of(job) for key, job in snapshot.jobs.items()}
     assert pools == {"ns/a": "a", "ns/b": "b", "ns/any": "", "ns/none": ""}
     for pool, name in (("a", "a1"), ("b", "b1"), ("", "c1")):
@@ -103,7 +103,7 @@ def test_every_job_is_decided_on_once_and_all_divide_the_cluster_alike(
 ) -> None:
     lines = [f"job ns/j{at} queue=q{queue} pods={pods} cpu={cpu}" for at, (queue, pods, cpu) in enumerate(jobs)]
     whole = snapshot_of("\n".join([NODES, QUEUES, *lines]))
-    division = Division(count)
+    division = ShardDivision(count)
     parts = [narrowed(whole, division, frozenset({shard}), None) for shard in range(count)]
     for field in ("active", "changed", "nominated"):
         assert sorted(key for part in parts for key in getattr(part, field)) == sorted(getattr(whole, field))
@@ -138,18 +138,18 @@ def test_what_others_decide_for_counts_and_is_left_alone() -> None:
         pods ns/theirs 3 cpu=8 on=n1
     """
     whole = snapshot_of(text)
-    mine = narrowed(whole, Division(2), frozenset({0}), None)
+    mine = narrowed(whole, ShardDivision(2), frozenset({0}), None)
     report = run_cycle(mine, DEFAULT_POLICY, REGISTRY)
     assert [bind.job for bind in report.binds] == ["ns/ours"]
     assert report.nominations == ()
     assert set(report.jobs) == {"ns/ours"}
     assert report.queues["theirs"].allocated["cpu"] == 24_000
-    nobody = run_cycle(narrowed(whole, Division(2), frozenset(), None), DEFAULT_POLICY, REGISTRY)
+    nobody = run_cycle(narrowed(whole, ShardDivision(2), frozenset(), None), DEFAULT_POLICY, REGISTRY)
     assert (nobody.binds, dict(nobody.jobs)) == ((), {})
 
 
 def test_the_territory_is_made_once() -> None:
     statics = snapshot_of(NODES).nodes.statics
-    of = partial(territory, statics, Division(3))
+    of = partial(territory, statics, ShardDivision(3))
     assert of(frozenset({0, 1})) is of(frozenset({0, 1}))
     assert of(frozenset({0})) != of(frozenset({1}))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.plans import NOW, manifests, mirror
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.mirror.turns import PAUSE_SECONDS, TURN_SECONDS, Group, Rest, group_of, resting_namespaces, resting_queues
 from vsched.model.arbitration.records import WHOLE, Ceiling
 from vsched.model.snapshot import Snapshot
@@ -25,7 +25,7 @@ job one/b queue=b pods=4 cpu=1
 job two/a queue=a pods=4 cpu=1
 job three/c queue=c pods=4 cpu=1
 """
-DIVISION = Division(3)
+DIVISION = ShardDivision(3)
 
 
 def ceilings(snapshot: Snapshot, buckets: dict[str, tuple[str, ...]] | None = None, **deserved: int) -> Snapshot:
@@ -144,10 +144,10 @@ job ns/g queue=top pods=4 cpu=1 selector={POOL}:g
 job ns/free-a queue=free pods=4 cpu=1 selector={POOL}:a
 job ns/free-g queue=free pods=4 cpu=1 selector={POOL}:g
 """
-BY_POOL = Division(2, "node-pool")
+BY_POOL = ShardDivision(2, "node-pool")
 
 
-def queues_at(text: str, at: float, *held: int, division: Division = BY_POOL) -> frozenset[str]:
+def queues_at(text: str, at: float, *held: int, division: ShardDivision = BY_POOL) -> frozenset[str]:
     snapshot = mirror(manifests(text)).snapshot(NOW)
     return resting_queues(replace(snapshot, now=at), snapshot.active, division, frozenset(held)).names
 
@@ -164,6 +164,6 @@ def test_nobody_waits_for_a_turn_in_a_queue_with_room_for_all_or_in_one_shard() 
     for at in (BEGIN, BEGIN + 1.0, BEGIN + 3.0):
         assert queues_at(enough, at, 0) == queues_at(enough, at, 1) == frozenset()
         assert queues_at(POOLS, at, 0, 1) == frozenset()
-        assert queues_at(POOLS, at, 0, division=Division(2)) == frozenset()
+        assert queues_at(POOLS, at, 0, division=ShardDivision(2)) == frozenset()
     holding = enough + f"pods ns/a 1 cpu=1 on=n1 selector={POOL}:a\n"
     assert queues_at(holding, BEGIN, 0) == {"top", "low"}

@@ -16,7 +16,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.points.extension import SessionContext
-from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal
 from vsched.model.amounts.resources import PODS, Amounts
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import (
@@ -224,7 +224,7 @@ def test_running_pods_hold_their_claims() -> None:
 
     assert world.held("a") == {GPU: 3}
     assert (world.refusal("a", one), world.refusal("a", two)) == ("", FULL)
-    assert world.plugin.bound(world.cluster.queues["a"], world.cluster.axis.column(GPU)) == Bound(4000, 4000, "a")
+    assert world.plugin.bound(world.cluster.queues["a"], world.cluster.axis.column(GPU)) == QueueBound(4000, 4000, "a")
 
 
 def test_a_shared_claim_counts_once_in_a_queue() -> None:

@@ -225,7 +225,7 @@ def test_a_queue_without_a_place_gets_nothing_and_the_rest_goes_on(
     job = world.waiting("a", min_resources=cpu(1))
 
     assert world.problem("a") == problem
-    assert world.refusal("a", cpu(1)) == f"queue a is left out: {problem}" == world.enqueueable(job)
+    assert world.refusal("a", cpu(1)) == f"queue a is ignored: {problem}" == world.enqueueable(job)
     assert world.plugin.preemptive(world.found("a"), cpu(1)) is False
     assert world.refusal("x", cpu(10_000)) == world.problem("x") == ""
     assert world.in_order("a", "x") == ["x", "a"]
@@ -236,11 +236,11 @@ def test_a_queue_without_a_place_gets_nothing_and_the_rest_goes_on(
 def test_jobs_in_a_queue_with_children_get_nothing_and_the_children_go_on() -> None:
     world = tree(p={"wants": 1}, a={"parent": "p"})
     job = world.waiting("p", min_resources=cpu(1))
-    told = "queue p has child queues; jobs belong in one of these"
+    told = "queue p has child queues; submit jobs to one of these"
 
     assert world.refusal("p", cpu(1)) == told == world.enqueueable(job)
     assert world.plugin.preemptive(world.found("p"), cpu(1)) is False
-    assert world.problem("p") == "jobs in it get nothing, as it has child queues"
+    assert world.problem("p") == "jobs in it get nothing because it has child queues"
     assert world.refusal("a", cpu(1)) == world.problem("a") == ""
 
 
@@ -277,7 +277,7 @@ def test_what_is_not_in_force_is_said(fields: dict[str, Amounts], problem: str) 
 
     assert division is not None
     assert (division.problem.reason if division.problem else "") == ("LimitsClipped" if problem else "")
-    assert world.problem("a") == (f"cut down to what its parent p passes on: {problem}" if problem else "")
+    assert world.problem("a") == (f"reduced to what its parent p passes on: {problem}" if problem else "")
     assert world.problem("p") == ""
 
 
@@ -319,8 +319,8 @@ def test_a_cycle_reports_what_is_wrong_and_serves_the_rest() -> None:
     )
 
     assert found.bound == {"sound": 2}
-    assert found.why("ns/lost.0") == "queue lost is left out: its parent gone does not exist"
-    assert found.why("ns/inner.0") == "queue p has child queues; jobs belong in one of these"
+    assert found.why("ns/lost.0") == "queue lost is ignored: its parent gone does not exist"
+    assert found.why("ns/inner.0") == "queue p has child queues; submit jobs to one of these"
     assert found.queues["p1"].deserved["cpu"] == 2000
 
 

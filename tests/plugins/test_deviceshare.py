@@ -17,7 +17,7 @@ from tests.support.examples import examples
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.reasons import reasons_of_size
 from vsched.plugins.devices.tables import device_tables
 
@@ -83,7 +83,7 @@ ONE = "job ns/j min=1 pods=1"
             held("a", "n1", part(1, 1, 10), vgpu_number=1, vgpu_memory=1, vgpu_cores=10),
             [asking(vgpu_number=1, vgpu_memory=1, vgpu_cores=100)],
             part(0, 1, 100),
-            id="all cores mean a device that nobody uses",
+            id="all cores mean a device that no pod uses",
         ),
         pytest.param(
             devices(2),
@@ -166,7 +166,7 @@ ILL = "GPU-0,9,100,V100,false,hami-core:GPU-1,9,100,V100,true,hami-core:"
             [vgpu_node("n1", devices(1))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"volcano.sh/vgpu-mode": "mig"},
-            "whose devices are divided in another mode than mig",
+            "whose devices use another mode than mig",
             id="another mode",
         ),
         pytest.param(
@@ -267,7 +267,7 @@ def test_why_a_pod_fits_on_no_node_at_all(
         pytest.param(
             [part(0, 6, 10)],
             {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 100},
-            "had no device that nobody uses",
+            "had no device that no pod uses",
             id="a device of its own",
         ),
         pytest.param(
@@ -328,7 +328,7 @@ def test_devices_may_be_ill() -> None:
     ("arguments", "node"),
     [
         pytest.param(BINPACK, "n2", id="binpack: the device that is fuller"),
-        pytest.param(SPREAD, "n1", id="spread: a device that nobody uses"),
+        pytest.param(SPREAD, "n1", id="spread: a device that no pod uses"),
     ],
 )
 def test_the_policy_ranks_nodes(arguments: str, node: str) -> None:
@@ -605,9 +605,9 @@ def test_books_are_counted_again_only_where_pods_have_changed() -> None:
 
 
 def test_what_devices_could_hold_is_worked_out_once_as_long_as_they_are_the_same() -> None:
-    def reasons(*objects: Obj) -> tuple[list[str], DeviceBooks]:
+    def reasons(*objects: Obj) -> tuple[list[str], SharedDeviceBooks]:
         snapshot = found.snapshot(NOW) if not objects else mirror(list(objects)).snapshot(NOW)
-        books = DeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
+        books = SharedDeviceBooks(snapshot.device_shares, snapshot.nodes, "vgpu")
         [task] = snapshot.jobs["ns/j"].tasks.values()
         assert task.shape.devices is not None
         return [one.text for one in reasons_of_size(books, task.shape.devices)], books

@@ -113,7 +113,7 @@ def test_a_pod_that_shares_an_npu_in_software_is_told_memory_and_computing_power
             [asking_npu()],
             {},
             npu_part(1, 65536) + ";",
-            id="a whole one is one that nobody uses",
+            id="a whole one is one that no pod uses",
         ),
         pytest.param(
             [npu(0), npu(1)],
@@ -244,14 +244,14 @@ def test_the_policy_ranks_nodes(arguments: str, node: str) -> None:
             npu_node("n1", [npu(0)]),
             asking_npu(1, 5),
             SOFTWARE,
-            "1 node(s) whose devices are divided in another mode than hami-core.",
+            "1 node(s) whose devices use another mode than hami-core.",
             id="NPUs that are not shared in software",
         ),
         pytest.param(
             npu_node("n1", [npu(0), npu(1)]),
             asking_npu(2, 5),
             {},
-            "1 node(s) give a container parts of one NPU, and several NPUs only whole.",
+            "1 node(s) can share one NPU with a container, but several only whole.",
             id="parts of several NPUs",
         ),
         pytest.param(

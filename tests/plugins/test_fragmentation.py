@@ -18,7 +18,7 @@ from tests.support.worlds import World
 from vsched.errors import BadPolicy
 from vsched.framework.policy import Policy
 from vsched.plugins.devices.given_mix import MixEntry
-from vsched.plugins.devices.mix import DeviceWant, Kind, mix_of, weights
+from vsched.plugins.devices.mix import DeviceAskers, DeviceWant, mix_of, weights
 from vsched.plugins.fragmentation import Fragmentation, FragmentationArgs
 
 MEASURES = ["gradient", "filling"]
@@ -263,7 +263,10 @@ def test_the_mix_is_the_same_whether_counted_step_by_step_or_at_once() -> None:
 def test_nodes_of_equal_acceptance_are_one_model() -> None:
     devices = np.array([8, 8, 4, 0])
     every, some = np.array([True, True, True, True]), np.array([True, False, True, False])
-    found = mix_of([Kind(DeviceWant(1, 1000, 1, 1), every, 3.0), Kind(DeviceWant(2, 1000, 1, 1), some, 1.0)], devices)
+    found = mix_of(
+        [DeviceAskers(DeviceWant(1, 1000, 1, 1), every, 3.0), DeviceAskers(DeviceWant(2, 1000, 1, 1), some, 1.0)],
+        devices,
+    )
     assert found is not None
     model = found.model.tolist()
     assert model[0] == model[2] != model[1]
@@ -275,7 +278,9 @@ def test_nodes_of_equal_acceptance_are_one_model() -> None:
 
 def test_too_many_patterns_of_nodes_are_told_apart_by_the_kinds_that_come_most() -> None:
     nodes = 200
-    kinds = [Kind(DeviceWant(1, 1000, one, 1), np.arange(nodes) == one, float(nodes - one)) for one in range(nodes)]
+    kinds = [
+        DeviceAskers(DeviceWant(1, 1000, one, 1), np.arange(nodes) == one, float(nodes - one)) for one in range(nodes)
+    ]
     found = mix_of(kinds, np.ones(nodes, np.int64))
     assert found is not None
     assert len(found.devices) <= 64

@@ -167,7 +167,7 @@ def test_gangs_below_their_minimum_go_first() -> None:
     assert opened().job_key(JobView(below)) < opened().job_key(JobView(above))
 
 
-LACKING = "1 more of the minimum of 2 tasks are to be placed"
+LACKING = "1 more of the minimum of 2 tasks must be placed"
 READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled", "")
 
 

@@ -77,14 +77,14 @@ MANY = " ".join(f"g{number:02}:r" for number in range(10))
         pytest.param(
             job_of("a:rr b:rp", workers(2, 2), min_member=4),
             "NotEnoughResources",
-            "1 more of the minimum of 4 tasks are to be placed;"
-            " sub-groups are to be placed: w has 1 of 2 sub-groups of 2 pods (w/b lacks 1)",
+            "1 more of the minimum of 4 tasks must be placed;"
+            " sub-groups must be placed: w has 1 of 2 sub-groups of 2 pods (w/b lacks 1)",
             id="the job and a sub-group lack a placed pod",
         ),
         pytest.param(
             job_of("a:rr b:rp", workers(2, 2), min_member=3),
             "NotEnoughResources",
-            "sub-groups are to be placed: w has 1 of 2 sub-groups of 2 pods (w/b lacks 1)",
+            "sub-groups must be placed: w has 1 of 2 sub-groups of 2 pods (w/b lacks 1)",
             id="only a sub-group does",
         ),
         pytest.param(

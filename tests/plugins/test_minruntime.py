@@ -203,14 +203,12 @@ def test_the_next_session_is_due_when_the_first_protection_ends() -> None:
     [
         pytest.param(
             f"{ROOM}{OLD_AND_NEW.replace('=90', '=20')}job ns/b pods=1 cpu=1 class=high",
-            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
-            "their minimum run time is not over until 08:00:30 UTC (in 30s)",
+            "it can preempt other jobs from 08:00:30 UTC at the earliest (their minimum run time is not over); ",
             id="until when",
         ),
         pytest.param(
             f"{ROOM}{OLD_AND_NEW.replace('=90', '=50')}job ns/b min=2 pods=2 cpu=2 class=high\nnode n2 cpu=1",
-            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
-            "their minimum run time is not over until 08:00:30 UTC (in 30s)",
+            "it can preempt other jobs from 08:00:30 UTC at the earliest (their minimum run time is not over); ",
             id="until enough of them may be evicted",
         ),
         pytest.param(
@@ -224,7 +222,7 @@ def test_the_next_session_is_due_when_the_first_protection_ends() -> None:
 def test_what_protects_victims_and_until_when(text: str, message: str) -> None:
     found = explained(text, "ns/b", policy("enqueue, allocate, preempt"))
 
-    assert message in [one.message for one in found.constraints]
+    assert any(one.message.startswith(message) for one in found.constraints)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from msgspec import structs
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
 from tests.support.zones import DECISION, POLICY, report, volcano_report
 from vsched.mirror import wire
+from vsched.model.memo import Memo
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, Zone, ZoneCatalogue, ZonedPod
 from vsched.model.pods.shape import ZoneRequest
 from vsched.model.pods.task import Task
@@ -378,7 +379,7 @@ def test_what_is_kept_from_session_to_session_is_what_counting_anew_comes_to(cha
         fresh = mirror(manifests(NODES)).snapshot(NOW).nodes
         for time in (now, NOW):
             kept, anew = zone_tables(catalogue, statics, time), zone_tables(catalogue, fresh, time)
-            fresh.statics.kept.clear()
+            fresh.statics.memo = Memo()
             assert kept.zones.free.tolist() == anew.zones.free.tolist()
             assert kept.zones.reports.tolist() == anew.zones.reports.tolist()
             assert [{uid: held.tolist() for uid, held in one.held.items()} for one in kept.counted] == [

@@ -125,7 +125,7 @@ def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share:
             Refusal(
                 "QueueOverShare",
                 "queue a would hold more than its capability of cpu",
-                True,
+                False,
                 Code.QUEUE_CAPABILITY,
                 "a",
                 (Shortage("cpu", held=2000, asked=2001, limit=4000),),

@@ -16,7 +16,7 @@ from tests.support.worlds import World
 from vsched.framework.jobs import JobView
 from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.pods.task import Task
-from vsched.plugins.pods.buckets import Bucket, JobBuckets
+from vsched.plugins.pods.buckets import JobBuckets, TaskBucket
 from vsched.plugins.tasktopology import TaskTopologyArgs, TaskTopologyPlugin
 
 POLICY = policy_of("priority gang task-topology", "predicates nodeorder proportion")
@@ -291,7 +291,7 @@ def test_as_few_as_possible_of_each_shape_are_left_out(sizes: list[tuple[int, in
     lines = [f"pods ns/j 1 cpu={size} memory={other}Gi role=w" for size, other in sizes]
     world = World("\n".join(["node n1 cpu=9", f"job ns/j min=1 {AFFINITY}=w", *lines]))
     tasks = world.tasks(" ".join(f"j.{number}" for number in range(len(sizes))))
-    bucket = Bucket(0, ["w"])
+    bucket = TaskBucket(0, ["w"])
     for task in tasks:
         bucket.wait(task, 1)
     free = np.array([[cpu * 1000], [memory << 30], [100]])

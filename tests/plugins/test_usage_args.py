@@ -11,7 +11,7 @@ import yaml
 from tests.plugins.usage_world import usage_args, usage_policy
 from tests.support.plans import plan
 from vsched.errors import BadPolicy
-from vsched.plugins.load.args import Limit
+from vsched.plugins.load.args import LoadLimit
 from vsched.plugins.usage import UsageArgs
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
@@ -36,7 +36,7 @@ def test_files_as_designed_score_loaded_nodes_and_close_none(name: str) -> None:
 
     assert conf is not None
     assert isinstance(conf.args, UsageArgs)
-    assert conf.args.limits() == (Limit("cpu", "5m", 80.0), Limit("memory", "5m", 70.0))
+    assert conf.args.limits() == (LoadLimit("cpu", "5m", 80.0), LoadLimit("memory", "5m", 70.0))
     assert (conf.args.weight, conf.args.cpu, conf.args.memory) == (5, 1, 1)
     assert policy.usage_periods() == ("5m",)
     assert plan(HOT_AND_HOTTER, policy).nodes == {"a.0": "n2"}
@@ -64,30 +64,30 @@ def test_the_same_files_close_loaded_nodes_unless_told_not_to(name: str, switch:
     ("arguments", "limits", "periods"),
     [
         pytest.param({}, (), ("5m",), id="nothing is told"),
-        pytest.param({"thresholds": {"cpu": "80"}}, (Limit("cpu", "5m", 80.0),), ("5m",), id="a number in quotes"),
-        pytest.param({"thresholds.mem": 70.5}, (Limit("memory", "5m", 70.5),), ("5m",), id="flat, and a fraction"),
+        pytest.param({"thresholds": {"cpu": "80"}}, (LoadLimit("cpu", "5m", 80.0),), ("5m",), id="a number in quotes"),
+        pytest.param({"thresholds.mem": 70.5}, (LoadLimit("memory", "5m", 70.5),), ("5m",), id="flat, and a fraction"),
         pytest.param(
             {"thresholds": {"CPUUsageAvg.5m": 80, "MEMUsageAvg.1h": 70}},
-            (Limit("cpu", "5m", 80.0), Limit("memory", "1h", 70.0)),
+            (LoadLimit("cpu", "5m", 80.0), LoadLimit("memory", "1h", 70.0)),
             ("1h", "5m"),
             id="two periods",
         ),
         pytest.param(
             {"thresholds": {"CpuUsageAvg": {"1h": 80}}, "thresholds.MemUsageAvg.30s": 70, "usage": {"period": "10m"}},
-            (Limit("cpu", "1h", 80.0), Limit("memory", "30s", 70.0)),
+            (LoadLimit("cpu", "1h", 80.0), LoadLimit("memory", "30s", 70.0)),
             ("10m", "1h", "30s"),
             id="nested further, flat, and a period of the scores",
         ),
         pytest.param(
             {"thresholds": {"cpu": 80, "CPUUsageAvg.1h": 60}, "usage.period": "10m"},
-            (Limit("cpu", "10m", 80.0), Limit("cpu", "1h", 60.0)),
+            (LoadLimit("cpu", "10m", 80.0), LoadLimit("cpu", "1h", 60.0)),
             ("10m", "1h"),
             id="one resource over two periods",
         ),
     ],
 )
 def test_thresholds_as_they_are_written(
-    arguments: dict[str, Any], limits: tuple[Limit, ...], periods: tuple[str, ...]
+    arguments: dict[str, Any], limits: tuple[LoadLimit, ...], periods: tuple[str, ...]
 ) -> None:
     assert usage_args(arguments).limits() == limits
     assert usage_policy(arguments).usage_periods() == periods

@@ -326,7 +326,7 @@ def test_an_explanation_says_how_many_times_its_share_a_queue_used() -> None:
     assert said.notes == ("queue a used 1.5 times its share over the last 1h",)
     job = explain(snapshot, found, REGISTRY, report, "x", "a1", simulations=0)
     assert job is not None
-    assert job.notes == (f"{said.notes[0]}, so others go first beyond what they deserve",)
+    assert job.notes == (f"{said.notes[0]}, so other queues go first beyond what they deserve",)
 
 
 def test_a_queue_that_used_less_than_its_share_is_not_told_so_with_each_job() -> None:

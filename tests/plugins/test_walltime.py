@@ -171,7 +171,7 @@ def test_plain_pods_that_a_controller_would_make_again_are_not_ended_and_that_is
 
     assert not run_cycle(snapshot, walls(), REGISTRY).evictions
     [note] = notes_on(snapshot)
-    assert note.startswith("its wall time does not end it: its controller would make new pods")
+    assert note.startswith("its wall time does not end it: its controller would create new pods")
     assert walls().longest_runs({})(next(iter(snapshot.jobs.values()))) == inf
 
 

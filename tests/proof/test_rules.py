@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.proof.said import said
-from tests.support.plans import NOW, manifests, mirror, policy_of
+from tests.support.plans import NOW, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
 from vsched.framework.policy import Policy
-from vsched.model.claims.devices import AllocatedDevice, Allocation, DeviceId
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult, DeviceId
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
-from vsched.model.plan import Bind, CycleReport
+from vsched.model.plan import Bind, CycleReport, Evict, Nominate, QueueOutcome
+from vsched.model.pods.status import Phase
 from vsched.proof.verify import verify
 from vsched.settings.proving import facts_of
 
@@ -23,6 +24,7 @@ PROPORTION = taking("enqueue, allocate, reclaim, backfill", GANG, f"drf-P {PLACE
 GANGS = taking("enqueue, allocate, gangpreempt, gangreclaim, backfill", f"{GANG} capacity", f"drf-P {PLACE}")
 
 NODE = "class high 9\nnode n1 cpu=4 pods=4\nqueue a\nqueue b\n"
+HELD_UP = "job ns/small min=2 pods=2 cpu=1 minResources=cpu:2 phase=Pending\n"
 LOW = NODE + "job ns/low min=1 queue=a phase=Running\npods ns/low 4 cpu=1 on=n1\n"
 HIGH = "job ns/high min=2 pods=2 cpu=1 queue=a class=high phase=Inqueue\n"
 RIVALS = (
@@ -32,6 +34,13 @@ RIVALS = (
 )
 UNGUARDED = taking(
     "enqueue, allocate, reclaim, preempt, backfill", "priority gang-P conformance", f"drf-P {PLACE} proportion"
+)
+BOTH = taking("enqueue, allocate, preempt, reclaim, backfill", "priority gang-P conformance", f"drf-P {PLACE} capacity")
+SHORT_OF_IT = (
+    "class high 9\nnode n1 cpu=4\nqueue a deserved=cpu:2\nqueue b deserved=cpu:2\n"
+    "job ns/low min=0 queue=a phase=Running\npods ns/low 1 cpu=3 on=n1\n"
+    "job ns/late min=1 queue=b phase=Running\npods ns/late 1 cpu=1 on=n1\npods ns/late 1 cpu=1\n"
+    "job ns/high min=1 pods=1 cpu=1 queue=b class=high phase=Inqueue"
 )
 TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\nkeep high.1 n1\n"
 
@@ -176,11 +185,42 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             id="what is guaranteed goes to its owner",
         ),
         pytest.param(
+            "node n1 cpu=2\nnode n2 cpu=2\nqueue a guarantee=cpu:2\nqueue b\njob ns/a min=1 queue=a phase=Running\n"
+            "pods ns/a 1 cpu=4 on=n1\njob ns/b min=1 pods=1 cpu=1 queue=b",
+            "bind b.0 n2",
+            CAPACITY,
+            set(),
+            id="nothing is kept free for who has it, even beyond what a node has",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a guarantee=cpu:2\nqueue b\njob ns/b min=1 queue=b\n"
+            "pods ns/b 1 cpu=1 on=gone\npods ns/b 2 cpu=1",
+            "bind b.1 n1\nbind b.2 n1",
+            CAPACITY,
+            set(),
+            id="a pod on a node that is gone takes nothing of it",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nqueue a guarantee=cpu:2\nqueue b\njob ns/b min=3 pods=3 cpu=1 queue=b nominated=n1",
+            "bind b.0 n1\nbind b.1 n1\nbind b.2 n1",
+            CAPACITY,
+            set(),
+            id="who was nominated before keeps its room",
+        ),
+        pytest.param(
             "node n1 cpu=6\nqueue a\nqueue b\njob ns/a min=1 pods=4 cpu=1 queue=a\njob ns/b min=1 pods=4 cpu=1 queue=b",
             "bind a.0 n1\nbind a.1 n1\nbind a.2 n1\nbind a.3 n1\nbind b.0 n1\nbind b.1 n1",
             PROPORTION,
             {"limits: queues get what they deserve"},
             id="a queue gets its part by weight, and no more",
+        ),
+        pytest.param(
+            "node n1 cpu=8\nqueue a guarantee=cpu:4 capability=cpu:2\nqueue b\njob ns/b min=1 pods=4 cpu=1 queue=b\n"
+            "queue c\njob ns/c min=1 pods=4 cpu=1 queue=c\njob ns/a min=1 pods=2 cpu=1 queue=a",
+            "bind b.0 n1\nbind b.1 n1\nbind b.2 n1",
+            PROPORTION,
+            set(),
+            id="no queue deserves more than its capability, whatever it is guaranteed",
         ),
         # -- victims
         pytest.param(LOW + HIGH, TWO, PREEMPT, set(), id="a gang takes the room that it needs"),
@@ -274,6 +314,20 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             id="a job that has its minimum leaves the others their part",
         ),
         pytest.param(
+            SHORT_OF_IT,
+            "evict late.0 preempt ns/high\nkeep high.0 n1\nevict low.0 reclaim ns/late\nkeep late.1 n1",
+            BOTH,
+            set(),
+            id="but not one that has lost it to others",
+        ),
+        pytest.param(
+            SHORT_OF_IT,
+            "evict low.0 reclaim ns/late\nkeep late.1 n1\nevict late.0 preempt ns/high\nkeep high.0 n1",
+            BOTH,
+            {"victims: queues keep what they deserve"},
+            id="unless it lost it only later",
+        ),
+        pytest.param(
             LOW + HIGH,
             "evict low.1 gangpreempt ns/high\nevict low.2 gangpreempt ns/high\nevict low.3 gangpreempt ns/high\n"
             "evict low.0 gangpreempt ns/high\nkeep high.0 n1\nkeep high.1 n1",
@@ -307,6 +361,30 @@ TWO = "evict low.2 preempt ns/high\nevict low.3 preempt ns/high\nkeep high.0 n1\
             {"work: nothing that fits waits"},
             id="shares are exact: the last pod of one fits",
         ),
+        pytest.param(
+            NODE + HELD_UP + "job ns/a min=1 pods=1 cpu=9 minResources=cpu:9 phase=Inqueue",
+            "",
+            PLAIN,
+            {"work: nothing that fits waits"},
+            id="one that fits is admitted beside one that no node can take",
+        ),
+        pytest.param(
+            NODE + HELD_UP + "job ns/a min=1 minResources=cpu:4 phase=Inqueue",
+            "",
+            PLAIN,
+            set(),
+            id="but not beside one whose pods are yet to be made",
+        ),
+        pytest.param(
+            NODE + HELD_UP + "job ns/a min=1 pods=1 cpu=1 minResources=cpu:1 phase=Inqueue",
+            "bind a.0 n1",
+            PLAIN,
+            set(),
+            id="nor in a cycle that places what was promised",
+        ),
+        pytest.param(
+            NODE + HELD_UP.replace("cpu:2", "cpu:9"), "", PLAIN, set(), id="nor if it is to be admitted for more"
+        ),
         # -- order
         pytest.param(
             "node n1 cpu=8\nqueue a deserved=cpu:1\nqueue b deserved=cpu:1\nqueue c deserved=cpu:6\n"
@@ -324,13 +402,48 @@ def test_what_the_checker_says(text: str, decisions: str, policy: Policy, broken
     assert set(said(text, decisions, policy)) == broken
 
 
+@pytest.mark.parametrize(
+    ("told", "broken"),
+    [
+        pytest.param({"cpu": 3000, "pods": 3}, False, id="what runs and what is bound"),
+        pytest.param({"cpu": 4000, "pods": 4}, True, id="not what waits for room"),
+        pytest.param({"cpu": 2000, "pods": 2}, True, id="all that is bound"),
+    ],
+)
+@pytest.mark.parametrize("policy", [CAPACITY, IN_A_TREE], ids=["side by side", "in a tree"])
+def test_what_a_queue_is_told_to_hold(told: dict[str, int], broken: bool, policy: Policy) -> None:
+    text = LOW.replace("4 cpu=1", "3 cpu=1").replace("queue a", "queue up\nqueue a parent=up") + HIGH
+    snapshot = mirror(manifests(text)).snapshot(NOW)
+    names = {task.name: task for job in snapshot.jobs.values() for task in job.tasks.values()}
+    evicted, bound, kept = names["low.2"], names["high.0"], names["high.1"]
+    tree = policy is IN_A_TREE
+    report = CycleReport(
+        (Bind(bound.uid, "ns", bound.name, "n1", "ns/high"),),
+        (Evict(evicted.uid, "ns", evicted.name, "n1", "ns/low", "preempt", "ns/high"),),
+        (Nominate(kept.uid, "ns", kept.name, "n1", "ns/high"),),
+        queues={
+            "a": QueueOutcome("a", 1, allocated=told),
+            "up": QueueOutcome("up", 1, subtree=told if tree else {}),
+        },
+    )
+
+    found = {one.rule: one.violations for one in verify(snapshot, facts_of(policy), report)}
+
+    assert len(found["limits: reports say what queues hold"]) == broken * (2 if tree else 1)
+
+
 @pytest.mark.parametrize("shared", [False, True], ids=["whole", "in parts"])
 def test_a_device_goes_to_one_claim_unless_it_is_shared(shared: bool) -> None:
     snapshot = mirror(manifests(NODE + "job ns/a min=2 pods=2 cpu=1")).snapshot(NOW)
     device = AllocatedDevice("gpu", DeviceId("gpu.example.com", "n1", "gpu-0"), share="part" if shared else "")
     binds = [
         Bind(
-            uid, "ns", task.name, "n1", "ns/a", ClaimPlan((), (DeviceChoice(f"ns/{uid}", uid, Allocation((device,))),))
+            uid,
+            "ns",
+            task.name,
+            "n1",
+            "ns/a",
+            ClaimPlan((), (DeviceChoice(f"ns/{uid}", uid, AllocationResult((device,))),)),
         )
         for uid, task in snapshot.jobs["ns/a"].tasks.items()
     ]
@@ -338,6 +451,16 @@ def test_a_device_goes_to_one_claim_unless_it_is_shared(shared: bool) -> None:
     found = verify(snapshot, facts_of(PLAIN), CycleReport(tuple(binds)))
 
     assert any(finding.violations for finding in found) is not shared
+
+
+def test_a_job_whose_pods_run_may_wait_to_be_admitted_for_more() -> None:
+    text = (
+        "node n1 cpu=8\nqueue a capability=cpu:5\njob ns/promised min=3 minResources=cpu:3 queue=a phase=Inqueue\n"
+        "job ns/runs min=0 minResources=cpu:3 queue=a phase=Pending\npods ns/runs 1 cpu=1 on=n1\npods ns/runs 3 cpu=1"
+    )
+    found = plan(text, CAPACITY)
+
+    assert (found.phases()["runs"], found.bound) == (Phase.RUNNING, {})
 
 
 def test_findings_count_the_decisions_that_they_are_about() -> None:

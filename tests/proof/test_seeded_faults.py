@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from itertools import islice
 from random import Random
@@ -15,6 +16,7 @@ from tests.support.plans import NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
 from vsched.actions import room
 from vsched.actions.eviction_order import EvictionOrder
+from vsched.actions.promises import Promises
 from vsched.actions.victim_search import PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.actions.victims import Attempt
 from vsched.framework.budgets import Budgets
@@ -22,7 +24,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.feasibility import FeasibilityCache
 from vsched.framework.points.jobs import Vote
-from vsched.framework.reports import effects
+from vsched.framework.reports import closing, effects
 from vsched.framework.surplus import Surplus
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeTable
@@ -219,6 +221,20 @@ FAULTS = {
         [(effects, "nominations", last_one_lost)],
         "victims: takers are complete",
         Case(FULL + "pods ns/low 4 cpu=1 on=n1", PREEMPT),
+    ),
+    "what is kept counts as held": Fault(
+        [(closing, "given_up", always(nullcontext()))],
+        "limits: reports say what queues hold",
+        Case(FULL + "pods ns/low 4 cpu=1 on=n1", PREEMPT),
+    ),
+    "what was promised in vain keeps others out": Fault(
+        [(Promises, "_for_good", None), (Promises, "_for_now", None)],
+        "work: nothing that fits waits",
+        Case(
+            "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5 minResources=cpu:5 phase=Inqueue\n"
+            "job ns/small min=1 pods=1 cpu=1 minResources=cpu:1 phase=Pending",
+            policy_of("priority gang", f"overcommit {PLACE}"),
+        ),
     ),
     "what fits waits": Fault([(allocate, "JobTurns", always(()))], "work: nothing that fits waits", "default"),
     "queues give in the order of their names": Fault(

@@ -6,7 +6,7 @@ import msgspec
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobPipelined, NoArgs, Plugin, Vote
-from vsched.framework.policy import PluginConf, Policy, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Policy
 from vsched.framework.registry import Registry
 from vsched.plugins import PLUGINS
 from vsched.settings.built_in import REGISTRY
@@ -29,5 +29,5 @@ KNOWN = Registry.of((*PLUGINS, Particular), REGISTRY.actions.values())
 
 def told_apart(policy: Policy) -> Policy:
     """The same policy, under which no two jobs are alike."""
-    last = Tier((PluginConf("particular", NoArgs()),))
+    last = PluginTier((PluginConf("particular", NoArgs()),))
     return msgspec.structs.replace(policy, tiers=(*policy.tiers, last))

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 
 from tests.support.apart import KNOWN, told_apart
+from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.backlog import Backlog
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.framework.session import BACKLOG
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
@@ -104,7 +104,7 @@ class Backlogged:
         self._objects: dict[tuple[str, str, str], dict[str, Any]] = {}
         self._lines: dict[str, str] = {}
         self.cache = mirror([])
-        self.told = Told()
+        self.memo = keeping()
         self.now = NOW
         self.last = CycleReport()
         self.put(*FURNITURE.strip().splitlines(), *lines)
@@ -150,7 +150,7 @@ class Backlogged:
         """A cycle that goes on with what the last one has kept."""
         self.now += 1.0
         snapshot = self.cache.snapshot(self.now)
-        return snapshot, run_cycle(snapshot, policy, KNOWN, told=self.told)
+        return snapshot, run_cycle(snapshot, policy, KNOWN, memo=self.memo)
 
     def run(self, policy: Policy, *, assume: bool) -> CycleReport:
         """A cycle, compared with one that nothing was kept for, and with one that takes the jobs one by one."""
@@ -163,11 +163,12 @@ class Backlogged:
         return report
 
     @property
-    def crowds(self) -> list[list[str]]:
-        """The jobs that were kept together."""
-        backlog = self.told.memory.parts[BACKLOG]
-        assert isinstance(backlog, Backlog)
-        return sorted(sorted(crowd.keys) for crowd in backlog.crowds or ())
+    def classes(self) -> list[list[str]]:
+        """The jobs that are alike, by class."""
+        backlog = self.memo.take(BACKLOG, Backlog)
+        assert backlog is not None
+        self.memo.leave(BACKLOG, backlog)
+        return sorted(sorted(one.keys) for one in backlog.classes or () if len(one.keys) > 1)
 
 
 def job(number: int, kind: str, namespace: str = "x", age: int = 0) -> str:

@@ -17,7 +17,14 @@ from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
 from vsched.mirror.handlers import Handlers
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
-from vsched.model.claims.devices import AllocatedDevice, Allocation, ClaimSpec, DeviceClaim, DeviceId, DeviceRequest
+from vsched.model.claims.devices import (
+    AllocatedDevice,
+    AllocationResult,
+    ClaimSpec,
+    DeviceClaim,
+    DeviceId,
+    DeviceRequest,
+)
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.plan import Bind, CycleReport
@@ -97,7 +104,7 @@ def on_node(node: str) -> tuple[NodeTerm, ...]:
 
 def allocation(
     node: str, *names: str, request: str = "gpu", conditions: tuple[str, ...] = (), failures: tuple[str, ...] = ()
-) -> Allocation:
+) -> AllocationResult:
     """Devices of a node's pool."""
     given = tuple(
         AllocatedDevice(
@@ -108,7 +115,7 @@ def allocation(
         )
         for name in names
     )
-    return Allocation(given, on_node(node))
+    return AllocationResult(given, on_node(node))
 
 
 @dataclass
@@ -155,7 +162,7 @@ class Claiming:
         """A volume is made for the claim, or it gets this one."""
         return VolumeChoice(f"{NS}/{claim}", self.uid(VOLUME_CLAIMS, claim), volume)
 
-    def give(self, claim: str, given: Allocation) -> DeviceChoice:
+    def give(self, claim: str, given: AllocationResult) -> DeviceChoice:
         """The claim gets these devices."""
         return DeviceChoice(f"{NS}/{claim}", self.uid(RESOURCE_CLAIMS, claim), given)
 
@@ -256,12 +263,12 @@ class Claiming:
         )
 
 
-def _allocated(claim: Obj) -> Allocation | None:
+def _allocated(claim: Obj) -> AllocationResult | None:
     given = (claim.get("status") or {}).get("allocation")
     if given is None:
         return None
     results = given["devices"]["results"]
-    return Allocation(
+    return AllocationResult(
         tuple(
             AllocatedDevice(each["request"], DeviceId(each["driver"], each["pool"], each["device"])) for each in results
         )

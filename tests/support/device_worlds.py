@@ -15,7 +15,7 @@ from vsched.framework.ledger.usage import SessionUsage
 from vsched.kernels.deviceshare.table import DeviceOrder
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.neighbours import as_rule
 
 Obj = dict[str, Any]
@@ -47,7 +47,7 @@ class World:
             line += f" labels=app:{apps[number]}" if apps else ""
             objects += pods(line, container, **({holding: ids} if ids else {}))
         snapshot = mirror(objects).snapshot(NOW)
-        self.books = DeviceBooks(
+        self.books = SharedDeviceBooks(
             snapshot.device_shares, snapshot.nodes, kind, DeviceOrder.LAST, tuple(map(as_rule, rules))
         )
         self.nodes = snapshot.nodes.copy()

@@ -12,9 +12,9 @@ from vsched.framework.claims.part import ClaimRules
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import (
     AllocatedDevice,
-    Allocation,
+    AllocationResult,
+    ClaimConsumer,
     ClaimSpec,
-    Consumer,
     Device,
     DeviceClaim,
     DeviceClass,
@@ -97,10 +97,10 @@ def spec(*requests: DeviceRequest | Sequence[DeviceRequest], constraints: Iterab
     )
 
 
-def has(*devices: str | AllocatedDevice, node: str = "n1", driver: str = DRIVER) -> Allocation:
+def has(*devices: str | AllocatedDevice, node: str = "n1", driver: str = DRIVER) -> AllocationResult:
     """An allocation of devices of a node's pool, usable there."""
     found = tuple(AllocatedDevice("r", DeviceId(driver, node, one)) if isinstance(one, str) else one for one in devices)
-    return Allocation(found, only(node))
+    return AllocationResult(found, only(node))
 
 
 def only(*nodes: str) -> tuple[NodeTerm, ...]:
@@ -130,7 +130,7 @@ class DeviceWorld:
         """A claim in namespace ``ns``; ``users`` are pods with a node that it is reserved for."""
         asked = spec(asked) if isinstance(asked, DeviceRequest) else asked or spec(request())
         users: Sequence[Task] = fields.pop("users", ())
-        fields.setdefault("consumers", tuple(Consumer(task.uid, task.name) for task in users))
+        fields.setdefault("consumers", tuple(ClaimConsumer(task.uid, task.name) for task in users))
         key = f"ns/{name}"
         made = self.claims[key] = DeviceClaim(key, f"uid-{name}", asked, **fields)
         if users:

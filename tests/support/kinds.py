@@ -128,12 +128,11 @@ def _job(
     pods, cpu, memory = random.randint(1, 5), random.choice([1, 1, 1, 2, 3]), random.choice([1, 1, 1, 2])
     cpu, memory = (cpu, memory) if size is None else (size, 1)
     minimum = random.choice([1, 1, max(1, pods // 2), pods])
-    words = [
-        f"job {key} min={minimum} queue={queue} phase={'Running' if runs else 'Inqueue'} age={random.randint(0, 3)}"
-    ]
+    phase = "Running" if runs else random.choice(["Inqueue", "Inqueue", "Pending"])
+    words = [f"job {key} min={minimum} queue={queue} phase={phase} age={random.randint(0, 3)}"]
     if random.random() < 0.4:
         words.append(f"class={random.choice(['high', 'higher'])}")
-    if random.random() < 0.2:
+    if random.random() < (0.8 if phase == "Pending" else 0.3):
         words.append(f"minResources=cpu:{minimum * cpu}")
     roles = random.choice([[], [], [], ["master", "worker"]])
     if roles and pods > 1:

@@ -14,7 +14,7 @@ from vsched.cli.plan.trial import PlanTrial
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.dump.cycle import Head, Recording, pack
+from vsched.model.dump.cycle import Recording, RecordingHead, pack
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text
@@ -24,7 +24,7 @@ def recording_of(text: str, *more: Manifest, policy: Policy = DEFAULT_POLICY) ->
     """A session on the cluster that the text describes."""
     snapshot = freeze(mirror([*manifests(text), *more]).snapshot(NOW))
     report = run_cycle(snapshot, policy, REGISTRY)
-    return Recording(snapshot, policy_text(policy), report, Head(number=7, at=NOW, scheduler_names=OUR_NAMES))
+    return Recording(snapshot, policy_text(policy), report, RecordingHead(number=7, at=NOW, scheduler_names=OUR_NAMES))
 
 
 def trial_of(text: str, *more: Manifest) -> PlanTrial:

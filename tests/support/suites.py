@@ -10,7 +10,7 @@ from vsched.framework.policy import Policy
 from vsched.lab.suites.core import CoreCluster
 from vsched.lab.suites.operations import Workload
 from vsched.lab.suites.perform import Performer
-from vsched.lab.suites.place import Meter
+from vsched.lab.suites.place import PlacementMeter
 from vsched.lab.suites.policy import SUITE_POLICY
 from vsched.lab.suites.reading import read_suite
 from vsched.settings import load_text
@@ -103,7 +103,7 @@ def suite_policy() -> Policy:
     return load_text(SUITE_POLICY, "the built-in policy", REGISTRY).policy
 
 
-def performed(workload: Workload) -> tuple[CoreCluster, list[Meter]]:
+def performed(workload: Workload) -> tuple[CoreCluster, list[PlacementMeter]]:
     """The cluster after a workload was carried out on a mirror, and what was measured."""
     place = CoreCluster(suite_policy())
     return place, asyncio.run(Performer(place, 2).run(workload))

@@ -97,4 +97,4 @@ def nodes_of(session: Session, job: str) -> dict[str, str]:
 
 def vacated(session: Session) -> list[str]:
     """Names of the nodes of pods that are to leave, one for each pod."""
-    return sorted(entry.task.node for entry in session.committed if entry.status is Status.RELEASING)
+    return sorted(entry.task.node for entry in session.decisions.committed if entry.status is Status.RELEASING)

@@ -12,7 +12,7 @@ from tests.support.recording_server import RecordingServer, Reply, recording, wr
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Unschedulable
-from vsched.writes.bodies import Reference, pod_reference
+from vsched.writes.bodies import ObjectReference, pod_reference
 from vsched.writes.events import WARNING, EventRecorder, EventSettings
 from vsched.writes.limits import Attempts
 from vsched.writes.status.pods import cause_of
@@ -28,7 +28,7 @@ class Bench:
         self.clock = clock
         self._recorder = recorder
 
-    async def say(self, message: str, cause: str = "Insufficient cpu", about: Reference = POD) -> None:
+    async def say(self, message: str, cause: str = "Insufficient cpu", about: ObjectReference = POD) -> None:
         """Say it, and let it be written."""
         self._recorder.record(about, WARNING, "FailedScheduling", message, cause=cause)
         await until(lambda: not self._recorder.workqueue.busy)

@@ -34,7 +34,7 @@ async def test_a_write_without_a_permit_is_not_sent_not_counted_and_not_tried_ag
     async with recording() as (server, client):
         writer = Writer(client, TokenBucket(1e6, 1e6), lambda *what: told.append(what), permit)
         answer = await writer.send(write(), ATTEMPTS)
-        assert (answer.code, answer.message) == (NOT_PERMITTED, "not sent: this process does not lead")
+        assert (answer.code, answer.message) == (NOT_PERMITTED, "not sent: this process is not the leader")
         assert not answer.done
         assert not may_help(answer)
         assert len(asked) == 1

@@ -15,12 +15,12 @@ from vsched.actions.victim_search import ReclaimArgs
 from vsched.framework.registry import Action
 
 ACTIONS: tuple[Action, ...] = (
-    Action("enqueue", enqueue, OrderingArgs, timeless=True, spares_crowds=True),
-    Action("allocate", allocate, PlacingArgs, timeless=True, spares_crowds=True),
-    Action("preempt", preempt, PreemptArgs, timeless=True, spares_crowds=True),
-    Action("reclaim", reclaim, ReclaimArgs, timeless=True, spares_crowds=True),
-    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, spares_crowds=True),
-    Action(GANG_RECLAIM, gangreclaim, GangReclaimArgs, timeless=True, spares_crowds=True),
-    Action("backfill", backfill, PlacingArgs, timeless=True, spares_crowds=True),
+    Action("enqueue", enqueue, OrderingArgs, timeless=True, by_class=True),
+    Action("allocate", allocate, PlacingArgs, timeless=True, by_class=True),
+    Action("preempt", preempt, PreemptArgs, timeless=True, by_class=True),
+    Action("reclaim", reclaim, ReclaimArgs, timeless=True, by_class=True),
+    Action(GANG_PREEMPT, gangpreempt, GangArgs, timeless=True, by_class=True),
+    Action(GANG_RECLAIM, gangreclaim, GangReclaimArgs, timeless=True, by_class=True),
+    Action("backfill", backfill, PlacingArgs, timeless=True, by_class=True),
     Action("shuffle", shuffle),
 )

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from vsched.actions.allocate import PlacingArgs, workable
+from vsched.actions.allocate import PlacingArgs
 from vsched.actions.held import may_start, nodes_first
 from vsched.actions.ordering import QueueOrdering
+from vsched.actions.pending import workable
 from vsched.actions.places import choose_close
 from vsched.framework.holding import lift
 from vsched.framework.ledger.ledger import LedgerEntry
@@ -28,7 +29,9 @@ def backfill(session: Session) -> None:
     """
     plugins, kept = session.plugins, holding_nodes(session)
     candidates = [
-        job for job in session.apart if (job.best_effort_pending or job.key in kept) and workable(session, job)
+        job
+        for job in session.waiting.alone()
+        if (job.best_effort_pending or job.key in kept) and workable(session, job)
     ]
     if not candidates:
         return
@@ -47,24 +50,24 @@ def backfill(session: Session) -> None:
                 lift(session, statement, job, task)
                 refusal = plugins.slot_limit(queue, task)
                 if refusal is not None:
-                    session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+                    session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
                     statement.rollback(before)
                     continue
                 # The domain of the first is chosen for all; the others join it.
                 together = (task,) if position else tasks
                 choice = choose_close(session, job, together, partial(_at_once, session, task))
                 if not isinstance(choice, Choice):
-                    session.task_refusals[task.uid] = choice or session.node_selection.explain(task)
+                    session.refused.tasks[task.uid] = choice or session.node_selection.explain(task)
                     statement.rollback(before)
                     continue
                 statement.allocate(job, task, choice.row)
             if plugins.job_ready(job):
-                session.committed += standing.get(job.key, ())
+                session.decisions.committed += standing.get(job.key, ())
                 statement.commit()
             elif plugins.job_pipelined(job):
                 statement.keep()
             else:
-                session.tried.update(task.uid for task in statement.tasks)
+                session.refused.tried.update(task.uid for task in statement.tasks)
 
 
 def _at_once(session: Session, task: Task) -> Choice | None:
@@ -75,19 +78,19 @@ def _at_once(session: Session, task: Task) -> Choice | None:
 
 def holding_nodes(session: Session) -> set[str]:
     """Keys of jobs with nominated best-effort tasks. Such tasks count as placed, not as pending."""
-    if not session.held:
+    if not session.decisions.nominated:
         return set()
     jobs = (session.jobs[key] for key in session.snapshot.nominated if key in session.jobs)
     return {
         job.key
         for job in jobs
-        if any(task.best_effort and task.uid in session.held for task in job.job.pending.values())
+        if any(task.best_effort and task.uid in session.decisions.nominated for task in job.job.pending.values())
     }
 
 
 def uncarried(session: Session) -> dict[str, list[LedgerEntry]]:
     """Allocations that are kept but not committed yet, by job, in the order decided."""
-    done = {entry.task.uid for entry in session.committed}
+    done = {entry.task.uid for entry in session.decisions.committed}
     found: dict[str, list[LedgerEntry]] = {}
     for entry in session.ledger.log:
         if entry.task.uid not in done and _may_be_bound(entry):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Container, Hashable, Mapping
 from itertools import islice
 
 import numpy as np
 
-from vsched.actions.held import Worksheet, tell_again, told_to
+from vsched.actions.held import Worksheet
 from vsched.actions.places import place_close
 from vsched.actions.placing import choose
 from vsched.actions.subgroups import place_in_groups
@@ -28,16 +28,16 @@ NEW_FIRST = 1e6
 """Score of a node that came since the request was made."""
 
 
-def keep_nodes(session: Session, sheets: Mapping[str, Worksheet]) -> None:
+def keep_nodes(session: Session, jobs: Container[str], pending: Mapping[str, Worksheet]) -> None:
     """Keep for each gang with an open request the room that its tasks find on the nodes that came for it.
 
-    ``sheets`` are the tasks that jobs have to place. Gangs whose nodes are provisioned go first, then those whose turn
-    is first.
+    ``pending`` are the tasks that these jobs have to place. Gangs whose nodes are provisioned go first, then those
+    whose turn is first.
     """
-    if session.booked is None:
+    if session.reserved.booked is None:
         return
     left = TASKS_MAX
-    for job, found in _open(session, sheets):
+    for job, found in _open(session, jobs, pending):
         left -= max(1, session.plugins.tasks_missing(job))
         if left < 0:
             return
@@ -45,28 +45,32 @@ def keep_nodes(session: Session, sheets: Mapping[str, Worksheet]) -> None:
         provisioned = found.state == PROVISIONED
         if provisioned or came.any():
             with session.reservations.lifted(job):
-                session.booked.keep(job, _places(session, job, sheets[job.key], came, provisioned=provisioned))
+                session.reserved.booked.keep(
+                    job, _places(session, job, pending[job.key], came, provisioned=provisioned)
+                )
 
 
-def _open(session: Session, sheets: Mapping[str, Worksheet]) -> list[tuple[JobView, Provisioning]]:
+def _open(
+    session: Session, jobs: Container[str], pending: Mapping[str, Worksheet]
+) -> list[tuple[JobView, Provisioning]]:
     """The gangs with nodes to keep that may start once they have them, the first first."""
     now = session.snapshot.now
     found = [
         (session.jobs[key], one)
         for key, one in (session.snapshot.provisioning or {}).items()
-        if one.kept_until > now and sheets.get(key)
+        if one.kept_until > now and key in jobs and pending[key]
     ]
-    lacking = [one for one in found if not one[0].is_pipelined and _lacks_nodes_alone(session, one[0], sheets)]
+    lacking = [one for one in found if not one[0].is_pipelined and _lacks_nodes_alone(session, one[0], pending)]
     return sorted(lacking, key=lambda one: (one[1].state != PROVISIONED, session.plugins.job_key(one[0])))
 
 
-def _lacks_nodes_alone(session: Session, job: JobView, sheets: Mapping[str, Worksheet]) -> bool:
+def _lacks_nodes_alone(session: Session, job: JobView, pending: Mapping[str, Worksheet]) -> bool:
     """Whether neither limits on running jobs nor what its queue states keep a gang from its start."""
     plugins = session.plugins
     if plugins.start_limit(job) is not None:
         return False
     total: Vector = {}
-    for task in islice(sheets[job.key], plugins.tasks_missing(job)):
+    for task in islice(pending[job.key], plugins.tasks_missing(job)):
         add(total, task.shape.request)
     with session.reservations.lifted(job):
         refusal = plugins.allocatable(session.queue(job), tuple(sorted(total.items())))
@@ -87,14 +91,14 @@ def _places(session: Session, job: JobView, sheet: Worksheet, came: Mask, *, pro
     Nowhere where the gang does not lack nodes but something else: then others may have them.
     """
     rows = np.arange(len(session.nodes))
-    told, of_job = told_to(session, sheet), session.job_refusals.get(job.key)
+    told, of_job = session.refused.of_tasks(sheet), session.refused.jobs.get(job.key)
     with session.node_selection.within(rows if provisioned else rows[came], np.where(came, NEW_FIRST, 0.0)):
         found = None if job.trail is None else _close_together(session, job, sheet)
         if found is None:
             found = _one_by_one(session, job, sheet)
-    tell_again(session, told)
+    session.refused.restore(told)
     if of_job is None:
-        session.job_refusals.pop(job.key, None)
+        session.refused.jobs.pop(job.key, None)
     return found
 
 

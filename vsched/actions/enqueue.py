@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from vsched.actions.entering import Entering
 from vsched.actions.held import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
-from vsched.actions.turns import JobTurns
+from vsched.actions.turns import JobTurns, next_of
+from vsched.framework.classes import Row, Span
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
+from vsched.framework.waiting import Said
 from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.jobs.job import shortfall_of
 from vsched.model.pods.status import Phase
@@ -27,39 +28,46 @@ from vsched.model.queues.queue import Queue
 
 
 def enqueue(session: Session) -> None:
-    """Ask the plugins about each waiting job in turn. A refused job waits for the next cycle and blocks no other."""
-    entering = Entering(session)
-    if not entering.alone and not entering.crowds:
+    """Ask the plugins about each waiting job in turn. A refused job waits for the next cycle and blocks no other.
+
+    What one job of a class is told, the others are told too until some job is admitted.
+    """
+    rows = [Row(span) for span in session.waiting.take(lambda job: job.waiting_to_enter)]
+    if not rows:
         return
-    queues, views = session.snapshot.queues, session.jobs
-    ordering = QueueOrdering(session.plugins, session.args("enqueue", OrderingArgs), admitting=True)
+    queues, plugins = session.snapshot.queues, session.plugins
+    ordering = QueueOrdering(plugins, session.args("enqueue", OrderingArgs), admitting=True)
     promised: dict[str, Vector] = {}
-    answers = Answers(session)
+    answers, late = EnqueueAnswers(session), dict[Row, int]()
+    for queue, row, lane in JobTurns(ordering, queues, rows):
+        in_queue, job = promised.setdefault(queue.name, {}), next_of(session, row)
+        known: Said | int | None = None
+        if refused(session, job, answers):
+            known = session.refused.of(job) if row else None
+        elif placeable(session, queue, job, wanted := shortfall_of(job.job), in_queue):
+            admit(session, job, wanted, answers)
+            add(in_queue, wanted)
+        else:
+            known = late[Row.again(job, plugins.job_key(job))] = answers.admitted
+        lane.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
+    for row in rows:
+        late |= {Row(span._replace(value=row.waiting.value)): span.value for span in row.passed if _is_late(span)}
+    for _, row, lane in JobTurns(ordering, queues, late):
+        job, known = next_of(session, row), None
+        if late[row] == answers.admitted or not refused(session, job, answers):
+            admit(session, job, shortfall_of(job.job), answers)
+        elif row:
+            known = session.refused.of(job)
+        lane.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
+    for row in (*rows, *late):
+        for span in row.passed:
+            if not _is_late(span):
+                session.waiting.say(span)
 
-    def enter(job: JobView, wanted: Amounts) -> None:
-        admit(session, job, wanted)
-        answers.forget()
-        entering.admit(job)
 
-    for queue, job, lane in JobTurns(ordering, queues, entering.alone, entering.crowds, views):
-        in_queue, enters = promised.setdefault(queue.name, {}), False
-        if not refused(session, job, answers, entering):
-            wanted = shortfall_of(job.job)
-            enters = placeable(session, queue, job, wanted, in_queue)
-            if enters:
-                enter(job, wanted)
-                add(in_queue, wanted)
-            else:
-                entering.put_off(job)
-        lane.end_turn(None, idle=not enters)
-        entering.pass_over(lane)
-    for _, job, lane in JobTurns(ordering, queues, *entering.late(), views):
-        enters = entering.is_as_asked(job) or not refused(session, job, answers, entering)
-        if enters:
-            enter(job, shortfall_of(job.job))
-        lane.end_turn(None, idle=not enters)
-        entering.pass_over(lane)
-    entering.end()
+def _is_late(span: Span[Said | int]) -> bool:
+    """Whether jobs have second turns, as their queue could not hold them at first; so many were admitted by then."""
+    return isinstance(span.value, int)
 
 
 def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, promised: Vector) -> bool:
@@ -73,7 +81,7 @@ def placeable(session: Session, queue: Queue, job: JobView, wanted: Amounts, pro
     return session.plugins.allocatable(queue, together) is None
 
 
-class Answers:
+class EnqueueAnswers:
     """Why plugins refuse jobs: asked once for all that ask for the same, until one is admitted."""
 
     def __init__(self, session: Session) -> None:
@@ -81,6 +89,8 @@ class Answers:
         self._promises = Promises(session)
         self._shares = self._plugins.admits_by_request_alone and not self._plugins.limits_starts
         self._refusals: dict[Hashable, Refusal] = {}
+        self.admitted = 0
+        """How many jobs were admitted."""
 
     def of(self, job: JobView) -> Refusal | None:
         """Why a job is not admitted; None where it is."""
@@ -100,12 +110,13 @@ class Answers:
         refusal = self._plugins.job_enqueueable(job)
         return None if refusal is None else self._promises.lifted_for_good(job, refusal)
 
-    def forget(self) -> None:
+    def note_admitted(self) -> None:
         """A job was admitted."""
+        self.admitted += 1
         self._refusals.clear()
 
 
-def refused(session: Session, job: JobView, answers: Answers, entering: Entering) -> bool:
+def refused(session: Session, job: JobView, answers: EnqueueAnswers) -> bool:
     """Whether a plugin refuses the job, or its pods lack claims; records why.
 
     Plugins always admit a job without minResources.
@@ -120,7 +131,7 @@ def refused(session: Session, job: JobView, answers: Answers, entering: Entering
         if refusal is not None and session.policy.autoscaling.admits and lacks_nodes_alone(session, job, refusal):
             refusal = None  # nodes are added for its pods, and these may be made only once it is admitted
     if refusal is not None:
-        entering.refuse(job, refusal)
+        session.refused.jobs[job.key] = refusal
     return refusal is not None
 
 
@@ -141,8 +152,9 @@ def lacks_nodes_alone(session: Session, job: JobView, refusal: Refusal) -> bool:
     return True
 
 
-def admit(session: Session, job: JobView, wanted: Amounts) -> None:
+def admit(session: Session, job: JobView, wanted: Amounts, answers: EnqueueAnswers) -> None:
     """Admit the job for these amounts: its pods may be created now, and it waits for nodes."""
+    answers.note_admitted()
     session.plugins.job_enqueued(job)
     session.usage.pledges.add(job.job, wanted)
     job.phase = Phase.INQUEUE

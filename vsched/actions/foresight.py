@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.actions.ending import EndingWork
-from vsched.actions.held import Worksheet, tell_again, told_to
-from vsched.actions.places import Gang, place_gang
-from vsched.actions.placing import Goal, place_until_ready, worth_going_on
+from vsched.actions.held import Worksheet
+from vsched.actions.places import GangPlacement, place_gang
+from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
@@ -29,7 +29,7 @@ from vsched.framework.nodes.keeping import Places
 from vsched.framework.nodes.kept import KeptRoom
 from vsched.framework.nodes.kept_limits import Left
 from vsched.framework.nodes.kept_runs import StartsLeft
-from vsched.framework.nodes.planned import Planned
+from vsched.framework.nodes.planned import JobStart
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
@@ -86,7 +86,7 @@ class Foresight:
         """Whether queue or namespace do not let the job in at present, or earlier planned jobs will take of them."""
 
     def earliest(self) -> Start | NoStart:
-        """The earliest start, or why there is none even when all work has ended whose end is known."""
+        """The earliest start, or why there is none even when all work with a known end has ended."""
         last, least = len(self._work.steps) - 1, self._least()
         if least > last:
             return NoStart.LIMITS
@@ -118,7 +118,7 @@ class Foresight:
         before = max((plan.at for plan in self._earlier if self._waits_for(plan)), default=-inf)
         return next((step for step, (at, _) in enumerate(self._work.steps) if at >= before), len(self._work.steps))
 
-    def _waits_for(self, plan: Planned) -> bool:
+    def _waits_for(self, plan: JobStart) -> bool:
         """Whether the job may start only after another one: limits leave too little besides, or both claim devices."""
         if plan.has_devices and any(self._session.claims.has_devices(task) for task in self._tasks):
             return True
@@ -169,7 +169,7 @@ class Foresight:
                 break
         return NoStart.LIMITS if len({task.shape for task in self._tasks}) == 1 else len(self._work.steps) - 1
 
-    def _start(self, statement: Statement, plans: Sequence[Planned], *, claiming: bool = True) -> bool:
+    def _start(self, statement: Statement, plans: Sequence[JobStart], *, claiming: bool = True) -> bool:
         """Let jobs start that were planned before this one; False where one does not get what it claims.
 
         Without ``claiming``, tasks with claims do not start.
@@ -219,9 +219,9 @@ class Foresight:
     def _places(self, step: int) -> Places | None:
         """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
         session, job = self._session, self._job
-        told = told_to(session, self._tasks)
-        tried = session.tried.intersection(told)
-        of_job = session.job_refusals.get(job.key)
+        told = session.refused.of_tasks(self._tasks)
+        tried = session.refused.tried.intersection(told)
+        of_job = session.refused.jobs.get(job.key)
         nothing_short = session.node_selection.is_short
         found: Places | None = None
         at, _ = self._work.steps[step]
@@ -238,13 +238,13 @@ class Foresight:
                 self._left = self._limits.left(self._work.ended(step, ~each))
                 self._starts_left = session.plugins.starts_left(job)
         session.node_selection.is_short = nothing_short
-        session.tried.difference_update(told)
-        session.tried.update(tried)
-        tell_again(session, told)
+        session.refused.tried.difference_update(told)
+        session.refused.tried.update(tried)
+        session.refused.restore(told)
         if of_job is None:
-            session.job_refusals.pop(job.key, None)
+            session.refused.jobs.pop(job.key, None)
         else:
-            session.job_refusals[job.key] = of_job
+            session.refused.jobs[job.key] = of_job
         return found
 
     def _takes_place_of_another(self, at: float) -> bool:
@@ -256,7 +256,7 @@ class Foresight:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
         sheet = Worksheet(self._tasks)
-        goal = Goal(
+        goal = PlacingGoal(
             lambda: job.is_pipelined,
             lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
             lambda failed_roles, left: worth_going_on(job, failed_roles),
@@ -266,7 +266,7 @@ class Foresight:
             place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
         elif topology is not None:
             footing = session.places.footing
-            gang = Gang(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
+            gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
             place_gang(session, queue, sheet, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):

@@ -11,9 +11,9 @@ from vsched.actions.pools import CandidatePool, Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt, FreedRoom
-from vsched.framework.places.batch import Kind
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
+from vsched.framework.places.task_sets import TaskKind
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints
@@ -67,7 +67,7 @@ def cheapest_of(domains: Iterable[Domain], cost_in: Callable[[Domain], Cost | No
     return found
 
 
-class Wanted(NamedTuple):
+class WantedRoom(NamedTuple):
     """Tasks that should get room in one domain."""
 
     tasks: Sequence[Task]
@@ -79,7 +79,7 @@ class Wanted(NamedTuple):
 
 
 def domains_to_free(
-    session: Session, search: VictimSearch, pools: Pools, wanted: Wanted, most_tried: int
+    session: Session, search: VictimSearch, pools: Pools, wanted: WantedRoom, most_tried: int
 ) -> Iterator[Domain]:
     """The domains to try: of each tier, closest first, those that lack least room, at most ``most_tried``.
 
@@ -89,8 +89,8 @@ def domains_to_free(
     reach = places.reach(wanted.topology, wanted.footing)
     if isinstance(reach, Refusal):
         return
-    batch = places.batch(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
-    rooms = [_rooms(session, pools.of(search, kind.first), kind) for kind in batch.kinds]
+    task_set = places.task_set(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
+    rooms = [_rooms(session, pools.of(search, kind.first), kind) for kind in task_set.kinds]
     done: set[tuple[int, int]] = set()
     for tier, only in reach:
         sums = places.grouping(tier).sums
@@ -98,10 +98,10 @@ def domains_to_free(
         for room in rooms:
             most += np.minimum(sums(room.freed), room.tasks)
             has += np.minimum(sums(room.now), room.tasks)
-        numbers = np.flatnonzero(most >= batch.wanted)
+        numbers = np.flatnonzero(most >= task_set.wanted)
         if only is not None:
             numbers = numbers[numbers == only]
-        short = np.maximum(batch.wanted - has[numbers], 0)
+        short = np.maximum(task_set.wanted - has[numbers], 0)
         tried = 0
         for number in numbers[np.lexsort((numbers, short))].tolist():
             domain = places.domain(tier, number)
@@ -123,7 +123,7 @@ def roomiest(attempt: Attempt, task: Task, rows: Sequence[int]) -> FreedRoom | N
     return first_that_does(attempt, task, at[np.argsort((now - freed) / victims, kind="stable")].tolist())
 
 
-class Rooms(NamedTuple):
+class KindRooms(NamedTuple):
     """How many tasks of one kind the nodes hold, at most ``tasks``."""
 
     now: Ints
@@ -133,12 +133,12 @@ class Rooms(NamedTuple):
     tasks: int
 
 
-def _rooms(session: Session, pool: CandidatePool, kind: Kind) -> Rooms:
+def _rooms(session: Session, pool: CandidatePool, kind: TaskKind) -> KindRooms:
     selection = session.node_selection
     now = np.minimum(selection.rooms(kind.first), kind.tasks)
     freed = np.minimum(_room(session, kind.first.shape, pool.freeable), kind.tasks)
     freed[~selection.candidates(kind.first, pool.freeable)] = 0
-    return Rooms(now, np.maximum(now, freed), kind.tasks)
+    return KindRooms(now, np.maximum(now, freed), kind.tasks)
 
 
 def _room(session: Session, shape: Shape, freed: Mapping[int, Ints], rows: Ints | slice = ALL_ROWS) -> Ints:

@@ -29,7 +29,7 @@ def open_gates(session: Session, queue: Queue, job: JobView) -> None:
     for task in waiting:
         refusal = too_many or session.plugins.grantable(queue, task)
         if refusal is not None:
-            session.task_refusals[task.uid] = refusal
+            session.refused.tasks[task.uid] = refusal
             continue
-        session.ungated.append(task)
+        session.decisions.ungated.append(task)
         session.reservations.add(queue, task)

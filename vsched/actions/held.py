@@ -7,14 +7,15 @@ Where the nodes have no room anyway, their reason is reported before the refusal
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.shapes import Room
+from vsched.framework.nodes.shapes import ShapeRoom
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import PASSES, Refusal
-from vsched.framework.session import Session, is_whole
+from vsched.framework.session import Session
+from vsched.framework.starting import is_whole
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -22,24 +23,7 @@ from vsched.model.queues.queue import Queue
 Worksheet = deque[Task]
 """The tasks of a job that still need a node, in order."""
 
-Told = Mapping[str, NodeReasons | Refusal | None]
-"""What tasks are told, by uid; None for nothing."""
-
 QUEUE_OVERUSED = "QueueOverused"
-
-
-def told_to(session: Session, tasks: Iterable[Task]) -> Told:
-    """What tasks are told at present, to be told again after a try (``tell_again``)."""
-    return {task.uid: session.task_refusals.get(task.uid) for task in tasks}
-
-
-def tell_again(session: Session, told: Told) -> None:
-    """Put back what tasks were told."""
-    for uid, why in told.items():
-        if why is None:
-            session.task_refusals.pop(uid, None)
-        else:
-            session.task_refusals[uid] = why
 
 
 def may_start(session: Session, job: JobView) -> bool:
@@ -48,7 +32,7 @@ def may_start(session: Session, job: JobView) -> bool:
         return True
     refusal = session.plugins.start_limit(job)
     if refusal is not None:
-        session.job_refusals[job.key] = refusal
+        session.refused.jobs[job.key] = refusal
     return refusal is None
 
 
@@ -78,7 +62,7 @@ def lacks_claims(session: Session, tasks: Sequence[Task], missing: int) -> bool:
     }
     if not obstacles or len(tasks) < missing or len(tasks) - len(obstacles) >= missing:
         return False
-    session.task_refusals.update(obstacles)
+    session.refused.tasks.update(obstacles)
     return True
 
 
@@ -113,14 +97,14 @@ def tell_of_all(session: Session, queue: Queue, job: JobView, placed: Sequence[T
         add(total, task.shape.request)
     needs_all = session.plugins.tasks_missing(job) >= job.pending_count
     for uid, task in job.job.pending.items() if placed else ():
-        why = session.task_refusals.get(uid)
+        why = session.refused.tasks.get(uid)
         if not isinstance(why, Refusal) or why.code not in (Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE):
             continue
         asked = total.copy()
         add(asked, task.shape.request)
         refusal = session.plugins.allocatable(queue, tuple(sorted(asked.items())))
         if refusal is not None and (needs_all or refusal.rank == PASSES):
-            session.task_refusals[uid] = refusal
+            session.refused.tasks[uid] = refusal
 
 
 def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
@@ -151,7 +135,7 @@ def note_no_room(session: Session, tasks: Sequence[Task], missing: int) -> bool:
     if stopped is None:
         return False  # all of them fit: scheduling gates hold back the missing tasks
     why = short_of_room(selection.room(first[stopped]), counts[stopped])
-    session.task_refusals[first[stopped].uid] = why._replace(fits=fits)
+    session.refused.tasks[first[stopped].uid] = why._replace(fits=fits)
     return True
 
 
@@ -161,7 +145,7 @@ def note_cluster_room(session: Session, job: JobView) -> None:
     The job asks for closeness, and no domain that it may use has room for it. Where no domain could have room, because
     of what the job asks for or where its pods are, it is told that.
     """
-    refusals = session.task_refusals
+    refusals = session.refused.tasks
     pending = (task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated)
     tasks = session.plugins.ordered_tasks(pending)
     near = [task.uid for task in tasks if _is_about_domains(refusals.get(task.uid))]
@@ -193,9 +177,9 @@ def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal
     """Record why a job waits: the nodes' reason for its next task, else the refusal for the whole job."""
     why = nodes_first(session, sheet[0], missing, refusal)
     if isinstance(why, Refusal):
-        session.job_refusals.setdefault(job.key, why)
+        session.refused.jobs.setdefault(job.key, why)
     else:
-        session.task_refusals[sheet[0].uid] = why
+        session.refused.tasks[sheet[0].uid] = why
 
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> NodeReasons | Refusal:
@@ -212,7 +196,7 @@ def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> 
     return why._replace(message=f"{why.message} Also, {refusal.message}.", also=refusal)
 
 
-def short_of_room(room: Room, wanted: int) -> NodeReasons:
+def short_of_room(room: ShapeRoom, wanted: int) -> NodeReasons:
     """The nodes' reason; where more than one task is wanted, also how many would fit."""
     if wanted == 1:
         return room.full

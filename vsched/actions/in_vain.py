@@ -1,41 +1,29 @@
-"""What jobs were told whose turns came to nothing, so that jobs that are like them need no turn of their own.
+"""What jobs get whose turns come to nothing, so that others of their class need no turns.
 
 This holds until something changes: until a step in the ledger, or until one more kind of tasks has found no node.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
-from vsched.framework.crowds import Batch, Crowd
+from vsched.actions.turns import next_of
+from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
-from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.framework.waiting import Said
 
 
-class Before(NamedTuple):
-    """What a job was told before its turn."""
-
-    kind: Hashable
-    of_job: Refusal | None
-    of_tasks: tuple[NodeReasons | Refusal | None, ...]
-    tried: frozenset[str]
-
-
-class Told(NamedTuple):
-    """What a turn told a job."""
+class TurnInVain(NamedTuple):
+    """A turn that came to nothing."""
 
     turns: int
-    """In so many turns of such jobs. The first one may find things out that change the words of the second."""
-    before: Refusal | None
-    of_job: Refusal | None
-    of_tasks: tuple[tuple[int, NodeReasons | Refusal | None], ...]
-    """The words that changed, by position among ``AlikeJobs.tasks``."""
-    tried: tuple[int, ...]
-    """The positions of the tasks that found a node in the turn."""
+    """Of so many turns of such jobs. The first one may find things out that change the words of the second."""
+    before: Said
+    """What was said of the job before it."""
+    after: Said
 
 
 class TurnsInVain:
@@ -43,92 +31,63 @@ class TurnsInVain:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._told: dict[Hashable, Told] = {}
+        self._known: dict[Hashable, TurnInVain] = {}
         self._latest: LedgerEntry | None = None
         self._failures = -1
-        self._row = 0
-        """Turns in vain since the last one that was not."""
+        self.changes = 0
+        """How often something has changed."""
 
-    def forget(self) -> None:
-        """Something changed that the ledger does not tell."""
-        self._told.clear()
-
-    def _known(self, job: JobView) -> tuple[Hashable, Told] | None:
-        """The kind of a job, and what jobs like it were told; None where its turn may have another result."""
-        if self._told:
-            self._follow()
-        if not self._told:
-            return None
-        kind = self._session.alike.kind(job)
-        told = None if kind is None else self._told.get(kind)
-        if told is None or told.turns < 2 or self._session.job_refusals.get(job.key) is not told.before:
-            return None
-        return kind, told
-
-    def tells_all(self, job: JobView) -> bool:
-        """Whether all jobs of a crowd, of which this is one, are told the same."""
-        known = self._known(job)
-        # The kind is a number unless labels tell jobs apart.
-        return known is not None and isinstance(known[0], int)
-
-    def repeat_to_all(self, crowd: Crowd, start: int, end: int) -> None:
-        """Tell these jobs of a crowd, for which ``tells_all`` is true, what jobs like them were told before."""
-        if start == end:
-            return
-        known = self._known(self._session.jobs[crowd.keys[start]])
-        assert known is not None, "the caller has looked"
-        told = known[1]
-        said = tuple((at, why) for at, why in told.of_tasks if why is not None)  # before, nothing was said of tasks
-        self._session.batches.append(Batch(crowd, start, end, told.of_job, said, told.tried))
-
-    def repeat(self, job: JobView) -> bool:
-        """Tell a job what jobs like it were told before; False where its turn may have another result."""
-        session, known = self._session, self._known(job)
-        if known is None:
-            return False
-        told = known[1]
-        if told.of_job is not None:
-            session.job_refusals[job.key] = told.of_job
-        if told.of_tasks or told.tried:
-            tasks = session.alike.tasks(job)
-            for at, why in told.of_tasks:
-                if why is None:
-                    session.task_refusals.pop(tasks[at].uid, None)
-                else:
-                    session.task_refusals[tasks[at].uid] = why
-            session.tried.update(tasks[at].uid for at in told.tried)
-        return True
-
-    def begin(self, job: JobView) -> Before | None:
-        """What to hand to ``end`` after the turn of a job. None for a job that is like no other.
-
-        None as well after a turn that was not in vain, so that sessions without a backlog do not pay for this.
-        """
-        session = self._session
-        kind = session.alike.kind(job) if self._row else None
-        if kind is None:
-            return None
-        uids = [task.uid for task in session.alike.tasks(job)]
-        refusals = tuple([session.task_refusals.get(uid) for uid in uids])
-        return Before(kind, session.job_refusals.get(job.key), refusals, frozenset(session.tried.intersection(uids)))
-
-    def end(self, job: JobView, before: Before | None, *, in_vain: bool) -> None:
-        """The turn of a job is over; ``in_vain``: nothing was placed, and it gets no further turn."""
-        session = self._session
-        self._row = self._row + 1 if in_vain else 0
-        if before is None or not in_vain or job.moved:
-            return
-        self._follow()
-        tasks = session.alike.tasks(job)
-        whys = [session.task_refusals.get(task.uid) for task in tasks]
-        changed = tuple((at, why) for at, why in enumerate(whys) if why is not before.of_tasks[at])
-        tried = tuple(at for at, task in enumerate(tasks) if task.uid in session.tried and task.uid not in before.tried)
-        known = self._told.get(before.kind)
-        turns = 1 if known is None else known.turns + 1
-        self._told[before.kind] = Told(turns, before.of_job, session.job_refusals.get(job.key), changed, tried)
-
-    def _follow(self) -> None:
+    def follow(self, *, anew: bool = False) -> None:
+        """Forget what does not hold any more; with ``anew``, all of it."""
         latest, failures = self._session.ledger.latest, self._session.node_selection.failures
-        if latest is not self._latest or failures != self._failures:
+        if anew or latest is not self._latest or failures != self._failures:
             self._latest, self._failures = latest, failures
-            self._told.clear()
+            self._known.clear()
+            self.changes += 1
+
+    def before(self, job: JobView) -> Said | None:
+        """What is said of a job before its turn; None for one that is like no other."""
+        found = None if job.moved else self._session.waiting.classes.of(job.key)
+        return None if found is None or len(found.keys) == 1 else self._session.refused.of(job)
+
+    def of(self, job: JobView, before: Said | None) -> Said | None:
+        """What a turn of a job would come to, if it is known that it comes to nothing."""
+        self.follow()
+        known = self._known.get(self._session.waiting.kind(job)) if self._known and before is not None else None
+        return None if known is None or known.turns < 2 or known.before != before else known.after
+
+    def of_all(self, row: Row) -> Said | None:
+        """The same for all jobs of a row; None where their labels may tell them apart."""
+        if not row or not self._known or self._session.waiting.reads_labels(row.job_class):
+            return None
+        return self.of(self._session.jobs[row.first], row.waiting.value)
+
+    def note(self, job: JobView, before: Said | None) -> None:
+        """The turn of a job came to nothing; ``before`` is what was said of it then."""
+        self.follow()
+        if before is not None:
+            kind = self._session.waiting.kind(job)
+            known = self._known.get(kind)
+            count = 1 if known is None or known.before != before else known.turns + 1
+            self._known[kind] = TurnInVain(count, before, self._session.refused.of(job))
+
+    def tell(self, rows: Iterable[Row], say: Callable[[JobView], None]) -> None:
+        """Say of each job of some rows why it waits, without turns."""
+        for row in rows:
+            while row:
+                self._tell_next(row, say)
+
+    def _tell_next(self, row: Row, say: Callable[[JobView], None]) -> None:
+        """The same of the next job, or of all that are left, where it is known."""
+        known = self.of_all(row)
+        if known is not None:
+            row.pass_over(known)
+        else:
+            job = next_of(self._session, row)
+            before = self.before(job)
+            known = self.of(job, before)
+            if known is None:
+                say(job)
+                self.note(job, before)
+            else:
+                self._session.refused.retell(job, known)

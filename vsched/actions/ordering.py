@@ -16,7 +16,7 @@ from vsched.model.queues.queue import Queue
 Weight = Annotated[float, msgspec.Meta(ge=0)]
 
 
-class Waiting(Protocol):
+class Orderable(Protocol):
     """A job, or several of one priority in one queue."""
 
     @property
@@ -26,7 +26,7 @@ class Waiting(Protocol):
     def priority(self) -> int: ...
 
 
-AnyJob = TypeVar("AnyJob", bound=Waiting)
+AnyJob = TypeVar("AnyJob", bound=Orderable)
 
 
 class OrderingArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from vsched.actions.held import Worksheet, tell_again, told_to
-from vsched.actions.placing import Goal, goal_of, place_until_ready
+from vsched.actions.held import Worksheet
+from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
 from vsched.framework.codes import Code
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
@@ -23,10 +23,11 @@ from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.footing import Footing
-from vsched.framework.places.look import Look
+from vsched.framework.places.look import TierLook
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import PIPELINED, Session
+from vsched.framework.session import Session
+from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Part
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -47,23 +48,23 @@ Reach = Sequence[tuple[Tier, int | None]]
 """Tiers, closest first, each with the only domain that may be used; None for any."""
 
 
-class Gang(NamedTuple):
+class GangPlacement(NamedTuple):
     """Tasks of a job that are placed together: the whole job, or a part of it."""
 
     job: JobView
     topology: NetworkTopology
     footing: Callable[[], Footing]
     """Where those of its pods stand that have a node, as of now."""
-    goal: Goal
+    goal: PlacingGoal
     pipelined: Callable[[], bool]
     """Whether placements that wait for other pods to leave may be kept."""
     place: Callable[[Worksheet], object] | None = None
     """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
 
 
-def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> Gang:
+def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPlacement:
     """A whole job as one gang."""
-    return Gang(
+    return GangPlacement(
         job,
         topology,
         lambda: session.places.footing(job, topology),
@@ -88,17 +89,17 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
     while sheet:
         one = deque((sheet.popleft(),))
         uid, kind = one[0].uid, (session.node_selection.kind(one[0]), one[0].role)
-        if kind in failed and uid not in session.held:
-            session.task_refusals[uid] = failed[kind]
+        if kind in failed and uid not in session.decisions.nominated:
+            session.refused.tasks[uid] = failed[kind]
             continue
         place_gang(session, queue, one, statement, gang)
         if not one and statement.placed:
             return
-        if (why := session.task_refusals.get(uid)) is not None:
+        if (why := session.refused.tasks.get(uid)) is not None:
             failed[kind] = why
 
 
-def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
     """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not.
 
     The caller rolls back what does not meet the goal.
@@ -107,19 +108,21 @@ def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Stat
         _place(session, queue, sheet, statement, gang)
 
 
-def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> None:
+def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
     if gang.place is None:
         place_until_ready(session, queue, gang.job, sheet, statement, gang.goal)
     else:
         gang.place(sheet)
 
 
-def _may_be_anywhere(session: Session, gang: Gang) -> bool:
+def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
     allowed = session.places.allowed(gang.topology)
     return not isinstance(allowed, Refusal) and allowed[-1] is session.places.tiers.tiers[-1]
 
 
-def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: Gang) -> Domain | None:
+def place_together(
+    session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement
+) -> Domain | None:
     """Place the tasks of a sheet in the closest allowed domain with room, until the gang's goal is met; else none.
 
     The domain must hold the gang's pods with a node, too. Returns it; tasks with a place then leave the sheet. Where no
@@ -133,7 +136,7 @@ def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: 
     if isinstance(reach, Refusal):
         refusal = reach
     else:
-        search = Search(session, queue, sheet, statement, gang, footing, reach)
+        search = PlaceSearch(session, queue, sheet, statement, gang, footing, reach)
         found = search.run()
         if found is not None or search.refused:
             if found is None:
@@ -141,11 +144,11 @@ def place_together(session: Session, queue: Queue, sheet: Worksheet, statement: 
             return found
         refusal = Refusal(REASON, search.words(), code=Code.TOPOLOGY)
     statement.rollback(before)
-    session.task_refusals[sheet[0].uid] = refusal
+    session.refused.tasks[sheet[0].uid] = refusal
     return None
 
 
-class Search:
+class PlaceSearch:
     """The tries to place one sheet."""
 
     def __init__(
@@ -154,7 +157,7 @@ class Search:
         queue: Queue,
         sheet: Worksheet,
         statement: Statement,
-        gang: Gang,
+        gang: GangPlacement,
         footing: Footing,
         reach: Reach,
     ) -> None:
@@ -168,7 +171,7 @@ class Search:
         self._reach = reach
         self._footing = footing
         self._scores = session.places.near_scores(gang.topology, footing)
-        self._looks: list[Look] = []
+        self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
         self._failed: tuple[Domain, str] | None = None
@@ -214,9 +217,9 @@ class Search:
         if domain is not None and len(self._sheet) == 1 and not places.has_counted(self._sheet[0]):
             # One more pod mostly fits where the others are: to try costs less than to count.
             yield places.domain(tier, domain)
-        batch = places.batch(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
+        task_set = places.task_set(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
         for at, (tier, domain) in enumerate(self._reach):
-            look = places.look(batch, tier, domain, self._footing.inside(at))
+            look = places.look(task_set, tier, domain, self._footing.inside(at))
             self._looks.append(look)
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)
@@ -224,7 +227,7 @@ class Search:
     def _held(self) -> Domain | None:
         """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
         session = self.session
-        rows = [row for task in self._sheet if (row := session.held.get(task.uid)) is not None]
+        rows = [row for task in self._sheet if (row := session.decisions.nominated.get(task.uid)) is not None]
         if not rows:
             return None
         for tier, domain in self._reach:
@@ -243,7 +246,7 @@ class Search:
             return False
         self._done.add(nodes)
         session, statement, gang = self.session, self._statement, self._gang
-        before, told = statement.savepoint(), told_to(session, self._sheet)
+        before, told = statement.savepoint(), session.refused.of_tasks(self._sheet)
         trial = deque(self._sheet)
         with self._within(domain):
             _place(session, self._queue, trial, statement, gang)
@@ -258,7 +261,7 @@ class Search:
         statement.rollback(before)
         self._note(domain, placed)
         if not self.refused:
-            tell_again(session, told)
+            session.refused.restore(told)
         return False
 
     def _within(self, domain: Domain) -> AbstractContextManager[None]:
@@ -269,7 +272,7 @@ class Search:
 
     def _note(self, domain: Domain, placed: set[str]) -> None:
         """Record what stopped the first of the tasks that found no place."""
-        whys = (self.session.task_refusals.get(task.uid) for task in self._sheet if task.uid not in placed)
+        whys = (self.session.refused.tasks.get(task.uid) for task in self._sheet if task.uid not in placed)
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
             self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES
@@ -323,12 +326,12 @@ def _choose_in(
     reach = places.reach(topology, footing)
     if isinstance(reach, Refusal):
         return reach
-    looks: list[Look] = []
+    looks: list[TierLook] = []
     for wanted in dict.fromkeys((len(tasks), 1)):
-        batch = places.batch(tasks, wanted)
+        task_set = places.task_set(tasks, wanted)
         looks.clear()
         for at, (tier, domain) in enumerate(reach):
-            looks.append(places.look(batch, tier, domain, footing.inside(at)))
+            looks.append(places.look(task_set, tier, domain, footing.inside(at)))
             for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
                 with selection.within(one.rows, places.near_scores(topology, footing)):
                     choice = pick()

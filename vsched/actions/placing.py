@@ -11,12 +11,13 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.refusal import Refusal
-from vsched.framework.session import Session, to_leave
+from vsched.framework.session import Session
+from vsched.framework.starting import to_leave
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 
-class Goal(NamedTuple):
+class PlacingGoal(NamedTuple):
     """When enough tasks of a job, or of a part of it, have a node."""
 
     met: Callable[[], bool]
@@ -27,9 +28,9 @@ class Goal(NamedTuple):
     """Whether it can still be met after tasks of these roles found no node, with so many tasks left to try."""
 
 
-def goal_of(session: Session, job: JobView) -> Goal:
+def goal_of(session: Session, job: JobView) -> PlacingGoal:
     """The goal of a whole job: it is ready."""
-    return Goal(
+    return PlacingGoal(
         lambda: session.plugins.job_ready(job),
         lambda: session.plugins.tasks_missing(job),
         lambda failed_roles, left: worth_going_on(job, failed_roles),
@@ -37,7 +38,12 @@ def goal_of(session: Session, job: JobView) -> Goal:
 
 
 def place_until_ready(
-    session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement, goal: Goal | None = None
+    session: Session,
+    queue: Queue,
+    job: JobView,
+    sheet: Worksheet,
+    statement: Statement,
+    goal: PlacingGoal | None = None,
 ) -> None:
     """Place tasks until the job is ready, or until failed tasks make that impossible.
 
@@ -50,16 +56,16 @@ def place_until_ready(
     while sheet:
         task = sheet.popleft()
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
-            session.task_refusals[task.uid] = obstacle
+            session.refused.tasks[task.uid] = obstacle
             if goal.missing() > len(sheet):
                 break
             continue
         before = statement.savepoint()
-        if session.held:
+        if session.decisions.nominated:
             lift(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
-            session.task_refusals[task.uid] = nodes_first(session, task, 1, refusal)
+            session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
             statement.rollback(before)
             continue
         failed = (task.role and task.role in failed_roles) or (
@@ -67,7 +73,7 @@ def place_until_ready(
         )
         choice = None if failed else choose(session, task)
         if choice is None:
-            session.task_refusals[task.uid] = session.node_selection.explain(task)
+            session.refused.tasks[task.uid] = session.node_selection.explain(task)
             statement.rollback(before)
             if task.claims is not None:
                 failed_claims.add(session.node_selection.kind(task))
@@ -80,10 +86,10 @@ def place_until_ready(
             continue
         if choice.waits:
             statement.pipeline(job, task, choice.row)
-            session.task_refusals[task.uid] = waits_for(session, choice)
+            session.refused.tasks[task.uid] = waits_for(session, choice)
         else:
             statement.allocate(job, task, choice.row)
-            session.task_refusals.pop(task.uid, None)
+            session.refused.tasks.pop(task.uid, None)
         if goal.met():
             break
 
@@ -97,7 +103,7 @@ def choose(session: Session, task: Task) -> Choice | None:
         return session.node_selection.choose(task)
     row = session.nodes.statics.row.get(task.nominated)
     choice = session.node_selection.choose(task, row)
-    if choice is not None and choice.waits and session.asked_on(task.nominated):
+    if choice is not None and choice.waits and session.asked_on.get(task.nominated, ()):
         elsewhere = session.node_selection.choose(task, None)
         if elsewhere is not None and not elsewhere.waits:
             return elsewhere
@@ -122,4 +128,4 @@ def worth_going_on(job: JobView, failed_roles: set[str]) -> bool:
 def waits_for(session: Session, choice: Choice) -> Refusal:
     """The refusal of a task that waits for other pods to leave its node."""
     node = session.nodes.statics.names[choice.row]
-    return to_leave(node, session.asked_on(node))
+    return to_leave(node, session.asked_on.get(node, ()))

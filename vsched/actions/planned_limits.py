@@ -34,8 +34,8 @@ class PlannedLimits:
             add(total, task.shape.request)
         self._total = tuple(sorted(total.items()))
         self._shapes = Counter(task.shape for task in tasks)
-        assert session.kept is not None, "starts are planned"
-        self._limits_of = session.kept.limits_of
+        assert session.reserved.planned is not None, "starts are planned"
+        self._limits_of = session.reserved.planned.limits_of
         self._own = self._limits_of(tasks[0])
         self._close = {*self._own[:-1]} - {Limited(queue=ROOT)}
         """The queues whose work is looked at first: not all work of the cluster."""

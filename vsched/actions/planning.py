@@ -26,7 +26,7 @@ def plan_start(session: Session, queue: Queue, job: JobView, sheet: Callable[[],
 
     ``sheet`` gives the tasks that it has to place.
     """
-    kept, planner = session.kept, session.planner
+    kept, planner = session.reserved.planned, session.reserved.planner
     if kept is None or planner is None or job.is_pipelined or not session.plugins.tasks_missing(job):
         return
     if kept.of(job.key) is not None:

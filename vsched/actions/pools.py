@@ -19,6 +19,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
+from vsched.model.jobs.likeness import tasks_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
@@ -36,7 +37,7 @@ LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
 
 
-class Refusals:
+class UnfreeableNodes:
     """The nodes that cannot be freed for one shape, as of a position in the ledger's journal."""
 
     __slots__ = ("mask", "position")
@@ -59,12 +60,14 @@ class CandidatePool:
         self._held_by: dict[str, list[int]] = {}
         self._by_queue: dict[int, dict[str, list[Task]]] = {}
         """By row and queue: the candidates in the order in which their queue gives them up, once it was asked for."""
-        self._refusals: dict[Shape, Refusals] = {}
+        self._refusals: dict[Shape, UnfreeableNodes] = {}
         self._passing: dict[tuple[Hashable, PodLabels], Mask] = {}
         self._passing_at: LedgerEntry | None = None
         self._richest: dict[int, list[tuple[Task, int]]] = {}
         self.protections: dict[Shape, Refusal] = {}
         """By shape of the evictor: the refusal of the only plugin (or budgets) that protected enough victims."""
+        self.early: dict[Shape, Refusal | None] = {}
+        """By shape of the evictor: from when on victims may be evicted for it, where that was looked for."""
         self.looks = LOOKS_MAX
         """How often it may still be checked what protects candidates."""
         self._prices: dict[Shape, Prices] = {}
@@ -78,7 +81,7 @@ class CandidatePool:
         self.freeable: dict[int, Ints] = {}
         """The amounts that all candidates of a node hold together: ``int64[nodes]`` by column."""
         held: dict[Shape, list[int]] = {}
-        for victim, row in _candidates(session, search, task):
+        for victim, row in candidates_of(session, search, task):
             self._rows.setdefault(row, []).append(victim)
             if session.claims.concerns(victim):
                 self.claiming_rows[row] = True
@@ -205,11 +208,11 @@ class CandidatePool:
         """Remove a lasting refusal of a node, because the steps it depends on were undone."""
         self._current(shape).mask[row] = False
 
-    def _current(self, shape: Shape) -> Refusals:
+    def _current(self, shape: Shape) -> UnfreeableNodes:
         journal = self._session.ledger.journal
         refusals = self._refusals.get(shape)
         if refusals is None:
-            refusals = self._refusals[shape] = Refusals(len(self._session.nodes), len(journal))
+            refusals = self._refusals[shape] = UnfreeableNodes(len(self._session.nodes), len(journal))
         if refusals.position != len(journal):
             refusals.mask[journal[refusals.position :]] = False
             refusals.position = len(journal)
@@ -246,7 +249,7 @@ class Pools:
             return False
         refusal = self._in_vain[kind]
         if refusal is not None:
-            self._session.protected[job.key] = refusal
+            self._session.refused.protected[job.key] = refusal
         return True
 
     def note_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
@@ -254,7 +257,7 @@ class Pools:
         self._follow()
         kind = self._kind(job, search, agreement)
         if kind is not None:
-            self._in_vain[kind] = self._session.protected.get(job.key)
+            self._in_vain[kind] = self._session.refused.protected.get(job.key)
 
     def _follow(self) -> None:
         if self._since is not self._session.ledger.latest:
@@ -262,9 +265,8 @@ class Pools:
             self._in_vain.clear()
 
     def _kind(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> Hashable | None:
-        alike = self._session.alike
-        kind = alike.kind(job)
-        return None if kind is None else (search, kind, agreement.class_among_alike(alike.tasks(job)[0]))
+        kind = self._session.waiting.kind(job)
+        return None if kind is None else (search, kind, agreement.class_among_alike(tasks_of(job.job)[0]))
 
     def book(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
         """Reserve placements of a job that need no victims, until the action ends."""
@@ -304,7 +306,10 @@ def is_out(session: Session, victim: Task) -> bool:
     return isinstance(job, JobView) and (job.gained != "" or victim.uid in job.moved)
 
 
-def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[tuple[Task, int]]:
+def candidates_of(
+    session: Session, search: VictimSearch, task: Task, *, early: bool = False
+) -> Iterator[tuple[Task, int]]:
+    """The candidate victims for a task, with their rows; with ``early``, those whose protection has to end first."""
     rows, rules_out = session.nodes.statics.row, search.rules_out(task)
     protected = session.plugins.victim_rules.protected(search.purpose)
     for job in search.holders():
@@ -320,7 +325,7 @@ def _candidates(session: Session, search: VictimSearch, task: Task) -> Iterator[
                 and victim.preemptable
                 and victim.uid not in moved
                 and search.takes(task, victim)
-                and not (protected is not None and protected(victim))
+                and (protected is not None and protected(victim)) is early
             ):
                 row = rows.get(victim.node)
                 if row is not None:

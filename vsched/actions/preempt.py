@@ -6,7 +6,6 @@ First, jobs evict tasks of other jobs in the queue. Then, within a job, tasks ev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -60,7 +59,8 @@ def preempt(session: Session) -> None:
 
     for wave in ordering.waves(takers):
         for lane in ordering.lanes(wave, session.snapshot.queues):
-            takers.give_turns(chain(*takers.give_turns(lane, between)), within)
+            had = takers.give_turns(lane, between)
+            takers.give_turns([*had, *takers.passed_over(lane)], within)
     takers.end()
     pools.release()
 

@@ -20,6 +20,15 @@ def amount_of(task: Task, column: int) -> int:
     return 0
 
 
+def would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:
+    """Whether a node has room for a task without these victims, by amounts alone."""
+    for column, amount in task.shape.request:
+        free = session.nodes.future_idle_at(column, row)
+        if free + sum(amount_of(victim, column) for victim in victims) < amount:
+            return False
+    return True
+
+
 def cheapest_first(session: Session, victims: Sequence[Task]) -> list[Task]:
     """Victims of one queue on one node by priority of their jobs, then by what is wasted.
 

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from vsched.framework.crowds import Crowd
+from vsched.framework.classes import JobClass
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.pledges import SetAside
 from vsched.framework.points.extension import JobEnqueueable
@@ -79,12 +79,12 @@ class Promises:
     def _promised(self, is_stuck: Callable[[JobView], bool]) -> SetAside | None:
         """What admitted jobs were promised that are stuck; None where there are none."""
         session, stuck = self._session, list[Job]()
-        known: dict[Crowd | JobView, bool] = {}
+        known: dict[JobClass | JobView, bool] = {}
         for key in session.snapshot.admitted:
-            view, crowd = session.jobs.get(key), session.crowds.of(key)
+            view, found = session.jobs.get(key), session.waiting.classes.of(key)
             if view is None or view.phase != Phase.INQUEUE:
                 continue
-            alike = view if crowd is None or view.touched else crowd
+            alike = view if found is None or view.touched else found
             if alike not in known:
                 known[alike] = is_stuck(view)
             if known[alike]:

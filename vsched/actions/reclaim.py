@@ -15,10 +15,11 @@ from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.sparing import spare_of_tries
 from vsched.actions.standings import standings
-from vsched.actions.takers import Taker, Takers, claiming
+from vsched.actions.takers import Takers, claiming
 from vsched.actions.taking import take_for, take_missing
 from vsched.actions.victim_search import RECLAIM, ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
 from vsched.actions.victims import likeness
+from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task
@@ -43,7 +44,7 @@ def reclaim(session: Session) -> None:
     pools.release()
 
 
-def take_turn(session: Session, takers: Takers, lane: Sequence[Taker], pools: Pools) -> None:
+def take_turn(session: Session, takers: Takers, lane: Sequence[Row], pools: Pools) -> None:
     """Reclaim room for the jobs of one queue, and undo the evictions that are not needed after later ones."""
 
     def take(job: JobView) -> None:
@@ -51,11 +52,12 @@ def take_turn(session: Session, takers: Takers, lane: Sequence[Taker], pools: Po
             reclaim_for(session, job, pools)
 
     with session.statement() as turn:
-        before = len(session.committed)
-        jobs, _ = takers.give_turns(lane, take)  # those that were passed over lack their minimum, and do not grow
+        before = len(session.decisions.committed)
+        rows = takers.give_turns(lane, take)  # those that were passed over lack their minimum, and do not grow
+        jobs = [session.jobs[row.first] for row in rows]
         grow(session, jobs, pools)
         if spare_of_tries(session, ReclaimSearch(session, jobs[0]), turn):
-            del session.committed[before:]
+            del session.decisions.committed[before:]
             turn.commit()
         else:
             turn.keep()

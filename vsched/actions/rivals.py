@@ -87,15 +87,16 @@ def _others(session: Session, pools: Pools, search: VictimSearch) -> Iterator[li
 
 def _starving(session: Session) -> StarvingJobs:
     plugins, found = session.plugins, dict[tuple[str, Hashable], list[tuple[Any, Sequence[str]]]]()
-    crowds = (crowd.keys for crowd in session.crowds if not crowd.enters)
-    for keys in chain([(job.key,) for job in session.apart], crowds):
-        job = next((view for key in keys if plugins.job_starving(view := session.jobs[key])), None)
-        if job is None or job.waiting_to_enter or session.job_valid(job) is not None:
+    classes = session.waiting.classes
+    for keys in chain([(key,) for key in classes.others], [one.keys for one in classes]):
+        views = (view for key in keys if not (view := session.jobs[key]).waiting_to_enter)
+        job = next((view for view in views if plugins.job_starving(view)), None)
+        if job is None or session.checks.valid(job) is not None:
             continue
         if plugins.victim_rules.may_evict(job) and plugins.start_limit(job) is None:
             alike = waiting_job(job.job)
             kind = job.queue, job.key if alike is None else alike.likeness
-            found.setdefault(kind, []).append((session.taking_key(job), keys))
+            found.setdefault(kind, []).append((session.checks.taking_key(job), keys))
     queues: dict[str, list[tuple[Any, list[Sequence[str]]]]] = {}
     for (queue, _), members in found.items():
         queues.setdefault(queue, []).append((min(key for key, _ in members), [keys for _, keys in members]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
+from vsched.actions.early_victims import not_yet
 from vsched.actions.pools import CandidatePool
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch
@@ -65,11 +66,13 @@ def _sub_groups_whole(job: JobView, statement: Statement) -> bool:
     return job.sub_groups is None or job.sub_groups.will_be_whole(statement.tasks)
 
 
-def note_protection(session: Session, job: JobView, pool: CandidatePool, tasks: Sequence[Task]) -> None:
+def note_protection(session: Session, search: VictimSearch, pool: CandidatePool, tasks: Sequence[Task]) -> None:
     """Record, for a job that gets no room, the refusal that protects the only victims, where there is one."""
     refusal = next((pool.protections[task.shape] for task in tasks if task.shape in pool.protections), None)
+    if refusal is None and search.job.key not in session.refused.protected:
+        refusal = not_yet(session, search, pool, tasks)
     if refusal is not None:
-        session.protected[job.key] = refusal
+        session.refused.protected[search.job.key] = refusal
 
 
 def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:

@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from vsched.actions.held import Worksheet, told_to
+from vsched.actions.held import Worksheet
 from vsched.actions.placing import place_until_ready
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
@@ -30,8 +30,8 @@ def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet
     shared = _sharing(session, tasks)
     if not shared:
         return
-    refusals = told_to(session, tasks)
-    session.tried.update(task.uid for task in statement.tasks)  # these found a node, taken one by one
+    refusals = session.refused.of_tasks(tasks)
+    session.refused.tried.update(task.uid for task in statement.tasks)  # these found a node, taken one by one
     statement.rollback(before)
     rows = _rows_for_all(session, job, shared)
     if len(rows):
@@ -47,7 +47,7 @@ def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet
         sheet.extend(rest)
     for uid, refusal in refusals.items():  # what is in the way on all nodes, not on those of the second try
         if refusal is not None:
-            session.task_refusals[uid] = refusal
+            session.refused.tasks[uid] = refusal
 
 
 def _sharing(session: Session, tasks: tuple[Task, ...]) -> list[Task]:

@@ -13,8 +13,8 @@ from functools import partial
 from itertools import chain, islice, permutations
 
 from vsched.actions.held import Worksheet
-from vsched.actions.places import Gang, place_gang
-from vsched.actions.placing import Goal, goal_of, place_until_ready
+from vsched.actions.places import GangPlacement, place_gang
+from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
@@ -81,7 +81,7 @@ def place_whole(
     groups: SubGroups,
     sheet: Worksheet,
     statement: Statement,
-    goal: Goal,
+    goal: PlacingGoal,
 ) -> None:
     """Place what a job lacks, until the goal is met."""
     GroupPlacing(session, queue, job, groups, statement).place_whole(sheet, goal)
@@ -98,7 +98,7 @@ class GroupPlacing:
         self._statement = statement
         self._orders_left = ORDERS_MAX
 
-    def place_whole(self, sheet: Worksheet, goal: Goal) -> None:
+    def place_whole(self, sheet: Worksheet, goal: PlacingGoal) -> None:
         """Place what the job lacks, inside one domain where it asks for that."""
         job, plugins = self._job, self._session.plugins
         place = partial(self._place_all, goal=goal, pipelined=lambda: plugins.job_pipelined(job), within=None)
@@ -113,14 +113,14 @@ class GroupPlacing:
         return len(self._session.ledger.log) > before
 
     def _place_in_job(
-        self, sheet: Worksheet, goal: Goal, pipelined: Callable[[], bool], place: Callable[[Worksheet], object]
+        self, sheet: Worksheet, goal: PlacingGoal, pipelined: Callable[[], bool], place: Callable[[Worksheet], object]
     ) -> None:
         job, topology = self._job, self._job.spec.topology
         if topology is None:
             place(sheet)
             return
         footing = self._session.places.footing
-        gang = Gang(job, topology, lambda: footing(job, topology), goal, pipelined, place)
+        gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, pipelined, place)
         place_gang(self._session, self._queue, sheet, self._statement, gang)
 
     def next_part(self, sheet: Worksheet, within: Composite | None = None) -> Worksheet:
@@ -138,7 +138,7 @@ class GroupPlacing:
         if self._may_complete(unit, part):
             return part
         if unit.lacks(waiting=True, pending=True):
-            self._session.task_refusals[part[0].uid] = _too_few(unit)
+            self._session.refused.tasks[part[0].uid] = _too_few(unit)
         return deque()
 
     def _may_complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
@@ -147,7 +147,9 @@ class GroupPlacing:
             return _may_complete(unit, tasks)
         return unit.lacks(waiting=True) <= len(tasks) and not unit.lacks(waiting=True, pending=True)
 
-    def _place_all(self, sheet: Worksheet, goal: Goal, pipelined: Callable[[], bool], within: Composite | None) -> None:
+    def _place_all(
+        self, sheet: Worksheet, goal: PlacingGoal, pipelined: Callable[[], bool], within: Composite | None
+    ) -> None:
         """Place part after part, of the job or of a composite, until the goal is met.
 
         Where that fails, they are tried in other orders: first the larger ones, which have the fewest places to go to.
@@ -159,7 +161,7 @@ class GroupPlacing:
                 if number == 2 and not self._may_fit(tasks, goal):
                     return
                 # Messages count what found a node in the last try.
-                self._session.tried.difference_update(task.uid for task in tasks)
+                self._session.refused.tried.difference_update(task.uid for task in tasks)
                 sheet.clear()
                 sheet.extend(order)
             self._place_in_order(sheet, goal, within)
@@ -196,13 +198,13 @@ class GroupPlacing:
             seen.add(alike)
             yield [task for part in order for task in parts[part]]
 
-    def _may_fit(self, tasks: Sequence[Task], goal: Goal) -> bool:
+    def _may_fit(self, tasks: Sequence[Task], goal: PlacingGoal) -> bool:
         """Whether the nodes that may be chosen have room for as many of these tasks as are missing."""
-        batch = self._session.places.batch(tasks, goal.missing())
-        rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in batch.kinds)
-        return sum(rooms) >= batch.wanted
+        task_set = self._session.places.task_set(tasks, goal.missing())
+        rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in task_set.kinds)
+        return sum(rooms) >= task_set.wanted
 
-    def _place_in_order(self, sheet: Worksheet, goal: Goal, within: Composite | None) -> None:
+    def _place_in_order(self, sheet: Worksheet, goal: PlacingGoal, within: Composite | None) -> None:
         spare = self._spare_parts(sheet, within)
         job, groups = self._job, self._groups
         failed: set[Hashable] = set()
@@ -246,7 +248,7 @@ class GroupPlacing:
         place(part)
         if statement.savepoint() > before and (unit.is_ready or unit.is_pipelined):
             return True
-        session.tried.update(task.uid for task in statement.tasks)
+        session.refused.tried.update(task.uid for task in statement.tasks)
         statement.rollback(before)
         self._name_part(unit, first)
         return False
@@ -265,14 +267,14 @@ class GroupPlacing:
         if topology is None:
             return place
         footing, job = self._session.places.footing, self._job
-        gang = Gang(
+        gang = GangPlacement(
             job, topology, lambda: footing(job, topology, one), _goal_of(unit), lambda: unit.is_pipelined, place
         )
         return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
 
     def _name_part(self, unit: Part, first: Task) -> None:
         """Say in the refusal of its first task which part finds no domain."""
-        refusals = self._session.task_refusals
+        refusals = self._session.refused.tasks
         why = refusals.get(first.uid)
         if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
             refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")
@@ -280,7 +282,7 @@ class GroupPlacing:
     def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
         """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""
         unit = self._groups.unit(part[0], within)
-        if unit.standing or any(task.uid in self._session.held for task in part):
+        if unit.standing or any(task.uid in self._session.decisions.nominated for task in part):
             return part[0].uid
         if isinstance(unit, Composite):
             inner: dict[Part, Worksheet] = {}
@@ -292,8 +294,8 @@ class GroupPlacing:
         return unit.topology, unit.lacks(), frozenset(kinds.items())
 
 
-def _goal_of(unit: Part) -> Goal:
-    return Goal(
+def _goal_of(unit: Part) -> PlacingGoal:
+    return PlacingGoal(
         lambda: unit.is_ready,
         lambda: unit.lacks(waiting=True),
         lambda failed_roles, left: unit.lacks(waiting=True) <= left,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
-from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
+from vsched.actions.freeing import Cost, WantedRoom, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
 from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
 from vsched.actions.rivals import NO_ROOM, Rehearsal, could_take_back
@@ -52,7 +52,7 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
     pool = pools.of(search, tasks[0])
     asked = signature(session, search, tasks), _closeness(session, job)
     if asked in pool.hopeless and pool.hopeless[asked] is session.ledger.latest:
-        note_protection(session, job, pool, tasks)
+        note_protection(session, search, pool, tasks)
         return False
     if _may_hold(session, search, pools, tasks):
         with _in_reach(session, search, pools, tasks, pick) as best:
@@ -60,7 +60,7 @@ def take_for(session: Session, search: VictimSearch, pools: Pools, tasks: Sequen
         if taken or (best is not None and job.spec.topology is not None):
             return taken
     pool.hopeless[asked] = session.ledger.latest
-    note_protection(session, job, pool, tasks)
+    note_protection(session, search, pool, tasks)
     return False
 
 
@@ -165,7 +165,7 @@ def cheapest(
     """
     job = search.job
     missing = session.plugins.tasks_missing(job) - job.waiting
-    wanted = Wanted(tasks, missing, topology, session.places.footing(job, topology))
+    wanted = WantedRoom(tasks, missing, topology, session.places.footing(job, topology))
     roomy: set[tuple[int, str]] = set()
 
     def cost_by(picking: Pick) -> Cost | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from vsched.actions.freeing import Cost, Wanted, cheapest_of, cost_of, domains_to_free
+from vsched.actions.freeing import Cost, WantedRoom, cheapest_of, cost_of, domains_to_free
 from vsched.actions.room import has_room
 from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
@@ -116,7 +116,7 @@ class _Making:
             return fill()
         session, attempt = self._session, self._attempt
         footing = session.places.footing(attempt.search.job, unit.topology, unit)
-        asks = Wanted(tasks, wanted, unit.topology, footing)
+        asks = WantedRoom(tasks, wanted, unit.topology, footing)
 
         def cost_in(domain: Domain) -> Cost | None:
             before = attempt.mark()

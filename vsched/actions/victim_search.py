@@ -338,5 +338,5 @@ def _lacks_claims(session: Session, task: Task) -> bool:
     """Whether no eviction can help the task, because a claim cannot be used; records why."""
     obstacle = session.claims.obstacle(task) if task.claims is not None else None
     if obstacle is not None:
-        session.task_refusals[task.uid] = obstacle
+        session.refused.tasks[task.uid] = obstacle
     return obstacle is not None

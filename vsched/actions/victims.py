@@ -14,10 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.actions.held import tell_again
 from vsched.actions.placing import choose, waits_for
 from vsched.actions.pools import CandidatePool, Pools
-from vsched.actions.pricing import amount_of
+from vsched.actions.pricing import would_do
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.combine.protection import only_objection
 from vsched.framework.ledger.ledger import EvictionCause
@@ -138,7 +137,7 @@ class Attempt:
     def _forget(self) -> None:
         for pool, shape, row in self._tentative:
             pool.forgive(shape, row)
-        tell_again(self.session, self._earlier_refusals)
+        self.session.refused.restore(self._earlier_refusals)
 
     def still_open(self, task: Task, rows: Sequence[int]) -> list[int]:
         """The rows that may still have victims after the evictions of this attempt."""
@@ -169,8 +168,8 @@ class Attempt:
         return choose(self.session, task) if self._may_have(task) else None
 
     def _record_wait(self, task: Task, choice: Choice) -> None:
-        self._earlier_refusals.setdefault(task.uid, self.session.task_refusals.get(task.uid))
-        self.session.task_refusals[task.uid] = waits_for(self.session, choice)
+        self._earlier_refusals.setdefault(task.uid, self.session.refused.tasks.get(task.uid))
+        self.session.refused.tasks[task.uid] = waits_for(self.session, choice)
 
     def _queue_could_take(self, pool: CandidatePool, task: Task) -> bool:
         """Whether the task's queue could hold it if one node's candidates were evicted; checked for each resource.
@@ -242,7 +241,7 @@ class Attempt:
         candidates = [victim for victim in everyone if victim.uid not in self._barred]
         agreed = self.search.agreed(task, candidates) if candidates else []
         before = self.statement.savepoint()
-        enough = bool(agreed) and self._would_do(task, row, agreed)
+        enough = bool(agreed) and would_do(self.session, task, row, agreed)
         victims = self._evict_until_it_fits(task, row, agreed) if enough else None
         if victims is not None:
             return self._reprieve(task, row, victims, before)
@@ -259,28 +258,24 @@ class Attempt:
         """Record the refusal where one plugin (or the budgets) alone protects victims that would make enough room."""
         if task.shape in pool.protections or not pool.looks or not self.session.snapshot.budgets:
             return
-        if candidates and self._would_do(task, row, candidates):
+        if candidates and would_do(self.session, task, row, candidates):
             pool.looks -= 1
             objection = only_objection(
                 self.session.plugins,
                 task,
                 candidates,
-                lambda agreed: self._would_do(task, row, agreed),
+                lambda agreed: would_do(self.session, task, row, agreed),
                 self.search.purpose,
             )
             if objection is not None:
                 pool.protections[task.shape] = objection
 
-    def _would_do(self, task: Task, row: int, victims: Sequence[Task]) -> bool:
-        """Whether the row has room for the task without these victims, by amounts alone."""
-        for column, amount in task.shape.request:
-            free = self.session.nodes.future_idle_at(column, row)
-            if free + sum(amount_of(victim, column) for victim in victims) < amount:
-                return False
-        return True
-
     def _fits(self, task: Task, row: int) -> bool:
-        return self._would_do(task, row, ()) and self._may_have(task) and self.session.node_selection.fits_at(task, row)
+        return (
+            would_do(self.session, task, row, ())
+            and self._may_have(task)
+            and self.session.node_selection.fits_at(task, row)
+        )
 
     def _evict_until_it_fits(self, task: Task, row: int, agreed: Sequence[Task]) -> list[Task] | None:
         victims: list[Task] = []

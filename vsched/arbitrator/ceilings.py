@@ -8,7 +8,7 @@ from vsched.arbitrator.tree import path
 from vsched.model.amounts.counted import LIMITS, NOTHING, Counted
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.pooled import Bounds, PoolPart
-from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, Pool
+from vsched.model.arbitration.records import SYSTEM_NAMESPACE, WHOLE, Award, Ceiling, Division, PoolLimits
 
 
 def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -> dict[str, Ceiling]:
@@ -30,12 +30,12 @@ def ceilings_of(division: Division, axis: ResourceAxis, *, lends: bool = True) -
     return found
 
 
-def pools_of(division: Division, axis: ResourceAxis) -> dict[str, Pool]:
+def pools_of(division: Division, axis: ResourceAxis) -> dict[str, PoolLimits]:
     """What namespaces may hold together, by pool: one for the cluster, and one for every bucket."""
     amounts = {WHOLE: (NOTHING, division.spare)}
     amounts |= {name: (award.hard, award.spare) for name, award in division.buckets.items()}
     columns = _Columns(axis)
-    return {name: Pool(*columns.split(hard), *columns.split(spare)) for name, (hard, spare) in amounts.items()}
+    return {name: PoolLimits(*columns.split(hard), *columns.split(spare)) for name, (hard, spare) in amounts.items()}
 
 
 def part_of(award: Award, division: Division, *, lends: bool) -> PoolPart[str]:

@@ -32,7 +32,7 @@ def of_consumer(account: NamespaceAccount, claim: Claim, has_parent: bool, now: 
     """The conditions of a Consumer of the namespace, whether it is the one in force or not."""
     before = claim.conditions
     if account.claim is not None and account.claim is not claim:
-        message = f"Consumer {account.claim.name} of this namespace is older, and counts"
+        message = f"Consumer {account.claim.name} of this namespace is older and counts instead"
         return (_condition(before, now, ACCEPTED, FALSE, "NotCounted", message),)
     found = _accepted(consumer_problems(claim, account.quota), before, now)
     if has_parent:
@@ -54,7 +54,7 @@ def of_allocation(
 ) -> Conditions:
     """The conditions of the Allocation of a namespace."""
     if overuse is None:
-        message = "holds no more than it may, and no more than it deserves or nobody is short of what it deserves"
+        message = "within its limits, and within what it deserves or no namespace is short"
         found = _condition(before, now, OVERUSED, FALSE, "NotOverused", message)
     else:
         reason = "HoldsMoreThanHard" if overuse.beyond or overuse.buckets else "HoldsMoreThanDeserved"
@@ -67,10 +67,10 @@ def overuse_message(overuse: Overuse) -> str:
     """The message that says by how much a namespace is overused, and which namespaces are short."""
     parts = []
     if overuse.beyond:
-        parts.append(f"holds {_amounts(overuse.beyond)} more than it may at most")
+        parts.append(f"holds {_amounts(overuse.beyond)} more than its hard limit")
     while_ = [f"{_listed(overuse.claimants)} short"] if overuse.claimants else []
     if overuse.buckets:
-        while_.insert(0, f"bucket {overuse.buckets[0]} holds more than it may at most")
+        while_.insert(0, f"bucket {overuse.buckets[0]} holds more than its hard limit")
     if while_:
         parts.append(f"holds {_amounts(overuse.excess)} more than it deserves while {' and '.join(while_)}")
     return "; ".join(parts)
@@ -95,7 +95,7 @@ def _accepted(problems: Sequence[str], before: Conditions, now: float) -> Arbitr
 
 
 def _no_parent(parent: str, before: Conditions, now: float) -> ArbitrationCondition:
-    message = f"there is no Bucket {parent}: it stands for one without limits and reservation, of weight 1"
+    message = f"there is no Bucket {parent}: it counts as one without limits and reservation, of weight 1"
     return _condition(before, now, PARENT_FOUND, FALSE, "BucketNotFound", message)
 
 
@@ -104,7 +104,7 @@ def _overfull(award: Award, kept: Counted, before: Conditions, now: float) -> Co
     beyond = beyond_limit(kept, award.hard)
     if not beyond:
         return ()
-    message = f"its namespaces hold {_amounts(beyond)} more than they may at most"
+    message = f"its namespaces hold {_amounts(beyond)} more than its hard limit"
     return (_condition(before, now, OVERUSED, TRUE, "HoldsMoreThanHard", message),)
 
 
@@ -121,8 +121,8 @@ def _reserved(stated: Counted, award: Award, before: Conditions, now: float) -> 
         f"{format_counted(name, award.reserved.get(name, 0))} of {format_counted(name, stated.get(name, 0))} {name}"
         for name in sorted(cut)
     )
-    why = "limits are below it" if limited else "all reservations together exceed what there is"
-    return (_condition(before, now, RESERVED, FALSE, reason, f"{why}: in force is {', '.join(parts)}"),)
+    why = "limits are below it" if limited else "all reservations together exceed the cluster"
+    return (_condition(before, now, RESERVED, FALSE, reason, f"{why}: in force: {', '.join(parts)}"),)
 
 
 def _condition(

@@ -71,7 +71,7 @@ Effect = MakeConsumer | WriteAllocation | DropAllocation | WriteStatus | Remark
 
 
 class Overuse(msgspec.Struct, frozen=True):
-    """A namespace that uses more than it deserves while another is short, or more than it may at most."""
+    """A namespace that uses more than it deserves while another is short, or more than its hard limit."""
 
     namespace: str
     since: float
@@ -98,7 +98,7 @@ class Promise(msgspec.Struct, frozen=True):
 
 
 class RoundResult(msgspec.Struct, frozen=True):
-    """One round of arbitration."""
+    """Duration of a round of arbitration."""
 
     effects: tuple[Effect, ...] = ()
     evictions: tuple[Evict, ...] = ()

@@ -11,7 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from vsched.cel.syntax import RESULT, TYPES, Bound, Call, Listed, Literal, Loop, Mapped, Name, Node, Select
+from vsched.cel.syntax import (
+    RESULT,
+    TYPES,
+    Bound,
+    Call,
+    Comprehension,
+    Identifier,
+    ListLiteral,
+    Literal,
+    Mapped,
+    Node,
+    Select,
+)
 
 MOST = (1 << 64) - 1
 _LIST, _MAP = 10, 30
@@ -45,7 +57,7 @@ class Size(NamedTuple):
     most: int
 
 
-class Estimate(NamedTuple):
+class CostEstimate(NamedTuple):
     """What is known of a part of an expression."""
 
     cost: int
@@ -90,7 +102,7 @@ _RESULTS = {
 """The types of the values of functions; of others nothing is known."""
 
 
-def estimate(expression: Node, root: Declared, *, loosely: bool = True, part_cost: int = 0) -> Estimate:
+def estimate(expression: Node, root: Declared, *, loosely: bool = True, part_cost: int = 0) -> CostEstimate:
     """The most that an expression costs; its variables are of the type ``root``.
 
     An API server estimates validation rules loosely: it takes items of lists that the expression itself makes for as
@@ -105,42 +117,42 @@ class _Estimator:
         self._root = root
         self._loosely = loosely
         self._part_cost = part_cost
-        self._variables: dict[str, Estimate] = {}
+        self._variables: dict[str, CostEstimate] = {}
 
-    def of(self, node: Node) -> Estimate:
+    def of(self, node: Node) -> CostEstimate:
         """What is known of a node."""
         match node:
             case Literal():
-                return Estimate(0, Declared(node.kind), Size(node.size, node.size))
-            case Name():
+                return CostEstimate(0, Declared(node.kind), Size(node.size, node.size))
+            case Identifier():
                 known = self._variables.get(node.name)
                 if known is None:
-                    return self._sized(Estimate(1, self._type_of(node.name), path=(node.name,)))
+                    return self._sized(CostEstimate(1, self._type_of(node.name), path=(node.name,)))
                 return self._sized(known._replace(cost=1, size=None), known.size)
             case Select():
                 return self._selected(node)
-            case Listed():
+            case ListLiteral():
                 items = [self.of(each) for each in node.items]
                 kinds = {each.type.kind for each in items}
                 element = items[0].type if len(kinds) == 1 else _DYN
                 held = _union([each.known for each in items])
                 cost = _sum(_LIST, *(each.cost for each in items))
-                return Estimate(cost, Declared("list", element=element), Size(len(items), len(items)), held=held)
+                return CostEstimate(cost, Declared("list", element=element), Size(len(items), len(items)), held=held)
             case Mapped():
                 pairs = [(self.of(key), self.of(value)) for key, value in node.entries]
                 cost = _sum(_MAP, *(each.cost for pair in pairs for each in pair))
                 held, made = _union([value.known for _, value in pairs]), Declared("map", element=_DYN, key=_DYN)
-                return Estimate(cost, made, Size(len(pairs), len(pairs)), held=held)
+                return CostEstimate(cost, made, Size(len(pairs), len(pairs)), held=held)
             case Bound():
                 value = self.of(node.value)
                 body = self._with({node.name: value}, node.body)
                 return body._replace(cost=_sum(_LIST, value.cost, body.cost), path=())
-            case Loop():
+            case Comprehension():
                 return self._loop(node)
             case Call():
                 return self._call(node)
 
-    def _with(self, names: Mapping[str, Estimate], node: Node) -> Estimate:
+    def _with(self, names: Mapping[str, CostEstimate], node: Node) -> CostEstimate:
         before = self._variables
         self._variables = {**before, **names}
         try:
@@ -151,7 +163,7 @@ class _Estimator:
     def _type_of(self, name: str) -> Declared:
         return Declared("type") if name in TYPES else self._root
 
-    def _sized(self, found: Estimate, otherwise: Size | None = None) -> Estimate:
+    def _sized(self, found: CostEstimate, otherwise: Size | None = None) -> CostEstimate:
         """With the size by its path, by its type, or the other one."""
         if found.size is None and (declared := self._at(found.path)) is not None:
             return found._replace(size=Size(0, declared.most))
@@ -170,34 +182,34 @@ class _Estimator:
                 found = {"@items": found.element, "@keys": found.key}.get(part, field)
         return found
 
-    def _selected(self, node: Select) -> Estimate:
+    def _selected(self, node: Select) -> CostEstimate:
         of = self.of(node.of)
         if node.tests:
-            return Estimate(of.cost, _BOOL, _ONE)
+            return CostEstimate(of.cost, _BOOL, _ONE)
         cost = _sum(of.cost, of.type.kind in ("map", "object"))
         type_ = (of.type.element if of.type.kind == "map" else of.type.fields.get(node.field)) or _DYN
-        return self._sized(Estimate(cost, type_, path=(*of.path, node.field) if of.path else (node.field,)))
+        return self._sized(CostEstimate(cost, type_, path=(*of.path, node.field) if of.path else (node.field,)))
 
-    def _loop(self, node: Loop) -> Estimate:
+    def _loop(self, node: Comprehension) -> CostEstimate:
         over, start = self.of(node.over), self.of(node.start)
         is_list = over.type.kind == "list"
-        held = Estimate(1, over.type.element or _DYN, over.held, (*over.path, "@items"))
-        key = Estimate(1, over.type.key or (_INT if is_list else _DYN), None, (*over.path, "@keys"))
+        held = CostEstimate(1, over.type.element or _DYN, over.held, (*over.path, "@items"))
+        key = CostEstimate(1, over.type.key or (_INT if is_list else _DYN), None, (*over.path, "@keys"))
         single = held if is_list else key
         names = dict(zip(node.variables, (key, held) if len(node.variables) == 2 else (single,), strict=True))
         inside = {RESULT: start._replace(path=()), **names}
         condition, step = self._with(inside, node.condition), self._with(inside, node.step)
         result = self._with({RESULT: inside[RESULT]}, node.result)
         turns = _times(over.known.most, _sum(condition.cost, step.cost))
-        made = isinstance(node.start, Listed | Mapped)
-        return Estimate(
+        made = isinstance(node.start, ListLiteral | Mapped)
+        return CostEstimate(
             _sum(over.cost, start.cost, turns, result.cost),
             step.type if made else result.type,
             over.known if made else start.size,
             held=step.held if made else None,
         )
 
-    def _call(self, node: Call) -> Estimate:
+    def _call(self, node: Call) -> CostEstimate:
         given = [self.of(each) for each in node.arguments]
         target = None if node.target is None else self.of(node.target)
         if node.function == "dyn" and len(given) == 1:
@@ -212,59 +224,59 @@ class _Estimator:
         return self._sized(own._replace(cost=cost, path=path))
 
 
-def _own(node: Call, given: list[Estimate], target: Estimate | None) -> Estimate:
+def _own(node: Call, given: list[CostEstimate], target: CostEstimate | None) -> CostEstimate:
     """The cost of a call without its arguments, and what is known of its value."""
     name, first = node.function, given[0] if given else target
     kinds = {each.type.kind for each in given}
     type_ = _RESULTS.get(name, _DYN)
     if name in ("_&&_", "_||_"):
-        return Estimate(0, type_)
+        return CostEstimate(0, type_)
     if name == "_?_:_":
         then, otherwise = given[1:]
         held = None if then.held is None or otherwise.held is None else _union([then.held, otherwise.held])
         same = then.type if then.type.kind == otherwise.type.kind else _DYN
-        return Estimate(0, same, _union([then.known, otherwise.known]), held=held)
+        return CostEstimate(0, same, _union([then.known, otherwise.known]), held=held)
     if name == "_[_]" and first is not None:
-        return Estimate(1, first.type.element or _DYN, first.held)
+        return CostEstimate(1, first.type.element or _DYN, first.held)
     if name == "_+_" and len(given) == 2:
         return _added(given, kinds)
     if name in ("_-_", "_*_", "_/_", "_%_", "-_") and first is not None:
-        return Estimate(1, next((each.type for each in given if each.type.kind != "dyn"), _DYN))
+        return CostEstimate(1, next((each.type for each in given if each.type.kind != "dyn"), _DYN))
     if name in ("_==_", "_!=_") and len(given) == 2:
         if name == "_==_" and len(kinds) == 1 and kinds <= _EQUAL_AT_ONCE:
-            return Estimate(1, type_)
-        return Estimate(_per(min(given[0].known.most, given[1].known.most)), type_)
+            return CostEstimate(1, type_)
+        return CostEstimate(_per(min(given[0].known.most, given[1].known.most)), type_)
     if name in _COMPARED and len(given) == 2:
         texts = not kinds.isdisjoint(("string", "bytes", "dyn"))
-        return Estimate(_per(min(given[0].known.most, given[1].known.most)) if texts else 1, type_)
+        return CostEstimate(_per(min(given[0].known.most, given[1].known.most)) if texts else 1, type_)
     if name == "in" and len(given) == 2:
-        return Estimate(1 if given[1].type.kind == "map" else given[1].known.most, type_)
+        return CostEstimate(1 if given[1].type.kind == "map" else given[1].known.most, type_)
     if name.startswith("sets.") and len(given) == 2:
         compared = _times(given[0].known.most, given[1].known.most)
-        return Estimate(_sum(1, compared, compared if name == "sets.equivalent" else 0), type_)
+        return CostEstimate(_sum(1, compared, compared if name == "sets.equivalent" else 0), type_)
     if name in ("bytes", "string") and len(given) == 1 and kinds <= {"string", "bytes", "dyn"}:
         least, most = given[0].known
         size = Size(least, _times(most, 4)) if name == "bytes" else Size(least // 4, most)
-        return Estimate(_per(most), type_, size)
+        return CostEstimate(_per(most), type_, size)
     if name == "optional.of" and given:
-        return Estimate(1, Declared("optional", element=given[0].type))
+        return CostEstimate(1, Declared("optional", element=given[0].type))
     if name in ("value", "orValue") and target is not None:
-        return Estimate(1, target.type.element or _DYN)
-    return Estimate(1, type_) if target is None else _of_method(node, target, given, type_)
+        return CostEstimate(1, target.type.element or _DYN)
+    return CostEstimate(1, type_) if target is None else _of_method(node, target, given, type_)
 
 
-def _added(given: list[Estimate], kinds: set[str]) -> Estimate:
+def _added(given: list[CostEstimate], kinds: set[str]) -> CostEstimate:
     size = Size(*map(_sum, given[0].known, given[1].known))
     held = None
     if given[0].held is not None and given[1].held is not None:
         held = _union([given[0].held, given[1].held])
     type_ = next((each.type for each in given if each.type.kind != "dyn"), _DYN)
     if not kinds.isdisjoint(("string", "bytes", "dyn")):
-        return Estimate(_per(size.most), type_, size, held=held)
-    return Estimate(1, type_, size if "list" in kinds else None, held=held)
+        return CostEstimate(_per(size.most), type_, size, held=held)
+    return CostEstimate(1, type_, size if "list" in kinds else None, held=held)
 
 
-def _of_method(node: Call, target: Estimate, given: list[Estimate], type_: Declared) -> Estimate:
+def _of_method(node: Call, target: CostEstimate, given: list[CostEstimate], type_: Declared) -> CostEstimate:
     """The same of a method, without its target."""
     name, size = node.function, target.known
     first = given[0].known if given else _UNKNOWN
@@ -272,37 +284,37 @@ def _of_method(node: Call, target: Estimate, given: list[Estimate], type_: Decla
         case "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf":
             element = target.type.element
             if element is None:
-                return Estimate(_per(size.most), type_)
+                return CostEstimate(_per(size.most), type_)
             each = _sum(1, _per(_held(target)) if element.kind in ("string", "bytes") else 0)
-            return Estimate(_times(size.most, each), element if name in ("sum", "max", "min") else type_)
+            return CostEstimate(_times(size.most, each), element if name in ("sum", "max", "min") else type_)
         case "lowerAscii" | "upperAscii" | "substring" | "trim":
-            return Estimate(_per(size.most), type_, size)
+            return CostEstimate(_per(size.most), type_, size)
         case "replace" if len(given) >= 2:
-            return Estimate(_per(size.most, 2), type_, Size(0, _replaced(size, first, given[1].known)))
+            return CostEstimate(_per(size.most, 2), type_, Size(0, _replaced(size, first, given[1].known)))
         case "split":
             stated = node.arguments[1] if len(node.arguments) > 1 else None
             most = size.most
             if isinstance(stated, Literal) and stated.number is not None:
                 most = stated.number
-            return Estimate(_per(size.most, 2), type_, Size(0, most))
+            return CostEstimate(_per(size.most, 2), type_, Size(0, most))
         case "join":
             texts = _times(size.most, _held(target)) if target.type.element is not None else 0
             between = _times(first.most, max(0, size.most - 1)) if given else 0
             joined = _sum(texts, between)
-            return Estimate(_per(joined), type_, Size(0, joined))
+            return CostEstimate(_per(joined), type_, Size(0, joined))
         case "find" | "findAll" | "matches" if given:
             cost = _times(_per(_sum(size.most, 1)), _scaled(first.most, _PER_PATTERN_CHARACTER))
-            return Estimate(cost, type_, None if name == "matches" else Size(0, size.most))
+            return CostEstimate(cost, type_, None if name == "matches" else Size(0, size.most))
         case "contains" if given:
-            return Estimate(_times(_per(size.most), _per(first.most)), type_)
+            return CostEstimate(_times(_per(size.most), _per(first.most)), type_)
         case "startsWith" | "endsWith" if given:
-            return Estimate(_per(first.most), type_)
+            return CostEstimate(_per(first.most), type_)
         case "containsIP" | "containsCIDR" if given:
             parsed = _per(first.most) if given[0].type.kind == "string" else 0
-            return Estimate(_sum(_per(32), parsed, 0 if name == "containsIP" else _per(16) + 1), type_)
+            return CostEstimate(_sum(_per(32), parsed, 0 if name == "containsIP" else _per(16) + 1), type_)
         case "format":
-            return Estimate(_per(size.most), type_)
-    return Estimate(1, type_)
+            return CostEstimate(_per(size.most), type_)
+    return CostEstimate(1, type_)
 
 
 def _replaced(size: Size, old: Size, new: Size) -> int:
@@ -314,7 +326,7 @@ def _replaced(size: Size, old: Size, new: Size) -> int:
     return _times(math.ceil(size.most / old.least), new.most)
 
 
-def _held(target: Estimate) -> int:
+def _held(target: CostEstimate) -> int:
     """The most characters of an item of a list, by what is declared of it alone."""
     return MOST if target.type.element is None or not target.path else target.type.element.most
 

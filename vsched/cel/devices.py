@@ -18,7 +18,7 @@ from vsched.cel.costs import MOST, Declared, estimate
 from vsched.cel.expressions import CelExpression, NotCompiled, NotEvaluated, compiled, without_literals
 from vsched.cel.functions import quantity_of, type_name
 from vsched.cel.syntax import parsed
-from vsched.cel.tokens import Malformed
+from vsched.cel.tokens import SyntaxProblem
 from vsched.cel.versions import version
 
 _TEXT = r"""("[^"\\\n]*"|'[^'\\\n]*')"""
@@ -140,7 +140,7 @@ def cost_of(text: str, part_cost: int = 0) -> int:
     """How much a selector costs at most, for one device; MOST where it is too deep to say."""
     try:
         return estimate(parsed(text), _DEVICE, loosely=False, part_cost=part_cost).cost
-    except Malformed:
+    except SyntaxProblem:
         return MOST
 
 

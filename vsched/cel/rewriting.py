@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from vsched.cel.formatting import FORMATS
-from vsched.cel.tokens import Malformed, Token, Tokens
+from vsched.cel.tokens import SyntaxProblem, Token, TokenStream
 
 MOST_NESTED = 100
 """How deeply brackets may be nested; an expression that nests deeper stays as it is."""
@@ -54,7 +54,7 @@ def rewritten(text: str) -> Rewritten | None:
     try:
         found, _ = rewriter.expression()
         rewriter.end()
-    except Malformed:
+    except SyntaxProblem:
         return None
     return Rewritten(
         found,
@@ -89,7 +89,7 @@ class _Rewriter:
     deepest: int = 0
     scopes: int = 0
     sums: int = 0
-    _tokens: Tokens = field(init=False)
+    _tokens: TokenStream = field(init=False)
     _loops: int = 0
     _open: int = 0
     _nested: int = 0
@@ -97,7 +97,7 @@ class _Rewriter:
     _scope: _Scope = field(default_factory=_Scope)
 
     def __post_init__(self) -> None:
-        self._tokens = Tokens(self.source)
+        self._tokens = TokenStream(self.source)
 
     def end(self) -> None:
         """Nothing may follow."""
@@ -129,7 +129,7 @@ class _Rewriter:
     def _operand(self) -> _Part:
         self._nested += 1
         if self._nested > MOST_NESTED:
-            raise Malformed
+            raise SyntaxProblem
         token = self._tokens.next()
         if token.kind == "word":
             found = self._word(token)
@@ -186,7 +186,7 @@ class _Rewriter:
             found.append(self.expression())
             token = self._tokens.next()
             if token.kind != "mark" or token.text not in (",", ")"):
-                raise Malformed
+                raise SyntaxProblem
             if token.text == ")":
                 return found
 
@@ -325,11 +325,11 @@ class _Rewriter:
     def _mapped(self, target: _Part, name: str, declared: Sequence[str]) -> _Part:
         """``optMap`` and ``optFlatMap``: the body sees the value, if there is one."""
         if len(declared) != 1:
-            raise Malformed
+            raise SyntaxProblem
         with self._declaring(declared, target):
             arguments = [one.text for one in self._arguments()]
         if len(arguments) != 2:
-            raise Malformed
+            raise SyntaxProblem
         return _Part(f"__{name}(__items({target.text}).map({arguments[0]}, {arguments[1]}))", True)
 
     def _pairs(self, target: _Part, name: str, declared: Sequence[str]) -> _Part:
@@ -338,7 +338,7 @@ class _Rewriter:
         with self._declaring(declared, target, loop=True):
             bodies = [one.text for one in self._arguments()[2:]]
         if len(bodies) not in ((1, 2) if name in ("transformList", "transformMap") else (1,)):
-            raise Malformed
+            raise SyntaxProblem
         key, value = declared
         *filters, body = (f"[{pair}[0]].map({key}, [{pair}[1]].map({value}, {each})[0])[0]" for each in bodies)
         pairs = f"__pairs({target.text})" + "".join(f".filter({pair}, {each})" for each in filters)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vsched.cel.tokens import Malformed, Token, Tokens
+from vsched.cel.tokens import SyntaxProblem, Token, TokenStream
 
 MOST_NESTED = 100
 """How deeply brackets may be nested."""
@@ -37,7 +37,7 @@ class Literal:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Identifier:
     """A variable or a type."""
 
     name: str
@@ -62,7 +62,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListLiteral:
     """``[a, b]``."""
 
     items: tuple[Node, ...] = ()
@@ -76,7 +76,7 @@ class Mapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class Comprehension:
     """``start`` is in RESULT, and after each turn the value of ``step``, as long as the condition holds."""
 
     over: Node
@@ -96,21 +96,21 @@ class Bound:
     body: Node
 
 
-Node = Literal | Name | Select | Call | Listed | Mapped | Loop | Bound
-_RESULT = Name(RESULT)
+Node = Literal | Identifier | Select | Call | ListLiteral | Mapped | Comprehension | Bound
+_RESULT = Identifier(RESULT)
 _TRUE, _FALSE = Literal("bool"), Literal("bool")
 
 
 def parsed(text: str) -> Node:
     """The tree of an expression; raises Malformed."""
-    parser = _Parser(Tokens(text))
+    parser = _Parser(TokenStream(text))
     found = parser.expression()
     parser.tokens.expect("")
     level, depth = [found], 0
     while level:
         depth += 1
         if depth > MOST_DEPTH:
-            raise Malformed
+            raise SyntaxProblem
         level = [below for each in level for below in _parts(each)]
     return found
 
@@ -121,11 +121,11 @@ def _parts(node: Node) -> tuple[Node, ...]:
             return (node.of,)
         case Call():
             return node.arguments if node.target is None else (node.target, *node.arguments)
-        case Listed():
+        case ListLiteral():
             return node.items
         case Mapped():
             return tuple(each for pair in node.entries for each in pair)
-        case Loop():
+        case Comprehension():
             return (node.over, node.start, node.condition, node.step, node.result)
         case Bound():
             return (node.value, node.body)
@@ -134,14 +134,14 @@ def _parts(node: Node) -> tuple[Node, ...]:
 
 
 class _Parser:
-    def __init__(self, tokens: Tokens) -> None:
+    def __init__(self, tokens: TokenStream) -> None:
         self.tokens = tokens
         self._nested = 0
 
     def expression(self) -> Node:
         self._nested += 1
         if self._nested > MOST_NESTED:
-            raise Malformed
+            raise SyntaxProblem
         found = self._binary(0)
         if self.tokens.is_mark("?"):
             self.tokens.next()
@@ -207,13 +207,13 @@ class _Parser:
         if token.kind == "word":
             return self._named(token)
         if token.text in ("[", "[?"):
-            return Listed(tuple(self._arguments("]")))
+            return ListLiteral(tuple(self._arguments("]")))
         if token.text == "{":
             return Mapped(self._entries())
         if token.text == ".":
-            return Name(self._word())
+            return Identifier(self._word())
         if token.text != "(":
-            raise Malformed
+            raise SyntaxProblem
         found = self.expression()
         self.tokens.expect(")")
         return found
@@ -227,12 +227,12 @@ class _Parser:
             if token.text == "has" and len(arguments) == 1 and isinstance(arguments[0], Select):
                 return Select(arguments[0].of, arguments[0].field, tests=True)
             return Call(token.text, tuple(arguments))
-        return Name(token.text)
+        return Identifier(token.text)
 
     def _word(self) -> str:
         token = self.tokens.next()
         if token.kind != "word":
-            raise Malformed
+            raise SyntaxProblem
         return token.text
 
     def _arguments(self, closing: str) -> list[Node]:
@@ -280,20 +280,20 @@ def _text(text: str) -> Literal:
 
 
 def _method(target: Node, name: str, given: Sequence[Node]) -> Node:
-    if isinstance(target, Name) and target.name == "cel" and name == "bind" and len(given) == 3:
-        if isinstance(given[0], Name):
+    if isinstance(target, Identifier) and target.name == "cel" and name == "bind" and len(given) == 3:
+        if isinstance(given[0], Identifier):
             return Bound(given[0].name, given[1], given[2])
-        raise Malformed
-    if isinstance(target, Name) and target.name in _NAMESPACES:
+        raise SyntaxProblem
+    if isinstance(target, Identifier) and target.name in _NAMESPACES:
         return Call(f"{target.name}.{name}", tuple(given))
-    names = [each.name for each in given[:2] if isinstance(each, Name)]
-    if name in ("optMap", "optFlatMap") and len(given) == 2 and isinstance(given[0], Name):
+    names = [each.name for each in given[:2] if isinstance(each, Identifier)]
+    if name in ("optMap", "optFlatMap") and len(given) == 2 and isinstance(given[0], Identifier):
         value = Bound(given[0].name, Call("value", (), target), given[1])
         there = Call("optional.of", (value,)) if name == "optMap" else value
         return Call("_?_:_", (Call("hasValue", (), target), there, Call("optional.none", ())))
     if name in _TRANSFORMS and len(given) in (3, 4) and len(names) == 2:
         return _loop(target, name, tuple(names), given[2:])
-    if name in _LOOPS and len(given) in (2, 3) and isinstance(given[0], Name):
+    if name in _LOOPS and len(given) in (2, 3) and isinstance(given[0], Identifier):
         pair = len(given) == 3 and len(names) == 2 and name not in ("map", "filter")
         return _loop(target, name, tuple(names) if pair else (given[0].name,), given[2 if pair else 1 :])
     return Call(name, tuple(given), target)
@@ -304,22 +304,22 @@ def _loop(over: Node, name: str, variables: tuple[str, ...], bodies: Sequence[No
     body = bodies[-1]
     if name == "all":
         going = Call("@not_strictly_false", (_RESULT,))
-        return Loop(over, variables, _TRUE, going, Call("_&&_", (_RESULT, body)), _RESULT)
+        return Comprehension(over, variables, _TRUE, going, Call("_&&_", (_RESULT, body)), _RESULT)
     if name == "exists":
         going = Call("@not_strictly_false", (Call("!_", (_RESULT,)),))
-        return Loop(over, variables, _FALSE, going, Call("_||_", (_RESULT, body)), _RESULT)
+        return Comprehension(over, variables, _FALSE, going, Call("_||_", (_RESULT, body)), _RESULT)
     one = Literal("int")
     if name in ("exists_one", "existsOne"):
         step = Call("_?_:_", (body, Call("_+_", (_RESULT, one)), _RESULT))
-        return Loop(over, variables, one, _TRUE, step, Call("_==_", (_RESULT, one)))
+        return Comprehension(over, variables, one, _TRUE, step, Call("_==_", (_RESULT, one)))
     start: Node
     made: Node
     if name in ("transformMap", "transformMapEntry"):
-        entry = (Name(variables[0]), body) if name == "transformMap" else (body,)
+        entry = (Identifier(variables[0]), body) if name == "transformMap" else (body,)
         start, made = Mapped(), Call("@mapInsert", (_RESULT, *entry))
     else:
-        item = Name(variables[0]) if name == "filter" else body
-        start, made = Listed(), Call("_+_", (_RESULT, Listed((item,))))
+        item = Identifier(variables[0]) if name == "filter" else body
+        start, made = ListLiteral(), Call("_+_", (_RESULT, ListLiteral((item,))))
     if name == "filter" or len(bodies) == 2:
         made = Call("_?_:_", (bodies[0], made, _RESULT))
-    return Loop(over, variables, start, _TRUE, made, _RESULT)
+    return Comprehension(over, variables, start, _TRUE, made, _RESULT)

@@ -19,7 +19,7 @@ _TOKEN = re.compile(
 )
 
 
-class Malformed(Exception):
+class SyntaxProblem(Exception):
     """The text is no expression."""
 
 
@@ -38,7 +38,7 @@ class Token(NamedTuple):
         return self.lead + self.text
 
 
-class Tokens:
+class TokenStream:
     """The tokens of an expression, and how far they are read."""
 
     def __init__(self, source: str) -> None:
@@ -69,7 +69,7 @@ class Tokens:
         """Take the next token, which has to be this mark, or the end if it is empty."""
         token = self.next()
         if token.text != text or token.kind not in ("mark", "end"):
-            raise Malformed
+            raise SyntaxProblem
         return token
 
     def is_mark(self, text: str) -> bool:
@@ -92,4 +92,4 @@ class Tokens:
                     return commas + 1 if at > first else 0
             elif text == "," and depth == 1:
                 commas += 1
-        raise Malformed
+        raise SyntaxProblem

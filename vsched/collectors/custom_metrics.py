@@ -100,7 +100,7 @@ class CustomMetrics(ClusterApi):
 
     async def _ask(self, metric: str) -> bytes:
         path = f"/apis/{GROUP}/{self._version}/nodes/*/{segment(metric)}"
-        return await self._get(path, lambda message: f"the metric {metric} is not to be had of nodes: {message}")
+        return await self._get(path, lambda message: f"nodes have no metric {metric}: {message}")
 
 
 def _put_together(

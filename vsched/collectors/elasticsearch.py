@@ -165,5 +165,5 @@ def parse_hosts(index: str, body: bytes) -> list[Host]:
     if answer.shards.total and answer.shards.failed == answer.shards.total:
         raise SourceError(f"{index}: all {answer.shards.total} shards failed")
     if answer.aggregations is None:
-        raise SourceError(f"{index}: there is no such index")
+        raise SourceError(f"{index}: the index does not exist")
     return answer.aggregations.hosts.buckets

@@ -164,10 +164,10 @@ async def ask(source: Source, targets: Sequence[NodeTarget], periods: Sequence[s
 def why_blind(nodes: int, collected: CollectedUsage) -> str:
     """The likely reason why a source that answers has figures for none of the nodes."""
     if collected.ahead:
-        return f"the figures of {collected.ahead} of {nodes} nodes are of the future: a clock is wrong"
+        return f"the figures of {collected.ahead} of {nodes} nodes are from the future: a clock is wrong"
     if collected.strangers:
         named = ", ".join(collected.strangers[:3])
-        return f"it knows none of the {nodes} nodes, but {named}: see instanceLabel and nodeLabel"
+        return f"it knows none of the {nodes} nodes, only {named}: check instanceLabel and nodeLabel"
     return f"it has figures of none of the {nodes} nodes"
 
 

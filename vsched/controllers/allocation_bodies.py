@@ -16,7 +16,7 @@ from vsched.arbitrator.effects import DropAllocation, MakeConsumer, WriteAllocat
 from vsched.kube.client import JSON_PATCH
 from vsched.mirror.resources import RESOURCES
 from vsched.model.arbitration.records import ARBITRATOR_VERSION, DEFAULT_CONSUMER, ArbitrationCondition
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 from vsched.writes.writer import Write
 
 CONSUMER, ALLOCATION, BUCKET = "Consumer", "Allocation", "Bucket"
@@ -24,9 +24,9 @@ MANAGED_BY = "app.kubernetes.io/managed-by"
 """Label of the objects created here."""
 
 
-def about(kind: str, namespace: str, name: str, uid: str) -> Reference:
+def about(kind: str, namespace: str, name: str, uid: str) -> ObjectReference:
     """The object reference for Events about one of these objects."""
-    return Reference(ARBITRATOR_VERSION, kind, namespace, name, uid)
+    return ObjectReference(ARBITRATOR_VERSION, kind, namespace, name, uid)
 
 
 def consumer_create(effect: MakeConsumer) -> Write:

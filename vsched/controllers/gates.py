@@ -81,7 +81,12 @@ class GateKeeper:
 
 def admission_write(ungate: Ungate) -> Write:
     """Say that vsched opens the gate of a pod."""
-    condition = {"type": LET_IN, "status": "True", "reason": "RoomKept", "message": "its queue keeps room for it"}
+    condition = {
+        "type": LET_IN,
+        "status": "True",
+        "reason": "RoomKept",
+        "message": "its queue reserves resources for it",
+    }
     return pod_status_write(ungate.namespace, ungate.name, ungate.uid, {"conditions": [condition]})
 
 

@@ -18,8 +18,8 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
-from vsched.controllers.podgroup_records import Member, PodGroupRecords
-from vsched.controllers.podgroups import Owner, PodGroupState, content_of, correction, creation
+from vsched.controllers.podgroup_records import PodGroupMember, PodGroupRecords
+from vsched.controllers.podgroups import PodGroupOwner, PodGroupState, content_of, correction, creation
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
@@ -33,7 +33,7 @@ from vsched.mirror.state.gang_pods import GangPod
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.parted import PartedDict
 from vsched.model.plan import Bind
-from vsched.writes.bodies import Reference, deletion_options, pod_reference
+from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -110,7 +110,7 @@ class PodGroupController:
         self._worried: set[tuple[str, int]] = set()
         """Failures already logged, as (method and kind, code), until such a write succeeds."""
         self.groups: Workqueue[str, None] = Workqueue(self._settings.groups, self._look, clock)
-        self.pods: Workqueue[str, Member] = Workqueue(self._settings.pods, self._name, clock)
+        self.pods: Workqueue[str, PodGroupMember] = Workqueue(self._settings.pods, self._name, clock)
 
     @property
     def sinks(self) -> Mapping[str, ObjectFeed[Any]]:
@@ -214,7 +214,7 @@ class PodGroupController:
             if self._records.is_known(key):
                 self.groups.put(key, None, self._back_off_seconds(key, answer))
 
-    async def _name(self, pod: str, member: Member) -> None:
+    async def _name(self, pod: str, member: PodGroupMember) -> None:
         """Write the name of its PodGroup to a pod; the uid in the patch excludes another pod of the same name."""
         if self._records.member(pod) != member:
             self._back_offs.forget(pod)
@@ -239,7 +239,7 @@ class PodGroupController:
             return ()
         return _notes_of(member)
 
-    def _complain(self, key: str, owner: Owner, remarks: tuple[str, ...]) -> None:
+    def _complain(self, key: str, owner: PodGroupOwner, remarks: tuple[str, ...]) -> None:
         """Report invalid annotations once, by an Event on the workload, or on the pod if it has none."""
         if remarks == self._blamed.get(key, ()):
             return
@@ -259,18 +259,18 @@ class PodGroupController:
             return
         self._worried.add(failure)
         problem = {"code": answer.code, "problem": answer.message}
-        self._worry("PodGroups for pods without one cannot be kept", kind=write.kind, name=key, **problem)
+        self._worry("PodGroups for pods without one cannot be written", kind=write.kind, name=key, **problem)
 
     def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
         return self._back_offs.next_seconds(key, answer.asked_seconds)
 
 
-def _reference(key: str, owner: Owner) -> Reference:
+def _reference(key: str, owner: PodGroupOwner) -> ObjectReference:
     """The workload, or the pod, that a PodGroup stands for."""
-    return Reference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
+    return ObjectReference(owner.api_version, owner.kind, key.partition("/")[0], owner.name, owner.uid)
 
 
-def _notes_of(member: Member) -> tuple[tuple[str, str], ...]:
+def _notes_of(member: PodGroupMember) -> tuple[tuple[str, str], ...]:
     """The annotations of a pod that say which PodGroup it belongs to, and in which role."""
     name = (GROUP_NAME, member.group.partition("/")[2])
     return (name, (TASK_SPEC, member.role)) if member.role else (name,)

@@ -6,7 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from vsched.controllers.podgroups import Content, Owner, PodGroupState, TopologyWish, amounts_of, passed_on
+from vsched.controllers.podgroups import (
+    PodGroupContent,
+    PodGroupOwner,
+    PodGroupState,
+    TopologyWish,
+    amounts_of,
+    passed_on,
+)
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import BadObject, BadQuantity
 from vsched.kube.paths import is_name
@@ -18,7 +25,7 @@ from vsched.mirror.ingest.metadata import IMPLIED, QUEUE_NAME, is_made, scheduli
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod
-from vsched.mirror.wire.objects import NetworkTopology
+from vsched.mirror.wire.objects import NetworkTopologySpec
 from vsched.model.parted import PartedDict
 from vsched.model.shared import shared
 
@@ -26,7 +33,7 @@ WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", 
 ENDED = ("Succeeded", "Failed")
 
 
-class Member(NamedTuple):
+class PodGroupMember(NamedTuple):
     """A pod of ours that names no PodGroup, or the one made for it."""
 
     group: str
@@ -36,12 +43,12 @@ class Member(NamedTuple):
     """Whether it names it already."""
     live: bool
     """Whether it is neither finished nor terminating."""
-    owner: Owner
+    owner: PodGroupOwner
     role: str = ""
     """The role to be written to it."""
 
 
-class Workload(NamedTuple):
+class PodWorkload(NamedTuple):
     """A workload (the controller of pods), as far as it matters to their PodGroup."""
 
     group: str
@@ -63,17 +70,17 @@ class PodGroupRecords:
         """``workloads`` is the table in force, ``gang_pod`` what the mirror knows of the gang of a pod."""
         self.complete = asyncio.Event()
         """Set once pods and PodGroups are listed; before that nothing can be decided."""
-        self.nameless: PartedDict[dict[str, Member]] = PartedDict()
+        self.nameless: PartedDict[dict[str, PodGroupMember]] = PartedDict()
         """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
         self.on_named: Callable[[str], None] = lambda key: None
         """Called with the key of a pod that need not be given the name of its PodGroup any more."""
         self._names = scheduler_names
         self._touched = touched
         self._gang_pod = gang_pod
-        self._members: PartedDict[dict[str, Member]] = PartedDict()
+        self._members: PartedDict[dict[str, PodGroupMember]] = PartedDict()
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
-        self._pods: ObjectFeed[Member] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
+        self._pods: ObjectFeed[PodGroupMember] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
         self._groups: ObjectFeed[PodGroupState] = ObjectFeed(
             lambda item: standing_of(item, workloads()), self._group_changed, self._note_listed
         )
@@ -89,11 +96,11 @@ class PodGroupRecords:
         """The PodGroup of this key as its object is."""
         return self._groups.found.get(key)
 
-    def members(self, key: str) -> Mapping[str, Member]:
+    def members(self, key: str) -> Mapping[str, PodGroupMember]:
         """The pods of a PodGroup, by key."""
         return self._members.get(key, {})
 
-    def member(self, key: str) -> Member | None:
+    def member(self, key: str) -> PodGroupMember | None:
         """A pod by key, None where it is gone or names another PodGroup."""
         return self._pods.found.get(key)
 
@@ -125,7 +132,7 @@ class PodGroupRecords:
         if self._pods.listed and self._groups.listed:
             self.complete.set()
 
-    def _pod_changed(self, key: str, before: Member | None, after: Member | None) -> None:
+    def _pod_changed(self, key: str, before: PodGroupMember | None, after: PodGroupMember | None) -> None:
         if before is not None:
             _take(self._members, before.group, key)
             _take(self.nameless, before.group, key)
@@ -142,7 +149,7 @@ class PodGroupRecords:
     def _group_changed(self, key: str, before: PodGroupState | None, after: PodGroupState | None) -> None:
         self._touched(key)
 
-    def _workload_changed(self, key: str, before: Workload | None, after: Workload | None) -> None:
+    def _workload_changed(self, key: str, before: PodWorkload | None, after: PodWorkload | None) -> None:
         for workload in (before, after):
             if workload is not None:
                 if workload is after and workload.idle:
@@ -157,7 +164,7 @@ class PodGroupRecords:
                 if key.startswith(f"{name}/"):
                     self._touched(key)
 
-    def _member_of(self, item: wire.Object) -> Member | None:
+    def _member_of(self, item: wire.Object) -> PodGroupMember | None:
         if not isinstance(item, wire.Pod) or (item.spec.scheduler_name or "") not in self._names:
             return None
         metadata = item.metadata
@@ -173,10 +180,10 @@ class PodGroupRecords:
         if _has_native_group(item):
             return None
         group = shared(f"{metadata.namespace or 'default'}/{name}")
-        return Member(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
+        return PodGroupMember(group, metadata.uid, bool(group_named(metadata)), live, _owner_of(metadata))
 
 
-def _in_gang(pod: GangPod, live: bool) -> Member:
+def _in_gang(pod: GangPod, live: bool) -> PodGroupMember:
     """A pod whose owners say which gang it belongs to; without a PodGroup while they have not been seen."""
     metadata, membership = pod.metadata, pod.gathered.membership
     namespace = metadata.namespace or "default"
@@ -184,7 +191,7 @@ def _in_gang(pod: GangPod, live: bool) -> Member:
     if pod.key() and membership is not None:
         name, gang = membership.name, membership.gang
         if gang.owner is not None:
-            owner = Owner(gang.owner.api_version, gang.owner.kind, gang.owner.name, gang.owner.uid)
+            owner = PodGroupOwner(gang.owner.api_version, gang.owner.kind, gang.owner.name, gang.owner.uid)
         elif name == IMPLIED + wire.uid_of(metadata):
             owner = _as_owner(metadata)
         said = TASK_SPEC in (metadata.annotations or ()) or TASK_SPEC in (metadata.labels or ())
@@ -194,7 +201,7 @@ def _in_gang(pod: GangPod, live: bool) -> Member:
     else:
         name = "" if pod.gathered.awaits else plain_name(metadata)
     group = shared(f"{namespace}/{name}") if name else ""
-    return Member(group, metadata.uid, named, live, owner, role)
+    return PodGroupMember(group, metadata.uid, named, live, owner, role)
 
 
 def _has_native_group(pod: wire.Pod) -> bool:
@@ -205,15 +212,17 @@ def _has_native_group(pod: wire.Pod) -> bool:
         return True
 
 
-def _owner_of(pod: wire.Metadata) -> Owner:
+def _owner_of(pod: wire.Metadata) -> PodGroupOwner:
     controller = controller_of(pod)
     if controller is None:
         return _as_owner(pod)
-    return Owner(shared(controller.api_version), shared(controller.kind), shared(controller.name), controller.uid)
+    return PodGroupOwner(
+        shared(controller.api_version), shared(controller.kind), shared(controller.name), controller.uid
+    )
 
 
-def _as_owner(pod: wire.Metadata) -> Owner:
-    return Owner("v1", "Pod", pod.name, pod.uid)
+def _as_owner(pod: wire.Metadata) -> PodGroupOwner:
+    return PodGroupOwner("v1", "Pod", pod.name, pod.uid)
 
 
 def standing_of(item: wire.Object, workloads: WorkloadTable = NO_WORKLOADS) -> PodGroupState | None:
@@ -225,7 +234,7 @@ def standing_of(item: wire.Object, workloads: WorkloadTable = NO_WORKLOADS) -> P
         amounts = amounts_of(spec.min_resources)
     except BadQuantity:
         amounts = ()
-    content = Content(
+    content = PodGroupContent(
         spec.queue or "",
         spec.min_member or 0,
         spec.priority_class_name or "",
@@ -246,18 +255,18 @@ def standing_of(item: wire.Object, workloads: WorkloadTable = NO_WORKLOADS) -> P
     )
 
 
-def _topology_of(found: NetworkTopology | None) -> TopologyWish | None:
+def _topology_of(found: NetworkTopologySpec | None) -> TopologyWish | None:
     return None if found is None else TopologyWish(found.mode or "", found.highest_tier_allowed)
 
 
-def workload_of(item: wire.Object) -> Workload | None:
+def workload_of(item: wire.Object) -> PodWorkload | None:
     """The fields of a workload that matter here."""
     if not isinstance(item, wire.Workload):
         return None
     metadata = item.metadata
     idle = isinstance(item, wire.Selecting) and item.spec.replicas == 0
     group = f"{metadata.namespace or 'default'}/{IMPLIED}{metadata.uid}"
-    return Workload(group, idle, scheduling_annotations(metadata))
+    return PodWorkload(group, idle, scheduling_annotations(metadata))
 
 
 def queue_of(item: wire.Object) -> str | None:
@@ -265,7 +274,7 @@ def queue_of(item: wire.Object) -> str | None:
     return (item.metadata.annotations or {}).get(QUEUE_NAME) if isinstance(item, wire.Namespace) else None
 
 
-def _take(table: PartedDict[dict[str, Member]], group: str, key: str) -> None:
+def _take(table: PartedDict[dict[str, PodGroupMember]], group: str, key: str) -> None:
     members = table.get(group)
     if members is not None and members.pop(key, None) is not None and not members:
         del table[group]

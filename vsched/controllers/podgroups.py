@@ -52,7 +52,7 @@ class TopologyWish(NamedTuple):
     tier: int | None = None
 
 
-class Content(NamedTuple):
+class PodGroupContent(NamedTuple):
     """The part of a PodGroup that follows from its pods and their workload."""
 
     queue: str
@@ -66,7 +66,7 @@ class Content(NamedTuple):
     """Minima by role, sorted."""
 
 
-class Owner(NamedTuple):
+class PodGroupOwner(NamedTuple):
     """The owner of a PodGroup, with which it is deleted: the controller of its pods, or the pod itself."""
 
     api_version: str
@@ -93,12 +93,12 @@ class PodGroupState(NamedTuple):
     made: bool
     owned: bool
     """Whether it has an owner reference."""
-    content: Content
+    content: PodGroupContent
     of_gang: bool = False
     """Whether its owner makes pods in groups that come and go: without pods, it is not needed."""
 
 
-def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> Content:
+def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> PodGroupContent:
     """The wanted PodGroup of some pods; ``names`` are the resources by column. Problems are passed to the remark."""
     spec = stand_in.spec
     annotations = dict(spec.annotations)
@@ -106,7 +106,7 @@ def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[s
         annotations[PREEMPTABLE] = "true" if spec.preemptable else "false"  # pods may say it by a label
     worked_out = ((names[column], amount) for column, amount in _least(stand_in).items() if names[column] != "pods")
     asked_for = _stated_resources(annotations, remarks)
-    return Content(
+    return PodGroupContent(
         spec.queue,
         spec.min_member,
         spec.priority_class,
@@ -153,7 +153,7 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
         return amounts_of(msgspec.json.decode(text, type=dict[str, str | int | float]))
     except (*UNREADABLE, BadQuantity):
         expected = 'amounts by resource, such as {"cpu": "4"}'
-        remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): passed over")
+        remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): ignored")
         return None
 
 
@@ -165,7 +165,7 @@ def _topology(annotations: Mapping[str, str], remarks: list[str]) -> TopologyWis
 # -- bodies ---------------------------------------------------------------------------------------------------------
 
 
-def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[str, Any]:
+def creation(namespace: str, name: str, content: PodGroupContent, owner: PodGroupOwner) -> dict[str, Any]:
     """A new PodGroup."""
     metadata = {
         "name": name,
@@ -189,7 +189,7 @@ def creation(namespace: str, name: str, content: Content, owner: Owner) -> dict[
     return {"apiVersion": PODGROUPS.api_version, "kind": "PodGroup", "metadata": metadata, "spec": spec}
 
 
-def correction(standing: PodGroupState, content: Content, owner: Owner) -> dict[str, Any] | None:
+def correction(standing: PodGroupState, content: PodGroupContent, owner: PodGroupOwner) -> dict[str, Any] | None:
     """A merge patch that brings a PodGroup up to date, over the version it was compared with; None if it is."""
     metadata: dict[str, Any] = {}
     spec: dict[str, Any] = {}

@@ -32,7 +32,7 @@ from vsched.mirror import wire
 from vsched.mirror.resources import QUEUES
 from vsched.model.jobs.native import NativeQueue
 from vsched.model.queues.queue import CLOSED_BY_PARENT, CLOSING, ROOT, UNKNOWN
-from vsched.writes.bodies import Reference, queue_path, queue_reference
+from vsched.writes.bodies import ObjectReference, queue_path, queue_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.served_resources import ServedResources
@@ -185,7 +185,7 @@ class QueueController:
         self._done.setdefault(name, set()).add(command.uid)
         return True
 
-    def _refuse(self, about: Reference, message: str) -> None:
+    def _refuse(self, about: ObjectReference, message: str) -> None:
         """Record an Event on a Command that is not carried out; it is not deleted, as another controller may own it."""
         self._events.record(about, WARNING, "CommandRefused", message)
 
@@ -256,7 +256,7 @@ class QueueController:
         """Record an Event about the new state of a queue; none for a new queue that is open."""
         about = queue_reference(record.name, record.uid)
         if verdict.state == UNKNOWN:
-            message = f"status.state: {record.state[:40]!r} is unknown; ask for the state the queue is to have"
+            message = f"status.state: {record.state[:40]!r} is unknown; request the state that you want"
             self._events.record(about, WARNING, "QueueUnknown", message)
         elif record.state and verdict.state != record.state:
             parent = " with its parent" if verdict.by_parent and not because else ""

@@ -19,12 +19,12 @@ from vsched.model.jobs.native import NativeQueue
 from vsched.model.parted import PartedDict
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
-from vsched.writes.bodies import Reference, deletion_options
+from vsched.writes.bodies import ObjectReference, deletion_options
 from vsched.writes.writer import Write
 
 V = TypeVar("V")
 
-Refuse = Callable[[Reference, str], None]
+Refuse = Callable[[ObjectReference, str], None]
 """Records an Event on an object with the reason why it is not carried out."""
 
 
@@ -58,7 +58,7 @@ class Order(NamedTuple):
         return f"Command {self.namespace}/{self.name}"
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> ObjectReference:
         """The object reference for Events about it."""
         return command_reference(self.namespace, self.name, self.uid)
 
@@ -262,7 +262,7 @@ class QueueRecords:
     @property
     def _elsewhere(self) -> str:
         named = " or ".join(sorted(self._namespaces))
-        return f"Commands about queues are taken from namespace {named} only"
+        return f"Commands for queues are accepted in namespace {named} only"
 
     def _queue_of(self, item: wire.Object) -> str | None:
         return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
@@ -287,9 +287,9 @@ def record_of(item: wire.Object) -> QueueRecord | None:
     )
 
 
-def command_reference(namespace: str, name: str, uid: str) -> Reference:
+def command_reference(namespace: str, name: str, uid: str) -> ObjectReference:
     """The object reference for Events about a Command."""
-    return Reference("bus.volcano.sh/v1alpha1", "Command", namespace, name, uid)
+    return ObjectReference("bus.volcano.sh/v1alpha1", "Command", namespace, name, uid)
 
 
 def order_of(item: wire.Object, kind: str = "Queue", group: str = BATCH_GROUP) -> Order | None:

@@ -65,9 +65,9 @@ def decide(queue: QueueState, asked: str = "") -> QueueDecision:
 def refusal_of(queue: QueueState, asked: str) -> str:
     """Why a queue cannot have the requested state; empty if it can."""
     if asked == CLOSED and queue.name == ROOT:
-        return f"{ROOT} holds all queues together and cannot be closed"
+        return f"{ROOT} is the parent of all queues and cannot be closed"
     if asked == OPEN and _is_shut_above(queue):
-        return f"its parent {queue.parent} is {queue.parent_state} and has to be opened first"
+        return f"its parent {queue.parent} is {queue.parent_state} and must be opened first"
     return ""
 
 

@@ -49,11 +49,11 @@ def check_access(access: AccessOptions, listen_address: str, *, tls: bool) -> No
     elif not secured and (access.client_ca_file is not None or not _stays_here(listen_address)):
         raise BadInput(f"{way}: --listen-address is without TLS (expected --tls-cert-file, and --tls-on listen)")
     if access.authentication == "certificate" and access.client_ca_file is None:
-        raise BadInput(f"{way}: nobody could be known (expected --client-ca-file)")
+        raise BadInput(f"{way}: no client could be authenticated (expected --client-ca-file)")
     if (access.authentication == "token-file") != (access.token_file is not None):
         raise BadInput("--token-file: goes with --authentication token-file, and that with it")
     if access.token_audiences and access.authentication != "tokenreview":
-        raise BadInput("--token-audience: nobody asks for whom a token is (expected --authentication tokenreview)")
+        raise BadInput("--token-audience: has no effect here (expected --authentication tokenreview)")
     if access.webhook_client_ca_file is not None and not tls:
         raise BadInput("--webhook-client-ca-file: there is no webhook without TLS (expected --tls-cert-file)")
     if "healthz" in access.tls_on and not tls:
@@ -70,7 +70,7 @@ def _check_unused(access: AccessOptions) -> None:
     }
     for flag, there in given.items():
         if there:
-            raise BadInput(f"{flag}: nobody is asked who they are (expected --authentication other than none)")
+            raise BadInput(f"{flag}: needs authentication (expected --authentication other than none)")
 
 
 def _stays_here(address: str) -> bool:

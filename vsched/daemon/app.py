@@ -22,7 +22,7 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.decision import decide_nothing, deciding, deciding_alone
 from vsched.daemon.loop.heartbeat import Heartbeat
 from vsched.daemon.loop.housekeeping import Housekeeping
-from vsched.daemon.loop.loop import Loop, SessionParts
+from vsched.daemon.loop.loop import Decide, Loop, SessionParts
 from vsched.daemon.loop.sessions import Sessions
 from vsched.daemon.loop.shutdown import wind_down
 from vsched.daemon.loop.silence import Silence
@@ -45,6 +45,7 @@ from vsched.daemon.tasks import LongLived
 from vsched.daemon.triggers import Trigger
 from vsched.framework.registry import Registry
 from vsched.kube.client import ApiClient
+from vsched.model.memo import Memo, Mode
 from vsched.web.pages.autoscaling import autoscaling_route
 from vsched.web.pages.explanations import nobody
 from vsched.web.pages.health import Health
@@ -109,11 +110,14 @@ class Daemon:
         self.arbitration = ArbitrationService(base, writes, self._incomplete) if options.arbitrate else None
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         elsewhere = nobody if writes.shards is None else writes.shards.decided_by
-        unmade = self.housekeeping.told_of_vcjob
-        self.inspection = Inspection(base, self._standing, collector.large, elsewhere, unmade)
+        of_vcjobs = self.housekeeping.told_of_vcjob, self.housekeeping.uncreated_of_vcjob
+        self.inspection = Inspection(base, self._standing, collector.large, elsewhere, *of_vcjobs)
         self.caller = Caller()
         self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.young, collector.calm)
-        decide = deciding(registry, self.caller, self.inspection.snapshots.hear) if options.schedule else decide_nothing
+        decide: Decide = decide_nothing
+        if options.schedule:
+            hear, count = self.inspection.snapshots.hear, self.telemetry.kept_by_sessions
+            decide = deciding(registry, self.caller, hear, Memo(Mode(options.memo)), count)
         if writes.shards is not None and options.schedule:
             decide = writes.shards.deciding(decide, deciding_alone(registry, self.caller))
         parts = SessionParts(
@@ -225,7 +229,7 @@ class Daemon:
             sessions, self.dispatcher, self.evictor, telling, soon, options.drain_seconds, self._writes.claims.drain
         )
         if left.writes:
-            self.telemetry.worry("stopped with writes left", left=left.writes, bindings_on_the_wire=left.bindings)
+            self.telemetry.worry("stopped with unsent writes", left=left.writes, bindings_in_flight=left.bindings)
         return not left.bindings
 
     def _answered(self, verb: str, code: int) -> None:
@@ -252,7 +256,7 @@ class Daemon:
         return self._base.role() if self._base.stopping.is_set() or not self._incomplete() else "starting"
 
     def _incomplete(self) -> str:
-        return "" if self.health.ready().ok else "the mirror is not complete yet"
+        return "" if self.health.ready().ok else "the cache is not synced yet"
 
     def _numbers(self) -> Numbers:
         """What is read off the parts at every scrape."""

@@ -32,6 +32,7 @@ The victims are the same: budgets limit the choice of victims in both modes.
 ShardingMode = Literal["none", "soft", "hard"]
 """Whether the nodes of the own NodeShard do not matter, come first, or are the only ones."""
 ShardBy = Literal["queue", "node-pool"]
+MemoMode = Literal["on", "off", "prove"]
 """Whether the queue of a job says which shard it belongs to, or the pool of nodes that it asks for."""
 SHARDS_MAX = 32
 
@@ -68,6 +69,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Search for changes that would let waiting jobs start, and show them as advice."""
     verify: float = 0.01
     """The share of sessions that are checked against the rules, at most; 0 for none."""
+    memo: MemoMode = "on"
+    """Whether sessions keep answers that have not changed; ``prove`` makes each of them anew as well, and compares."""
     arbitrate: bool = False
     """Divide the cluster among namespaces by their Consumers."""
     sharding_mode: ShardingMode = "none"
@@ -201,16 +204,18 @@ def check(options: Options) -> None:
     if not LABEL_KEY.fullmatch(options.user_key):
         raise BadInput(f"--user-key: {options.user_key!r} (expected the key of a label, as example.com/user)")
     if not options.policy_env_prefix:
-        raise BadInput("--policy-env-prefix: '' (expected how names of variables begin)")
+        raise BadInput("--policy-env-prefix: '' (expected the beginning of variable names)")
     for directory in options.policy_files:
         if not directory.startswith("/"):
             raise BadInput(f"--policy-files: {directory!r} (expected a directory that begins with /)")
     if not options.schedule and not options.arbitrate:
-        raise BadInput("--no-schedule: nothing is left to do (expected --arbitrate with it)")
+        raise BadInput("--no-schedule: leaves nothing to do (expected --arbitrate with it)")
     if options.workloads_file is not None and not options.schedule:
-        raise BadInput("--workloads: gangs are for placing pods, and --no-schedule places none")
+        raise BadInput("--workloads: has no effect with --no-schedule, which places no pods")
     if options.webhook_address and not options.arbitrate and not options.runs_jobs:
-        raise BadInput("--webhook-address: nothing is reviewed (expected --arbitrate or --job-controller with it)")
+        raise BadInput(
+            "--webhook-address: there is nothing to review (expected --arbitrate or --job-controller with it)"
+        )
     if options.webhook_address and options.tls_cert_file is None:
         raise BadInput(
             "--webhook-address: webhooks are called over TLS only (expected --tls-cert-file and --tls-private-key-file)"
@@ -254,7 +259,7 @@ def port_of(options: Options) -> int:
     port = options.listen_address.rpartition(":")[2]
     if not port.isdigit() or not int(port):
         address = options.listen_address
-        raise BadInput(f"--leader-endpoints: no port to tell of in {address!r} (expected --listen-address :PORT)")
+        raise BadInput(f"--leader-endpoints: {address!r} has no port (expected --listen-address :PORT)")
     return int(port)
 
 

@@ -22,8 +22,8 @@ from vsched.explain.combined_changes import pairs, together
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.parts import with_one_part_less
 from vsched.explain.records import Change
-from vsched.explain.simulation import Asked, Goal, Result, Simulations, Spent, never
-from vsched.explain.single_changes import Search, Test, singles
+from vsched.explain.simulation import Asked, Goal, SimulationResult, Simulations, Spent, never
+from vsched.explain.single_changes import ChangeSearch, Test, singles
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.policy import Policy
@@ -78,7 +78,7 @@ def changes(
     simulated = Simulations(registry, Goal(job, pod), rivals, simulations, spent, over)
     situation = Situation(snapshot, policy)
     try:
-        search = Search(situation, simulated, most, [])
+        search = ChangeSearch(situation, simulated, most, [])
         complete = _run(search)
         return SearchOutcome(_result(search), complete)
     finally:
@@ -104,7 +104,7 @@ def _has_places(report: CycleReport, job: str, pod: str = "") -> bool:
     return outcome is not None and outcome.pending == 0 and outcome.ready >= max(1, outcome.min_member)
 
 
-def _result(search: Search) -> tuple[Change, ...]:
+def _result(search: ChangeSearch) -> tuple[Change, ...]:
     """The changes found so far, the smallest first; also if the budget ended the search early."""
     ordered = sorted(search.helping, key=lambda one: one[:3])
     found: list[tuple[Edit, ...]] = []
@@ -115,7 +115,7 @@ def _result(search: Search) -> tuple[Change, ...]:
     return tuple(_told(search, edits) for edits in found)
 
 
-def _needed(search: Search, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+def _needed(search: ChangeSearch, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     """The edits without the parts that the job starts without; as they are where the budget is used up."""
     try:
         for fewer in with_one_part_less(edits):
@@ -126,7 +126,7 @@ def _needed(search: Search, edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
     return edits
 
 
-def _told(search: Search, edits: tuple[Edit, ...]) -> Change:
+def _told(search: ChangeSearch, edits: tuple[Edit, ...]) -> Change:
     """The change in words, with the domain where a job that asks for closeness would then be."""
     change, job = change_of(search.situation, edits), search.situation.snapshot.jobs.get(search.simulations.goal.job)
     if job is None or (job.spec.topology is None and not job.spec.sub_groups):
@@ -145,7 +145,7 @@ def _told(search: Search, edits: tuple[Edit, ...]) -> Change:
     )
 
 
-def _run(search: Search) -> bool:
+def _run(search: ChangeSearch) -> bool:
     """Run the search; False if the budget ended it early."""
     try:
         _look(search)
@@ -154,14 +154,14 @@ def _run(search: Search) -> bool:
     return True
 
 
-def _look(search: Search) -> None:
+def _look(search: ChangeSearch) -> None:
     """Try single levers rank by rank, then levers of one kind together, then pairs; stop at enough changes."""
     test = _roughly(search)
     before = test(search.situation)
     if before.admitted:
         return
     tried = _levers(search)
-    stuck: list[tuple[Lever, Result]] = []
+    stuck: list[tuple[Lever, SimulationResult]] = []
     for rest in (False, True):  # first all ranks below POLICY, singly and together; then the policy and machines
         of_part = (lever for lever in tried if (lever.rank >= Rank.POLICY) is rest)
         for _, alike in groupby(of_part, key=lambda lever: lever.rank):
@@ -175,14 +175,14 @@ def _look(search: Search) -> None:
         pairs(search, stuck, test, before)
 
 
-def _levers(search: Search) -> list[Lever]:
+def _levers(search: ChangeSearch) -> list[Lever]:
     situation, goal = search.situation, search.simulations.goal
     if goal.job in situation.snapshot.jobs:
         return levers(wants_of(situation, search.simulations.registry, goal.job, goal.pod))
-    return [grouping(situation.snapshot, goal.job)]
+    return [*grouping(situation.snapshot, goal.job)]
 
 
-def _roughly(search: Search) -> Test:
+def _roughly(search: ChangeSearch) -> Test:
     """The cheapest kind of simulation in which the job does not start without changes."""
     for test in (search.simulations.alone, search.simulations.among_rivals):
         if not test(search.situation).admitted:

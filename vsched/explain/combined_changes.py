@@ -8,8 +8,8 @@ import msgspec
 
 from vsched.explain.candidates.levers import Lever, wants_of
 from vsched.explain.candidates.search import levers
-from vsched.explain.simulation import Result
-from vsched.explain.single_changes import Helping, Search, Test, first_of, helping_of, least
+from vsched.explain.simulation import SimulationResult
+from vsched.explain.single_changes import ChangeSearch, Helping, Test, first_of, helping_of, least
 from vsched.explain.situation import Situation, apply_all
 from vsched.mirror.whatif.edits import (
     AddDevices,
@@ -32,7 +32,7 @@ TOGETHER_MAX = 8
 """The most levers of one kind that a search tries together."""
 
 
-def together(search: Search, tried: Sequence[Lever], test: Test) -> None:
+def together(search: ChangeSearch, tried: Sequence[Lever], test: Test) -> None:
     """Apply all levers of one kind together, then reduce each as far as the job still starts."""
     kinds: dict[str, list[Lever]] = {}
     for lever in tried:
@@ -45,7 +45,7 @@ def together(search: Search, tried: Sequence[Lever], test: Test) -> None:
             all_of(search, alike[:TOGETHER_MAX], test)
 
 
-def all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
+def all_of(search: ChangeSearch, alike: Sequence[Lever], test: Test) -> None:
     """Try these levers together; if that helps among all active jobs, keep them at their smallest steps."""
     most = [lever.most for lever in alike]
     if not test(_turned(search, alike, most)).admitted:
@@ -62,7 +62,7 @@ def all_of(search: Search, alike: Sequence[Lever], test: Test) -> None:
     search.helping.append(helping_of([(lever, step) for lever, step in zip(alike, steps, strict=True) if step]))
 
 
-def _let_back(search: Search, alike: Sequence[Lever], most: Sequence[int], test: Test) -> list[int]:
+def _let_back(search: ChangeSearch, alike: Sequence[Lever], most: Sequence[int], test: Test) -> list[int]:
     """The smallest step of each lever, reduced one by one from the last; all at their largest step help.
 
     With one at a smaller step, another may need less, too: they are reduced until none can be.
@@ -82,13 +82,15 @@ def _let_back(search: Search, alike: Sequence[Lever], most: Sequence[int], test:
     return steps
 
 
-def _turned(search: Search, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:
+def _turned(search: ChangeSearch, alike: Sequence[Lever], steps: Sequence[int]) -> Situation:
     """The situation with each lever applied at its step; step 0 leaves a lever out."""
     turned = zip(alike, steps, strict=True)
     return apply_all(search.situation, (edit for lever, step in turned if step for edit in lever.edits(step)))
 
 
-def pairs(search: Search, stuck: list[tuple[Lever, Result]], test: Test, before: Result) -> None:
+def pairs(
+    search: ChangeSearch, stuck: list[tuple[Lever, SimulationResult]], test: Test, before: SimulationResult
+) -> None:
     """Try pairs whose first lever changes the binding constraint."""
     firsts = [lever for lever, result in stuck if result.stopped_by != before.stopped_by]
     for first in firsts[:FIRSTS_MAX]:
@@ -97,7 +99,7 @@ def pairs(search: Search, stuck: list[tuple[Lever, Result]], test: Test, before:
         _second(search, first, [lever for lever, _ in stuck], test)
 
 
-def _second(search: Search, first: Lever, single: Sequence[Lever], test: Test) -> None:
+def _second(search: ChangeSearch, first: Lever, single: Sequence[Lever], test: Test) -> None:
     """Find the least disturbing lever that helps after the first one, then the smallest steps of both.
 
     ``single`` are the levers of the job as it is.
@@ -113,7 +115,7 @@ def _second(search: Search, first: Lever, single: Sequence[Lever], test: Test) -
         if any(_is_made_up(edit, search.situation.snapshot) for edit in last):
             continue
 
-        def both(situation: Situation, last: tuple[Edit, ...] = last) -> Result:
+        def both(situation: Situation, last: tuple[Edit, ...] = last) -> SimulationResult:
             return test(apply_all(situation, last))
 
         step = least(first, search.situation, both)
@@ -126,7 +128,7 @@ def _second(search: Search, first: Lever, single: Sequence[Lever], test: Test) -
 
 
 def _proved(
-    search: Search, pair: tuple[tuple[Lever, int], tuple[Lever, int]], single: Sequence[Lever], test: Test
+    search: ChangeSearch, pair: tuple[tuple[Lever, int], tuple[Lever, int]], single: Sequence[Lever], test: Test
 ) -> Helping | None:
     """The pair, or what is enough of it, where it helps among all active jobs; None where it does not."""
     (first, step), (second, last) = pair

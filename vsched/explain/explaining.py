@@ -52,7 +52,7 @@ from vsched.model.snapshot import Snapshot
 
 __all__ = ["explain", "explain_queue"]
 
-NOTHING_WAITS = "none of its pods waits: those that it has are leaving or have ended"
+NOTHING_WAITS = "none of its pods waits: all are being deleted or have ended"
 CHANGES_SHARE = 0.6
 """The part of the time for both searches in which changes are searched for; the rest is for the start."""
 PODS_TOLD = 20
@@ -215,7 +215,7 @@ class Explaining:
         """For a job that waits: that its queue has used more than its share; else empty."""
         outcome = self._report.queues.get(job.spec.queue)
         more = waits and outcome is not None and (outcome.used_times or 0.0) > 1.0
-        return f"{past_use(outcome)}, so others go first beyond what they deserve" if more else ""
+        return f"{past_use(outcome)}, so other queues go first beyond what they deserve" if more else ""
 
     def _notes(self, job: Job) -> Iterator[str]:
         """What is not followed of the job's wishes, by the scheduler and by the plugins; and of nodes for it."""
@@ -272,7 +272,7 @@ class Explaining:
             constraints = examiner.of_pod(view, task, found.message, found.reasons)
         few = self._snapshot.claims.devices if any(one.code == Code.DEVICES for one in constraints) else None
         constraints = with_others(constraints, device_constraints(asked, session.claims, few))
-        constraints = (*constraints, *of_devices(self._snapshot, short_classes(asked, session.claims)))
+        constraints = (*constraints, *of_devices(self._snapshot, short_classes(asked, session.claims, few)))
         constraints = with_others(constraints, claim_constraints(asked, self._snapshot.claims))
         groups = examiner.groups(asked)
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)

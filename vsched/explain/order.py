@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vsched.actions.allocate import PlacingArgs
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.explain.records import Place
+from vsched.explain.records import WaitingPlace
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobOrder, NamespaceOrder, UserOrder
@@ -27,9 +27,9 @@ AHEAD_MAX = 3
 """How many of the jobs before a job are named."""
 AGE, NAME, PRIORITY, LOST_PODS = "age", "name", "priority", "lost pods"
 SAYS = {
-    LOST_PODS: "runs and has lost pods, which it gets back before anything else",
+    LOST_PODS: "runs and lost pods, which are replaced first",
     AGE: "is older",
-    NAME: "is as old, and comes before it by name",
+    NAME: "is as old and comes first by name",
     PRIORITY: "has the higher priority",
 }
 """Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""
@@ -41,7 +41,7 @@ LOST_WAVE = -1
 """The wave of running gangs that lost pods, before all others."""
 
 
-class WaitingJob(NamedTuple):
+class RankedJob(NamedTuple):
     """One waiting job with the sort keys of its place in its queue."""
 
     view: JobView
@@ -73,12 +73,12 @@ class WaitingOrder:
         waiting = [view for view in session.jobs.values() if waits(view)]
         namespaces = {(view.queue, view.namespace) for view in waiting}
         keys = {pair: plugins.namespace_key(*pair) if plugins.orders_namespaces else () for pair in namespaces}
-        self._lanes: dict[str, list[WaitingJob]] = {}
+        self._lanes: dict[str, list[RankedJob]] = {}
         across: list[tuple[Any, ...]] = []
         queues = {name: self._ordering.queue_key(session.snapshot.queues[name]) for name, _ in namespaces}
         for wave, views in enumerate(self._ordering.waves(waiting)):
             for view in views:
-                standing = WaitingJob(
+                standing = RankedJob(
                     view, wave, keys[view.queue, view.namespace], _user_key(plugins, view), plugins.job_key(view)
                 )
                 queue = queues[view.queue]
@@ -106,7 +106,7 @@ class WaitingOrder:
         """The waiting jobs of a queue, in order."""
         return [standing.view for standing in self._lanes.get(queue, ())]
 
-    def place(self, key: str) -> Place | None:
+    def place(self, key: str) -> WaitingPlace | None:
         """The place of a job and the reason for it; None if the job does not wait."""
         position = self._positions.get(key)
         if position is None:
@@ -115,7 +115,7 @@ class WaitingOrder:
         own = lane[position - 1]
         before = lane[position - 2] if position > 1 else None
         decided_by = "" if before is None else self._decided_by(before, own)
-        return Place(
+        return WaitingPlace(
             position=position,
             of=len(lane),
             overall=self._overall[key],
@@ -125,7 +125,7 @@ class WaitingOrder:
             message=self._message(position, len(lane), own.view.queue, before, decided_by),
         )
 
-    def _decided_by(self, before: WaitingJob, own: WaitingJob) -> str:
+    def _decided_by(self, before: RankedJob, own: RankedJob) -> str:
         """The name of the first sort key in which two neighbours differ."""
         if before.wave != own.wave:
             return LOST_PODS if before.wave == LOST_WAVE else PRIORITY
@@ -138,7 +138,7 @@ class WaitingOrder:
         pairs = zip(self._job_names, before.job, own.job, strict=True)
         return next((name for name, one, other in pairs if one != other), NAME)
 
-    def _message(self, position: int, of: int, queue: str, before: WaitingJob | None, decided_by: str) -> str:
+    def _message(self, position: int, of: int, queue: str, before: RankedJob | None, decided_by: str) -> str:
         """The place as a sentence: ``2nd of 5 in queue research: default/train is older``."""
         where = f"{ordinal(position)} of {of} in queue {queue}"
         if before is None:

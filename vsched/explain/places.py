@@ -118,7 +118,7 @@ def _sights(session: Session, view: JobView, topology: NetworkTopology, tasks: S
     usable = {} if isinstance(reach, Refusal) else dict(reach)
     may = () if isinstance(allowed, Refusal) else allowed
     tiers = may if topology.key else () if places.tiers.is_flat else places.tiers.tiers
-    batch = places.batch(tasks, len(tasks)) if tasks else None
+    batch = places.task_set(tasks, len(tasks)) if tasks else None
     found = []
     for at, tier in enumerate(tiers):
         room = None if batch is None else places.look(batch, tier, None, {}).counts.fits

@@ -25,14 +25,14 @@ class Whereabouts(StrEnum):
 
 
 SAYS = {
-    Whereabouts.WAITS: "waits, and was not tried yet",
-    Whereabouts.NEVER: "waits for what cannot come",
+    Whereabouts.WAITS: "waits and was not tried yet",
+    Whereabouts.NEVER: "waits for something that cannot happen",
     Whereabouts.STARTING: "has its nodes and starts once its pods are bound",
     Whereabouts.RUNS: "runs",
     Whereabouts.FINISHED: "has finished",
 }
 """The default message of each state, for an explanation without another one."""
-CUT_SHORT = "not all changes were tried: the search has a limit, so there may be others, and smaller ones"
+CUT_SHORT = "not all changes were tried (the search has a limit), so there may be others or smaller ones"
 """The note of an explanation whose search for changes ended before its time."""
 
 
@@ -53,7 +53,7 @@ class Constraint(msgspec.Struct, frozen=True):
     """Whether the headline already says this: pages then leave it out, JSON keeps it."""
 
 
-class Place(msgspec.Struct, frozen=True):
+class WaitingPlace(msgspec.Struct, frozen=True):
     """The position of a job in the order in which a session tries waiting jobs, counted from 1."""
 
     position: int
@@ -206,7 +206,7 @@ class Explanation(msgspec.Struct, frozen=True):
     """The number of nodes by the reason why they do not take the pod."""
     groups: dict[str, dict[str, int]] = {}
     """The same by node group, then reason."""
-    place: Place | None = None
+    place: WaitingPlace | None = None
     changes: tuple[Change, ...] = ()
     """Changes that would let it start, the smallest first; empty if the search found none."""
     start: Estimate | None = None

@@ -58,7 +58,7 @@ class Goal(NamedTuple):
     """Uid of one of its pods; empty for the job's minimum, or for one more pod if the job has its minimum."""
 
 
-class Result(NamedTuple):
+class SimulationResult(NamedTuple):
     """The outcome of one simulation for its goal."""
 
     admitted: bool
@@ -87,15 +87,15 @@ class Simulations:
         self._over = over
         """Asked during a simulation; True to cancel it."""
 
-    def alone(self, situation: Situation) -> Result:
+    def alone(self, situation: Situation) -> SimulationResult:
         """Simulate with the goal's job as the only active one; other jobs keep what they hold. Raises Spent."""
         return self._run(situation, (self.goal.job,))
 
-    def among_rivals(self, situation: Situation) -> Result:
+    def among_rivals(self, situation: Situation) -> SimulationResult:
         """Simulate with the job and its rivals, which could take its places, as active jobs. Raises Spent."""
         return self._run(situation, self._rivals)
 
-    def among_all(self, situation: Situation) -> Result:
+    def among_all(self, situation: Situation) -> SimulationResult:
         """Simulate with all active jobs, as a real cycle does. Raises Spent."""
         return self._run(situation, situation.snapshot.active)
 
@@ -109,14 +109,14 @@ class Simulations:
         found = None if view is None else session.places.settled(view, waiting=True)
         return None if found is None else (where(found, session.places.tiers), found)
 
-    def _run(self, situation: Situation, active: Sequence[str]) -> Result:
+    def _run(self, situation: Situation, active: Sequence[str]) -> SimulationResult:
         snapshot = situation.snapshot
         session = self._session(_only(snapshot, active), situation)
-        if any(task.job == self.goal.job for task in session.ungated):
+        if any(task.job == self.goal.job for task in session.decisions.ungated):
             # A cycle opens the queue's gate, and the next cycle places the pods: simulate that one too.
             let_in = situation.with_edit(LetIn(self.goal.job))
             session = self._session(_only(let_in.snapshot, active), situation)
-        return Result(reached(session, self.goal), stopped_by(session, self.goal))
+        return SimulationResult(reached(session, self.goal), stopped_by(session, self.goal))
 
     def _session(self, snapshot: Snapshot, situation: Situation) -> Session:
         if self.left <= 0 or self._spent():
@@ -162,7 +162,7 @@ def stopped_by(session: Session, goal: Goal) -> frozenset[str]:
     if view is None:
         return frozenset()
     said = {view.phase}
-    for why in (session.job_refusals.get(goal.job), *(session.task_refusals.get(uid) for uid in view.job.pending)):
+    for why in (session.refused.jobs.get(goal.job), *(session.refused.tasks.get(uid) for uid in view.job.pending)):
         if isinstance(why, Refusal):
             said.add(why.message)
         elif why is not None:

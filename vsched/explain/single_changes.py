@@ -7,11 +7,11 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from vsched.explain.candidates.levers import Lever
-from vsched.explain.simulation import Result, Simulations
+from vsched.explain.simulation import SimulationResult, Simulations
 from vsched.explain.situation import Situation, apply_all
 from vsched.mirror.whatif.edits import Edit
 
-Test = Callable[[Situation], Result]
+Test = Callable[[Situation], SimulationResult]
 
 
 class Helping(NamedTuple):
@@ -23,7 +23,7 @@ class Helping(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-class Search(NamedTuple):
+class ChangeSearch(NamedTuple):
     """What the parts of one search share."""
 
     situation: Situation
@@ -34,7 +34,9 @@ class Search(NamedTuple):
     """What was found so far."""
 
 
-def singles(search: Search, tried: Sequence[Lever], test: Test, stuck: list[tuple[Lever, Result]]) -> None:
+def singles(
+    search: ChangeSearch, tried: Sequence[Lever], test: Test, stuck: list[tuple[Lever, SimulationResult]]
+) -> None:
     """Try the levers of one rank one by one: keep those that help, add the others to ``stuck`` with results."""
     helping: list[tuple[float, Lever, int]] = []
     for lever in tried:
@@ -57,7 +59,7 @@ def least(lever: Lever, situation: Situation, test: Test, first: int = 0) -> int
     return first_of(lever, lever.most, first, lambda step: test(apply_all(situation, lever.edits(step))).admitted)
 
 
-def _proved(search: Search, lever: Lever, step: int, test: Test) -> int:
+def _proved(search: ChangeSearch, lever: Lever, step: int, test: Test) -> int:
     """The smallest step that helps among all active jobs; 0 if none from ``step`` on does.
 
     Others may also make way, by what they lose or by where they go: then less is enough than by the test.

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from vsched.errors import Unavailable
 from vsched.framework.callout import Callout, CalloutEndpoint
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 
 MOST_BYTES = 32 << 20
 """The most bytes of answers that are recorded in one cycle."""
@@ -32,7 +32,7 @@ class Noting:
         self._callout = callout
         self._most_bytes = most_bytes
         self._bytes = 0
-        self.calls: list[Call] = []
+        self.calls: list[ExternalCall] = []
         self.unrecorded = 0
         """How many answers were not recorded because they would exceed ``most_bytes``."""
 
@@ -41,20 +41,20 @@ class Noting:
         try:
             answer = self._callout.call(endpoint, verb, body)
         except Unavailable:
-            self.calls.append(Call(verb, digest_of(body), None))
+            self.calls.append(ExternalCall(verb, digest_of(body), None))
             raise
         self._bytes += len(answer)
         if self._bytes > self._most_bytes:
             self.unrecorded += 1
         else:
-            self.calls.append(Call(verb, digest_of(body), answer))
+            self.calls.append(ExternalCall(verb, digest_of(body), answer))
         return answer
 
 
 class Repeating:
     """A ``Callout`` that answers requests from a recording. It calls no service."""
 
-    def __init__(self, calls: Iterable[Call]) -> None:
+    def __init__(self, calls: Iterable[ExternalCall]) -> None:
         self._answers: dict[tuple[str, str], deque[bytes | None]] = {}
         """By verb and digest of the request; answers recorded without a digest are given in their order."""
         for call in calls:
@@ -67,7 +67,7 @@ class Repeating:
         answers = self._answers.get((verb, digest_of(body))) or self._answers.get((verb, ""))
         if not answers:
             self.unknown += 1
-            raise Unavailable(f"{verb}: was not asked when this was recorded")
+            raise Unavailable(f"{verb}: was not called when this was recorded")
         answer = answers.popleft()
         if answer is None:
             raise Unavailable(f"{verb}: was not answered when this was recorded")

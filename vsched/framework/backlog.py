@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from sortedcontainers import SortedDict
 
-from vsched.framework.crowds import Crowds
+from vsched.framework.classes import JobClasses
+from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import obstacle
 from vsched.framework.refusal import Refusal
@@ -36,7 +37,7 @@ class Backlog(NamedTuple):
     """The queues there were."""
     state: object | None
     """``Snapshot.state`` of its snapshot."""
-    crowds: Crowds | None
+    classes: JobClasses | None
     """None where it had none."""
 
 
@@ -111,3 +112,21 @@ def _is_in(active: Sequence[str], key: str) -> bool:
     """Whether a key is among sorted keys."""
     at = bisect_left(active, key)
     return at < len(active) and active[at] == key
+
+
+def classes_of(plugins: PluginSet, opened: Opened, before: JobClasses | None, *, alone: bool) -> JobClasses:
+    """The classes of a session's jobs; those of the last session are brought up to date where they may be kept.
+
+    ``alone``: something besides the jobs tells all of them apart.
+    """
+    keep = plugins.judges_by_job_alone and not alone
+    if keep and before is not None:
+        before.follow(plugins, opened.left or (), opened.fresh.values())
+        return before
+    found = JobClasses()
+    found.may_be_kept = keep
+    if alone:
+        found.others.update(opened.views)
+    else:
+        found.follow(plugins, (), opened.views.values())
+    return found

@@ -69,12 +69,13 @@ class Budgets:
         spent = {_name(about[0]) for about in found if len(about) == 1 and self._is_spent(about[0])}
         if spent:
             forbid, allow = ("forbids", "it allows") if len(spent) == 1 else ("forbid", "they allow")
-            again = f"(tried again as soon as {allow} more)"
+            again = f"(retried as soon as {allow} more)"
             return _refusal(sorted(spent), f"{_named(sorted(spent))} {forbid} the only victims {again}")
         doubled = sorted({_name(budget) for about in found if len(about) > 1 for budget in about})
         if not doubled:
             return None
-        message = f"the only victims are in more than one disruption budget ({_list(doubled)}): nobody may evict them"
+        several = f"the only victims are in more than one disruption budget ({_list(doubled)})"
+        message = f"{several}: the Eviction API refuses such pods"
         return _refusal(doubled, message)
 
     def expect(self, task: Task) -> None:

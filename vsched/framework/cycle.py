@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from vsched.framework.callout import Callout
 from vsched.framework.ending import end_overdue
 from vsched.framework.holding import hold_nominations
-from vsched.framework.memory import Memory
 from vsched.framework.policy import Policy
+from vsched.framework.proving import prove
 from vsched.framework.registry import Action, Registry
 from vsched.framework.reports.closing import close, tells_of_active
-from vsched.framework.reports.verdicts import Told
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.unchanged import LastCycle, is_same, is_timeless, lasting_situation
+from vsched.model.memo import NOTHING_KEPT, Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+
+OWNER = "cycle"
 
 
 def run_cycle(
@@ -22,24 +27,39 @@ def run_cycle(
     registry: Registry,
     trace: Trace | None = None,
     callout: Callout | None = None,
-    told: Told | None = None,
+    memo: Memo = NOTHING_KEPT,
 ) -> CycleReport:
     """Open a session, run the policy's actions in order, report. Equal inputs give equal reports.
 
-    ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``told`` keeps
+    ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``memo`` keeps
     what has not changed from cycle to cycle; it saves time and changes no report. A report that is given again as a
     whole has the same maps as before, and no spans.
     """
-    trace, told = trace or Trace(), Told() if told is None else told
-    memory = told.memory
-    known = memory.begin(snapshot, policy, registry)
-    if known is not None:
-        return known
-    session = run_actions(snapshot, policy, registry, trace, callout, memory)
-    report = close(session, trace, told)
-    memory.end(report, whole=tells_of_active(session))
-    session.plugins.release()
+    memo.begin(policy, registry)
+    report = _cycle(snapshot, policy, registry, trace or Trace(), callout, memo)
+    if memo.proves and callout is None:  # an external service may be asked only once
+        prove(report, _cycle(snapshot, policy, registry, Trace(), None, NOTHING_KEPT), policy, registry)
+    memo.end()
+    return report
+
+
+def _cycle(
+    snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None, memo: Memo
+) -> CycleReport:
+    last = memo.take(OWNER, LastCycle)
+    situation = lasting_situation(snapshot, timeless=memo.of(OWNER, "timeless", (policy, registry), is_timeless))
+    if last is not None and (situation is None or not is_same(last.situation, situation)):
+        last = None
+    if last is not None and last.whole and not snapshot.changed:
+        memo.leave(OWNER, last)
+        return last.report
+    session = run_actions(snapshot, policy, registry, trace, callout, memo, by_span=True)
+    report = close(session, trace, None if last is None else last.report)
+    if situation is not None:
+        again = msgspec.structs.replace(report, spans=()) if report.spans else report
+        memo.leave(OWNER, LastCycle(situation, again, tells_of_active(session)))
     session.leave()
+    session.plugins.release()
     return report
 
 
@@ -49,36 +69,33 @@ def run_actions(
     registry: Registry,
     trace: Trace,
     callout: Callout | None = None,
-    memory: Memory | None = None,
+    memo: Memo = NOTHING_KEPT,
+    *,
+    by_span: bool = False,
 ) -> Session:
     """Open a session and run the policy's actions in order; returns the session, without building a report.
 
-    With ``memory``, what jobs of crowds are told together is left to the report to tell one by one.
+    ``by_span``: what is said of spans of jobs is left to the report, and not said of each job.
     """
-    session = trace.timed("session", "open", _opened, snapshot, policy, registry, trace, callout, memory)
+    session = trace.timed("session", "open", _opened, snapshot, policy, registry, trace, callout, memo)
     for name in policy.actions:
         trace.timed("action", name, _act, registry.actions[name], session)
-    if memory is None:
-        session.part_crowds()
+    if not by_span:
+        session.waiting.open_all()
     trace.timed("close", "plugins", session.plugins.end_cycle)
     return session
 
 
 def _opened(
-    snapshot: Snapshot,
-    policy: Policy,
-    registry: Registry,
-    trace: Trace,
-    callout: Callout | None,
-    memory: Memory | None,
+    snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None, memo: Memo
 ) -> Session:
-    session = Session(snapshot, policy, registry, trace, callout, memory)
+    session = Session(snapshot, policy, registry, trace, callout, memo)
     end_overdue(session)
     hold_nominations(session)
     return session
 
 
 def _act(action: Action, session: Session) -> None:
-    if not action.spares_crowds:
-        session.part_crowds()
+    if not action.by_class:
+        session.waiting.open_all()
     action.run(session)

@@ -27,6 +27,8 @@ SAMPLES_MIN = 3
 """The least number of finished pods for an estimate from their durations."""
 WORTH_MIN = 8
 """The least number of finished pods for what declared durations are worth: with a third overrun, so few show it."""
+FEW = 4
+"""Of so many samples, gaps count twice; of more, less."""
 UNPROVEN = (1.0, 2.0)
 """What declared durations are taken to be worth before: as declared at the earliest, twice that at the latest."""
 LEAVING_SECONDS = 30.0
@@ -48,7 +50,7 @@ class Basis(StrEnum):
     UNKNOWN = "unknown"
 
 
-class Left(NamedTuple):
+class TimeLeft(NamedTuple):
     """How much longer a pod runs, in seconds."""
 
     least: float
@@ -64,25 +66,25 @@ class Left(NamedTuple):
     """Whether enough work that declared its duration has finished to say so."""
 
 
-NOT_KNOWN = Left(inf, inf, Basis.UNKNOWN)
+NOT_KNOWN = TimeLeft(inf, inf, Basis.UNKNOWN)
 
 
-def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float, longest: float = inf) -> Left:
+def left(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, now: float, longest: float = inf) -> TimeLeft:
     """How much longer a pod holds its node, at time ``now``; a pod without a start time counts as started now.
 
     ``longest`` is for how long its job may run by the policy, seconds.
     """
     if task.asked is not None:
         most = max(0.0, task.asked.deadline - now) + LEAVING_SECONDS
-        return Left(max(0.0, task.asked.end - now), most, Basis.ASKED)
+        return TimeLeft(max(0.0, task.asked.end - now), most, Basis.ASKED)
     if task.status is Status.RELEASING:
-        return Left(0.0, LEAVING_SECONDS, Basis.LEAVING)
+        return TimeLeft(0.0, LEAVING_SECONDS, Basis.LEAVING)
     if task.status is Status.UNKNOWN:
         return NOT_KNOWN
     elapsed = max(0.0, now - task.started) if task.started else 0.0
     found = _declared(learnt, spec, task, elapsed) or _learnt(learnt, spec, task, elapsed)
     if found is None:
-        found = Left(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
+        found = TimeLeft(0.0, inf, Basis.OVERDUE) if task.expected or spec.expected else NOT_KNOWN
     limit = min(task.limit or inf, spec.wall_time or inf, longest)
     return found if limit == inf else _limited(found, limit - elapsed)
 
@@ -91,19 +93,22 @@ def span(samples: Sequence[float], elapsed: float) -> tuple[float, float] | None
     """Between which durations something ends that has run for ``elapsed``; None if no sample was longer.
 
     ``samples`` are sorted. Those that were longer say it, and a little more than they: the mean gap of their lower half
-    below, that of their upper half above. By so much lie the ends of a uniform distribution beyond the extremes of a
-    sample, on average.
+    below, and above that of their upper half, or of all of them if that is more. By so much lie the ends of a uniform
+    distribution beyond the extremes of a sample, on average. The next one lies beyond those of few samples more often,
+    so these gaps count more than once.
     """
     longer = samples[bisect_right(samples, elapsed) :]
     if not longer:
         return None
-    half = len(longer) // 2
+    count = len(longer)
+    half, mean = count // 2, (longer[-1] - longer[0]) / max(1, count - 1)
     below = (longer[half] - longer[0]) / half if half else longer[0] - elapsed
-    above = (longer[-1] - longer[half]) / (len(longer) - 1 - half) if len(longer) - 1 > half else below
-    return max(elapsed, longer[0] - below), longer[-1] + above
+    above = (longer[-1] - longer[half]) / (count - 1 - half) if count - 1 > half else below
+    times = 1.0 + FEW / max(FEW, count)
+    return max(elapsed, longer[0] - times * below), longer[-1] + times * max(above, mean)
 
 
-def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
+def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> TimeLeft | None:
     """As declared, or as many times as long as others took; None if nothing is declared, or none took so long."""
     whole = task.expected or spec.expected
     if not whole:
@@ -117,7 +122,7 @@ def _declared(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: 
     if found is None:
         return None
     least, most = found[0] * whole, found[1] * whole
-    return Left(max(0.0, least - elapsed), most - elapsed, Basis.DECLARED, whole, found, proven)
+    return TimeLeft(max(0.0, least - elapsed), most - elapsed, Basis.DECLARED, whole, found, proven)
 
 
 def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Sequence[float], bool]:
@@ -134,7 +139,7 @@ def _worth(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task) -> tuple[Seq
     return sorted((*found, *UNPROVEN)) if found else UNPROVEN, False
 
 
-def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> Left | None:
+def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: float) -> TimeLeft | None:
     """From the most specific name with enough finished pods; None if there is none."""
     if not learnt or task.endless or task.returns:
         return None
@@ -144,16 +149,16 @@ def _learnt(learnt: Mapping[str, Learnt], spec: JobSpec, task: Task, elapsed: fl
         if known is not None and len(known.seconds) >= SAMPLES_MIN:
             found = span(known.seconds, elapsed)
             if found is None:
-                return Left(0.0, inf, Basis.OVERDUE)
-            return Left(found[0] - elapsed, found[1] - elapsed, Basis.LEARNT)
+                return TimeLeft(0.0, inf, Basis.OVERDUE)
+            return TimeLeft(found[0] - elapsed, found[1] - elapsed, Basis.LEARNT)
     return None
 
 
-def _limited(found: Left, most: float) -> Left:
+def _limited(found: TimeLeft, most: float) -> TimeLeft:
     """The estimate, cut at the deadline. A deadline long past means that no kubelet enforces it: the pod is overdue."""
     if most < -LEAVING_SECONDS:
-        return Left(0.0, inf, Basis.OVERDUE)
+        return TimeLeft(0.0, inf, Basis.OVERDUE)
     most = max(0.0, most)
     if found.basis is Basis.UNKNOWN:
-        return Left(0.0, most, Basis.LIMIT)
+        return TimeLeft(0.0, most, Basis.LIMIT)
     return found._replace(least=min(found.least, most), most=min(found.most, most))

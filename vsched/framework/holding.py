@@ -29,7 +29,7 @@ def hold_nominations(session: Session) -> None:
             held = _hold(session, job, statement)
             if held and session.plugins.job_pipelined(job) and session.places.holds_together(job):
                 statement.keep()
-                session.held |= {task.uid: row for task, row in held}
+                session.decisions.nominated |= {task.uid: row for task, row in held}
 
 
 def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Task, int]]:
@@ -54,6 +54,6 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
 
 def lift(session: Session, statement: Statement, job: JobView, task: Task) -> None:
     """Free the room held for a task, so that it can be placed; a rollback of the statement holds it again."""
-    row = session.held.get(task.uid)
+    row = session.decisions.nominated.get(task.uid)
     if row is not None and job.moved.get(task.uid, (Status.PENDING,))[0] is Status.PIPELINED:
         statement.withdraw(job, task, row)

@@ -149,7 +149,7 @@ class PluginConf(msgspec.Struct, frozen=True):
     switches: Switches = Switches()
 
 
-class Tier(msgspec.Struct, frozen=True):
+class PluginTier(msgspec.Struct, frozen=True):
     """Plugins that decide together, in order. Where tiers disagree, the earlier tier decides."""
 
     plugins: tuple[PluginConf, ...]
@@ -192,7 +192,7 @@ class Policy(msgspec.Struct, frozen=True):
     """The actions to run in order, the plugins by tier, and the arguments of the actions."""
 
     actions: tuple[str, ...]
-    tiers: tuple[Tier, ...]
+    tiers: tuple[PluginTier, ...]
     action_args: Mapping[str, msgspec.Struct] = {}
     """Arguments by action; an instance of the action's own ``args_type``. Read only."""
     autoscaling: Autoscaling = NO_AUTOSCALING
@@ -210,8 +210,8 @@ class Policy(msgspec.Struct, frozen=True):
         """The policy with one more plugin in its last tier; unchanged where it has that plugin already."""
         if self.plugin(conf.name) is not None:
             return self
-        *others, last = self.tiers or (Tier(()),)
-        return msgspec.structs.replace(self, tiers=(*others, Tier((*last.plugins, conf))))
+        *others, last = self.tiers or (PluginTier(()),)
+        return msgspec.structs.replace(self, tiers=(*others, PluginTier((*last.plugins, conf))))
 
     def longest_runs(self, queues: Mapping[str, Queue]) -> Callable[[Job], float]:
         """Tells for how long a job may run before a plugin ends it, seconds; infinite for no limit."""

@@ -35,7 +35,7 @@ class Shortage(NamedTuple):
         return self.asked > self.limit
 
 
-class Bound(NamedTuple):
+class QueueBound(NamedTuple):
     """What sets how much of a resource a queue may hold at most."""
 
     limit: int

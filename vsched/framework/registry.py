@@ -32,8 +32,8 @@ class Action(NamedTuple):
     args_type: type[msgspec.Struct] = NoArgs
     timeless: bool = False
     """Whether it does the same for the same cluster at any time, by itself; plugins may look at the clock."""
-    spares_crowds: bool = False
-    """Whether it leaves jobs of crowds alone, or deals with crowds as such (see ``Session.batches``)."""
+    by_class: bool = False
+    """Whether it works on spans of jobs (see ``Session.waiting``), or on none of them; else it meets each job alone."""
 
 
 class Registry(NamedTuple):

@@ -25,17 +25,19 @@ from vsched.model.snapshot import Snapshot
 NOTHING_KEPT = nullcontext()
 
 
-class Kept(NamedTuple):
+class JobReservation(NamedTuple):
     """What is reserved for one job."""
 
     amounts: Amounts = NOTHING
     claiming: tuple[Task, ...] = ()
     """The tasks with ResourceClaims, for which devices are reserved."""
 
-    def plus(self, task: Task) -> Kept:
+    def plus(self, task: Task) -> JobReservation:
         """The same with one more task."""
         claims = task.claims is not None and task.claims.devices
-        return Kept(plus(self.amounts, task.shape.request), (*self.claiming, task) if claims else self.claiming)
+        return JobReservation(
+            plus(self.amounts, task.shape.request), (*self.claiming, task) if claims else self.claiming
+        )
 
 
 class Reservations:
@@ -45,7 +47,7 @@ class Reservations:
         self._queues = snapshot.queues
         self._plugins = plugins
         self._keepers = plugins.taking_part(Reserving)
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, JobReservation] = {}
         """By job."""
         self._queue_of: dict[str, str] = {}
         self._let_in: set[str] = set()
@@ -59,7 +61,7 @@ class Reservations:
     def add(self, queue: Queue, task: Task) -> None:
         """Reserve room for a task whose gate is removed."""
         self._let_in.add(task.uid)
-        self._keep(queue, task.job, Kept().plus(task))
+        self._keep(queue, task.job, JobReservation().plus(task))
 
     def of(self, queue: str) -> list[str]:
         """The keys of the jobs that room is reserved for in a queue or below it, sorted."""
@@ -84,13 +86,13 @@ class Reservations:
         finally:
             self._keep_for(queue, job.job, job.moved)
 
-    def _keep(self, queue: Queue, key: str, more: Kept) -> None:
+    def _keep(self, queue: Queue, key: str, more: JobReservation) -> None:
         self._queue_of[key] = queue.name
-        before = self._kept.get(key, Kept())
-        self._kept[key] = Kept(plus(before.amounts, more.amounts), (*before.claiming, *more.claiming))
+        before = self._kept.get(key, JobReservation())
+        self._kept[key] = JobReservation(plus(before.amounts, more.amounts), (*before.claiming, *more.claiming))
         self._tell(queue, more, 1)
 
-    def _tell(self, queue: Queue, kept: Kept, sign: int) -> None:
+    def _tell(self, queue: Queue, kept: JobReservation, sign: int) -> None:
         for keeper in self._keepers:
             keeper.reserve(queue, kept.amounts, sign)
             if kept.claiming:
@@ -101,4 +103,4 @@ class Reservations:
         for task in sorted(job.pending.values(), key=lambda task: (task.created, task.name)):
             waits = (task.reserves or task.uid in self._let_in) and task.uid not in placed
             if waits and self._plugins.grantable(queue, task) is None:
-                self._keep(queue, job.key, Kept().plus(task))
+                self._keep(queue, job.key, JobReservation().plus(task))

@@ -5,46 +5,41 @@ Actions place and evict tasks through ``statement()``. What they commit becomes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from typing import TypeVar
 
 import msgspec
+from sortedcontainers import SortedDict
 
-from vsched.framework.alike import AlikeJobs
-from vsched.framework.backlog import Backlog, nothing_left, opened_on
+from vsched.framework.backlog import Backlog, classes_of, nothing_left, opened_on
 from vsched.framework.callout import Callout
+from vsched.framework.checks import JobChecks
 from vsched.framework.claims.kinds import claims_of
-from vsched.framework.claims.rules import kept_rules
-from vsched.framework.codes import Code
-from vsched.framework.combine.orders import OrderKey
-from vsched.framework.combine.pluginset import leave_plugins, plugins_for
-from vsched.framework.crowds import Batch, Crowds
+from vsched.framework.claims.rules import rules_of
+from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.combine.tiers import layout_of
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.ledger import Ledger, LedgerEntry
+from vsched.framework.ledger.decisions import SessionDecisions
+from vsched.framework.ledger.ledger import Ledger
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.framework.memory import Memory
-from vsched.framework.nodes.booked import BookedRoom
-from vsched.framework.nodes.carried import carried_nodes, leave_nodes
-from vsched.framework.nodes.kept import KeptRoom
-from vsched.framework.nodes.kept_limits import LimitsOf
+from vsched.framework.nodes.carried import OWNER as NODES
+from vsched.framework.nodes.carried import carried_nodes
 from vsched.framework.nodes.masks import shards_of
 from vsched.framework.nodes.selection import NodeSelection
-from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.places.places import Places
-from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import JobState, SessionContext
 from vsched.framework.policy import Policy
-from vsched.framework.refusal import Refusal
 from vsched.framework.registry import Registry
 from vsched.framework.reservations import Reservations
+from vsched.framework.reserved import ReservedRoom
 from vsched.framework.trace import Trace
-from vsched.framework.wording import leaving_by_themselves
-from vsched.model.amounts.resources import NOTHING
+from vsched.framework.waiting import Refusals, WaitingJobs
 from vsched.model.jobs.job import Job
-from vsched.model.jobs.likeness import tasks_of
+from vsched.model.memo import NOTHING_KEPT, Memo
+from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
@@ -53,35 +48,7 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 
 ArgsT = TypeVar("ArgsT", bound=msgspec.Struct)
 
-BACKLOG = "waiting jobs"
-"""The name under which ``Backlog`` is kept."""
-PIPELINED = "Pipelined"
-"""The reason of a task that has a node but is not bound yet."""
-
-
-def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
-    """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
-    what = leaving_by_themselves(asked) if asked else "what is leaving it has left"
-    return Refusal(PIPELINED, f"will go to {node} once {what}", code=Code.LEAVING, subject=node)
-
-
-def to_start(node: str, *, at_once: bool) -> Refusal:
-    """The refusal of a task that has a free node and waits for the next session (``at_once``) or for its gang."""
-    message = f"will go to {node} in the next session" if at_once else f"has its place on {node} and waits for its gang"
-    return Refusal(PIPELINED, message, code=Code.STARTING, subject=node)
-
-
-def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
-    """Whether every limit in the refusal is the capacity of the whole cluster."""
-    totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
-    short = refusal.shortages
-    return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)
-
-
-def keeps_nodes(snapshot: Snapshot) -> bool:
-    """Whether nodes that were asked for are kept for some gang."""
-    requests = snapshot.provisioning
-    return requests is not None and any(found.kept_until > snapshot.now for found in requests.values())
+BACKLOG = "waiting jobs"  # the owner of ``Backlog``
 
 
 class Session:
@@ -94,68 +61,38 @@ class Session:
         registry: Registry,
         trace: Trace,
         callout: Callout | None = None,
-        memory: Memory | None = None,
+        memo: Memo = NOTHING_KEPT,
     ) -> None:
-        self.memory = Memory() if memory is None else memory
+        self.memo = memo
         """What cycles keep for the next one."""
         self.snapshot = snapshot
         self.policy = policy
-        self._carried = carried_nodes(self.memory.parts, snapshot)
-        self.nodes = self._carried.table
+        self._carried = carried_nodes(memo, snapshot)
         self.usage = SessionUsage(snapshot)
-        backlog = self.memory.parts.pop(BACKLOG, None)
-        before = backlog if isinstance(backlog, Backlog) else nothing_left()
-        opened = opened_on(snapshot, before)
-        self.jobs = opened.views
-        """Active jobs that actions may work on, by key, sorted."""
-        self.stranded = {key: JobView(snapshot.jobs[key]) for key in opened.refusals} if opened.refusals else {}
-        """Active jobs that the cycle skips, by key; ``job_refusals`` says why."""
-        self._stranded_by = opened.refusals
-        self.job_refusals: dict[str, Refusal] = dict(opened.refusals)
-        """Why a job was skipped, refused or not admitted, by key; a later refusal replaces an earlier one."""
-        self.fresh = opened.fresh
-        """By key: views that the last session did not leave."""
-        self.left = opened.left
-        """The keys of jobs that the last session was for, and this one is not; None where nothing is left of it."""
+        before = memo.take(BACKLOG, Backlog) or nothing_left()
+        self.opened = opened_on(snapshot, before)
+        """The active jobs, and what has become of those of the last session."""
+        self.refused = Refusals(self.opened.refusals)
+        """Why jobs and tasks were skipped, refused or not placed."""
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
         self._checkpoint = trace.checkpoint
-        self.plugins = plugins_for(policy, registry, trace, self.memory.parts)
-        self.committed: list[LedgerEntry] = []
-        """Placements and evictions to carry out, in the order in which they were decided."""
-        self.held: dict[str, int] = {}
-        """By uid of the task: the node row of its nomination, reserved at the start of the cycle."""
-        self.task_refusals: dict[str, NodeReasons | Refusal] = {}
-        """Why a task was not placed, by uid; a later refusal replaces an earlier one."""
-        self.protected: dict[str, Refusal] = {}
-        """By key of a job: what protects the only victims that would have made room for it."""
-        self._shut: dict[str, Refusal | None] = {}
-        self._valid: set[str] = set()
-        """Keys of jobs without changes that plugins have found valid."""
-        self._keys: dict[str, OrderKey] = {}
-        """Sort keys of jobs without changes."""
-        self.tried: set[str] = set()
-        """Uids of tasks that found a node in a try that was rolled back."""
+        layout = memo.of("plugins", "layout", (policy, registry), layout_of)
+        self.plugins = PluginSet(policy, registry, trace, layout)
+        self.decisions = SessionDecisions()
+        self.checks = JobChecks(self.plugins, snapshot.queues)
         self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
-        kept = self.memory.parts
         self.plugins.open(
-            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, kept=kept)
+            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, memo=memo)
         )
-        self.claims = claims_of(snapshot, self.nodes, kept_rules(policy, kept))
+        self.claims = claims_of(snapshot, self.nodes, memo.of("claims", "rules", (policy,), rules_of))
         """What tasks claim besides room: volumes and devices."""
-        self.planner = next(iter(self.plugins.taking_part(PlannedStarts)), None)
-        """The plugin that plans the starts of jobs without room; None where the policy has none."""
-        self.kept = None if self.planner is None else self._kept(self.planner)
-        """The planned starts, and the room that is reserved for them; None without such a plugin."""
-        self.booked = BookedRoom(self.nodes, snapshot.jobs) if keeps_nodes(snapshot) else None
-        """The room that is reserved for gangs that nodes were asked for; None where it is for none."""
-        listeners = self.plugins.listeners if self.kept is None else [*self.plugins.listeners, self.kept]
+        self.reserved = ReservedRoom(snapshot, policy, self.plugins, self.nodes, self.claims, self.jobs)
+        planned = self.reserved.planned
+        listeners = self.plugins.listeners if planned is None else [*self.plugins.listeners, planned]
         self.ledger = Ledger(self.nodes, self.usage, listeners, self.claims, self._carried.journal)
         self.reservations = Reservations(snapshot, self.plugins)
-        self._asked: dict[str, list[Task]] | None = None
-        self.ungated: list[Task] = []
-        """Tasks whose scheduling gate is to be removed, in the order decided."""
         self.node_selection = NodeSelection(
             self.nodes,
             self.ledger.journal,
@@ -163,81 +100,54 @@ class Session:
             lambda task: snapshot.jobs[task.job].spec.queue,
             trace.checkpoint,
             self.claims,
-            [keeper for keeper in (self.kept, self.booked) if keeper is not None],
+            self.reserved.keepers,
             shards_of(snapshot.masks, self.nodes.statics),
             self._carried,
         )
-        alone = self.kept is not None or self.booked is not None or self.claims.implicit
-        self.alike = AlikeJobs(
-            self.node_selection.reads_labels,
-            self.node_selection.label_class,
-            self.plugins.job_classes,
-            self.ledger,
-            alone=alone,
+        alone = bool(self.reserved.keepers) or self.claims.implicit
+        classes = classes_of(self.plugins, self.opened, before.classes, alone=alone)
+        self.waiting = WaitingJobs(
+            classes, self.jobs, self.plugins.job_key, self.refused, self.node_selection, self.ledger
         )
-        """Which jobs are alike; none where room is kept for some jobs."""
-        self._follows = self.plugins.judges_by_job_alone and not alone
-        known = before.crowds if self._follows else None
-        self.crowds = Crowds() if known is None else known
-        """The waiting jobs of one kind; none where something besides the jobs tells them apart."""
-        if self._follows and known is None:
-            self.crowds.follow(self.plugins, (), self.jobs.values())
-        elif self._follows:
-            self.crowds.follow(self.plugins, self.left or (), self.fresh.values())
-        self.crowds_are_whole = True
-        """Whether nothing was said or decided of any job of a crowd yet."""
-        self.batches: list[Batch] = []
-        """Jobs of crowds that are told something together; nothing more was said or decided of them since then."""
+        """The active jobs by class, and what is said of them."""
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
         """Tiers, and the domains that jobs may use."""
 
     def leave(self) -> None:
-        """Leave plugins, and what is known of nodes and jobs, to the next session.
+        """Leave what is known of nodes and jobs to the next session.
 
         Nothing may be asked of this one any more.
         """
-        leave_plugins(self.memory.parts, self.plugins)
         self.node_selection.leave()
-        leave_nodes(self.memory.parts, self._carried)
-        views, crowds = self.jobs, self.crowds if self._follows else None
-        touched = (views[key] for key in self.ledger.touched if key in views)
-        worn = {view.key for view in chain(self.apart, touched) if not view.is_as_new}
-        snapshot, refusals = self.snapshot, self._stranded_by
-        self.memory.parts[BACKLOG] = Backlog(views, worn, refusals, snapshot.queues, snapshot.state, crowds)
+        self.memo.leave(NODES, self._carried)
+        views, classes = self.jobs, self.waiting.classes
+        touched = (
+            views[key]
+            for key in chain(self.waiting.keys_alone(), self.waiting.let_in, self.ledger.touched)
+            if key in views
+        )
+        worn = {view.key for view in touched if not view.is_as_new}
+        worn.update(*(one.keys for one in classes if one.sub_grouped))
+        snapshot, refusals = self.snapshot, self.opened.refusals
+        kept = classes if classes.may_be_kept else None
+        self.memo.leave(BACKLOG, Backlog(views, worn, refusals, snapshot.queues, snapshot.state, kept))
 
-    def part_crowds(self, *, but_entering: bool = False) -> None:
-        """From now on, jobs of crowds are dealt with one by one; ``but_entering``: all that were admitted."""
-        self.crowds_are_whole = False
-        entering = [batch for batch in self.batches if but_entering and batch.crowd.enters]
-        for batch in self.batches:
-            if not (but_entering and batch.crowd.enters):
-                self.tell(batch, batch.keys)
-        self.batches = entering
+    @property
+    def jobs(self) -> SortedDict[str, JobView]:
+        """Active jobs that actions may work on, by key, sorted."""
+        return self.opened.views
 
-    def take_out(self, keys: Iterable[str]) -> None:
-        """These jobs are not what the others of their crowds are any more."""
-        self.crowds.take_out(keys)
-        vars(self).pop("apart", None)
-
-    def tell(self, batch: Batch, keys: Sequence[str]) -> None:
-        """Tell some jobs of a batch one by one what they are told together."""
-        if batch.of_job is not None:
-            self.job_refusals.update(dict.fromkeys(keys, batch.of_job))
-        if batch.protected is not None:
-            self.protected.update(dict.fromkeys(keys, batch.protected))
-        if batch.of_tasks or batch.tried:
-            tasks = [tasks_of(self.jobs[key].job) for key in keys]
-            for at, why in batch.of_tasks:
-                self.task_refusals.update(dict.fromkeys([one[at].uid for one in tasks], why))
-            for at in batch.tried:
-                self.tried.update([one[at].uid for one in tasks])
+    @property
+    def nodes(self) -> NodeTable:
+        """The session's own node table."""
+        return self._carried.table
 
     @cached_property
-    def apart(self) -> list[JobView]:
-        """The jobs that are in no crowd."""
-        return [*map(self.jobs.__getitem__, self.crowds.others)] if self._follows else [*self.jobs.values()]
+    def stranded(self) -> dict[str, JobView]:
+        """Active jobs that the cycle skips, by key; ``refused`` says why."""
+        return {key: JobView(self.snapshot.jobs[key]) for key in self.opened.refusals}
 
     @cached_property
     def has_non_preemptible(self) -> bool:
@@ -252,40 +162,10 @@ class Session:
             found = self.victimised[key] = JobView(job)
         return found
 
-    def _kept(self, planner: PlannedStarts) -> KeptRoom:
-        """The room that is kept, with lookups that do not refer to the session, either (see ``_standings``)."""
-        jobs, queues = self.snapshot.jobs, self.snapshot.queues
-        longest = self.policy.longest_runs(queues)
-
-        def ends_by(task: Task) -> float:
-            job = jobs[task.job]
-            return planner.ends_by(job.spec, task, longest(job))
-
-        limits_of, has_devices = LimitsOf(queues, jobs), self.claims.has_devices
-        return KeptRoom(self.nodes, ends_by, limits_of, has_devices, self.jobs, self.plugins.starts_left)
-
     def args(self, action: str, args_type: type[ArgsT]) -> ArgsT:
         """The arguments of an action in the policy; the defaults where the policy gives none."""
         found = self.policy.action_args.get(action)
         return found if isinstance(found, args_type) else args_type()
-
-    def taking_key(self, job: JobView) -> tuple[bool, OrderKey]:
-        """The sort key of a job among those of its queue that take from others; gangs that lost pods go first."""
-        if job.moved:
-            return not job.has_lost_pods, self.plugins.job_key(job)
-        key = self._keys.get(job.key)
-        if key is None:
-            key = self._keys[job.key] = self.plugins.job_key(job)
-        return not job.has_lost_pods, key
-
-    def job_valid(self, job: JobView) -> Refusal | None:
-        """Why a job is not valid; None where it is valid. A job without changes is looked at once."""
-        if job.moved:
-            return self.plugins.job_valid(job)
-        refusal = None if job.key in self._valid else self.plugins.job_valid(job)
-        if refusal is None:
-            self._valid.add(job.key)
-        return refusal
 
     def queue(self, job: JobView) -> Queue:
         """The queue of a job."""
@@ -296,26 +176,19 @@ class Session:
         row = self.nodes.statics.row.get(node)
         return row is not None and self.node_selection.is_left(row)
 
-    def asked_on(self, node: str) -> Sequence[Task]:
-        """The pods on a node that were asked to end by themselves."""
-        if self._asked is None:
-            self._asked = {}
-            for _, tasks in asked_jobs(self.snapshot):
-                for task in tasks:
-                    self._asked.setdefault(task.node, []).append(task)
-        return self._asked.get(node, ())
-
-    def shut(self, job: JobView) -> Refusal | None:
-        """Why the job's queue accepts no job at all (for instance, it is closed); None where it accepts jobs."""
-        if job.queue not in self._shut:
-            refusal = self.plugins.allocatable(self.queue(job), NOTHING)
-            self._shut[job.queue] = refusal if refusal is not None and not refusal.rank else None
-        return self._shut[job.queue]
+    @cached_property
+    def asked_on(self) -> Mapping[str, Sequence[Task]]:
+        """The pods that were asked to end by themselves, by node."""
+        found: dict[str, list[Task]] = {}
+        for _, tasks in asked_jobs(self.snapshot):
+            for task in tasks:
+                found.setdefault(task.node, []).append(task)
+        return found
 
     def statement(self) -> Statement:
         """A new statement; its steps are rolled back unless it is committed or kept."""
         self._checkpoint()
-        return Statement(self.ledger, self.committed)
+        return Statement(self.ledger, self.decisions.committed)
 
     def pending_tasks(self, job: JobView, *, best_effort: bool) -> list[Task]:
         """Pending tasks without gates that still need a node; either the best-effort tasks or all others.
@@ -328,7 +201,7 @@ class Session:
             if task.gated or task.best_effort is not best_effort:
                 continue
             moved = all_moved.get(task.uid) if all_moved else None
-            if moved is None or (task.uid in self.held and moved[0] is Status.PIPELINED):
+            if moved is None or (task.uid in self.decisions.nominated and moved[0] is Status.PIPELINED):
                 found.append(task)
         return found
 

@@ -94,7 +94,7 @@ Part = SubGroup | Composite
 """What a policy counts."""
 
 
-class Shortage(NamedTuple):
+class SubGroupShortage(NamedTuple):
     """What one policy lacks: it has fewer parts with their minimum than it needs."""
 
     policy: SubGroupPolicy
@@ -268,7 +268,7 @@ class SubGroups:
         """The fewest tasks that must be placed before the job has what it needs of sub-groups."""
         return 0 if self.are_ready else sum(short.missing for short in self.shortages())
 
-    def shortages(self, *, waiting: bool = False, pending: bool = False) -> Iterator[Shortage]:
+    def shortages(self, *, waiting: bool = False, pending: bool = False) -> Iterator[SubGroupShortage]:
         """The policies of the job itself with too few parts that have their minimum, in their order.
 
         With ``waiting``, pipelined tasks count; with ``pending``, pending ones.
@@ -279,12 +279,12 @@ class SubGroups:
                 if short.complete < policy.minimum:
                     yield short
 
-    def shortage(self, position: int, *, waiting: bool = False, pending: bool = False) -> Shortage:
+    def shortage(self, position: int, *, waiting: bool = False, pending: bool = False) -> SubGroupShortage:
         """How many parts of a policy have their minimum, and what the others lack."""
         parts = self._parts[position]
         lacking = [(part, lacks) for part in parts if (lacks := part.lacks(waiting=waiting, pending=pending))]
         lacking.sort(key=lambda one: (one[1], one[0].key.number, one[0].name))
-        return Shortage(self.policies[position], len(parts) - len(lacking), tuple(lacking))
+        return SubGroupShortage(self.policies[position], len(parts) - len(lacking), tuple(lacking))
 
     def choice(self, groups: Iterable[SubGroup], weight: Callable[[SubGroup], int]) -> list[SubGroup]:
         """Those of these sub-groups that would give the job what it needs, were they completed: the lightest ones.

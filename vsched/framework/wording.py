@@ -9,7 +9,7 @@ from vsched.framework.claims.devices.words import ELSEWHERE, TOO_FEW
 from vsched.framework.claims.volumes.words import IN_USE, NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH, TOO_MANY
 from vsched.framework.codes import Code
 from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.refusal import Bound, Shortage
+from vsched.framework.refusal import QueueBound, Shortage
 from vsched.model.amounts.counted import counted_scale, format_counted
 from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import Mask, NodeTable
@@ -177,7 +177,7 @@ def in_all(one: Shortage) -> str:
     return f"{has} {one.resource} in all: {asked} asked"
 
 
-def at_limit(queue: str, subject: str, one: Shortage, bound: Bound | None) -> str:
+def at_limit(queue: str, subject: str, one: Shortage, bound: QueueBound | None) -> str:
     """The message that a queue or one above it (``subject``) may hold no more of a resource.
 
     Its own capability may be the limit, or that of a queue above it, the guarantees of other queues, or the size of the
@@ -219,14 +219,14 @@ def at_most(one: Shortage) -> str:
     return f"may hold {limit} {one.resource} at most: {asked} asked"
 
 
-def guaranteed(bound: Bound) -> str:
+def guaranteed(bound: QueueBound) -> str:
     """``what queues a and b are guaranteed``."""
     names = bound.guaranteed
     verb = "is" if len(names) == 1 else "are"
     return f"what {listed('queue', names)} {verb} guaranteed"
 
 
-def of_all(one: Shortage, bound: Bound) -> str:
+def of_all(one: Shortage, bound: QueueBound) -> str:
     """``2 of 8 cpu``."""
     return f"{in_words(one.resource, max(0, one.limit))} of {in_words(one.resource, bound.amount)} {one.resource}"
 

@@ -14,7 +14,7 @@ import numpy as np
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 
-class Wish(msgspec.Struct, frozen=True, gc=False):
+class PackedResource(msgspec.Struct, frozen=True, gc=False):
     """One requested resource that counts for the score."""
 
     column: int
@@ -27,7 +27,7 @@ class Wish(msgspec.Struct, frozen=True, gc=False):
 
 
 def binpack(
-    wishes: Sequence[Wish],
+    wishes: Sequence[PackedResource],
     idle: Floats | Ints,
     allocatable: Floats,
     weight_sum: int,
@@ -69,7 +69,7 @@ def binpack(
 
 
 def binpack_by_used(
-    wishes: Sequence[Wish],
+    wishes: Sequence[PackedResource],
     used: Floats,
     allocatable: Floats,
     weight_sum: int,
@@ -104,7 +104,7 @@ def binpack_by_used(
 
 
 def binpack_row(
-    wishes: Sequence[Wish], idle: memoryview, allocatable: memoryview, row: int, weight_sum: int, scale: float
+    wishes: Sequence[PackedResource], idle: memoryview, allocatable: memoryview, row: int, weight_sum: int, scale: float
 ) -> float:
     """``binpack`` of one node; ``idle`` and ``allocatable`` are views on int64[resource, node]."""
     total = 0.0

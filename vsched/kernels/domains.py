@@ -1,7 +1,7 @@
 """Counts pods by topology domain. A domain is the set of nodes with the same value of a label.
 
-A ``Topology`` numbers the domains of one label key. Sums by domain have one more element than there are domains: the
-last one is for nodes without the label, and stays 0.
+A ``LabelDomains`` numbers the domains of one label key. Sums by domain have one more element than there are domains:
+the last one is for nodes without the label, and stays 0.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rows = npt.NDArray[np.intp]
 HOSTNAME = "kubernetes.io/hostname"
 
 
-class Topology(NamedTuple):
+class LabelDomains(NamedTuple):
     """The domains of one label key over all nodes."""
 
     ids: Rows
@@ -37,12 +37,12 @@ class Topology(NamedTuple):
     """intp[size + 2]: domain ``d`` has the rows ``order[starts[d]:starts[d + 1]]``."""
 
 
-def topology(statics: NodeStatics, key: str) -> Topology:
+def topology(statics: NodeStatics, key: str) -> LabelDomains:
     """The domains of a label key."""
 
     known = statics.known(key)
 
-    def compute() -> Topology:
+    def compute() -> LabelDomains:
         column = statics.label(known)
         ids = np.where(column.ids == NO_DOMAIN, column.count, column.ids).astype(np.intp)
         return _topology(ids, column.count)
@@ -50,28 +50,28 @@ def topology(statics: NodeStatics, key: str) -> Topology:
     return statics.remember(("topology", known), compute)
 
 
-def single_nodes(statics: NodeStatics) -> Topology:
+def single_nodes(statics: NodeStatics) -> LabelDomains:
     """Every node as a domain of its own."""
     return statics.remember("single nodes", lambda: _topology(np.arange(len(statics), dtype=np.intp), len(statics)))
 
 
-def labelled_nodes(statics: NodeStatics, key: str) -> Topology:
+def labelled_nodes(statics: NodeStatics, key: str) -> LabelDomains:
     """Every node that has the label as a domain of its own."""
 
-    def compute() -> Topology:
+    def compute() -> LabelDomains:
         present, count = topology(statics, key).present, len(statics)
         return _topology(np.where(present, np.arange(count, dtype=np.intp), count), count)
 
     return statics.remember(("labelled nodes", key), compute)
 
 
-def members(domains: Topology, domain: int) -> Rows:
+def members(domains: LabelDomains, domain: int) -> Rows:
     """The node rows of one domain."""
     return domains.order[domains.starts[domain] : domains.starts[domain + 1]]
 
 
 def tally(
-    domains: Topology,
+    domains: LabelDomains,
     weighted: Iterable[tuple[Mapping[str, int], int]],
     row: Mapping[str, int],
     eligible: Mask | None = None,
@@ -95,7 +95,7 @@ def tally(
     return sums
 
 
-def domains_with(domains: Topology, eligible: Mask | None) -> Mask:
+def domains_with(domains: LabelDomains, eligible: Mask | None) -> Mask:
     """bool[size]: domains with an eligible node."""
     if eligible is None:
         return np.ones(domains.size, dtype=np.bool_)
@@ -104,8 +104,8 @@ def domains_with(domains: Topology, eligible: Mask | None) -> Mask:
     return found[:-1]
 
 
-def _topology(ids: Rows, count: int) -> Topology:
+def _topology(ids: Rows, count: int) -> LabelDomains:
     present: Mask = ids < count
     order = np.argsort(ids, kind="stable")
     starts = np.searchsorted(ids[order], np.arange(count + 2))
-    return Topology(ids, count, present, bool(present.all()), order, starts)
+    return LabelDomains(ids, count, present, bool(present.all()), order, starts)

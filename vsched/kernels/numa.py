@@ -24,7 +24,7 @@ Request = Mapping[int, int]
 """Amounts by row of ``Zones.free``."""
 
 
-class Asked(NamedTuple):
+class ZonesAsked(NamedTuple):
     """What one pod asks of zones. The amounts are above zero."""
 
     containers: Sequence[Request]
@@ -74,7 +74,7 @@ class Zones:
         free -= taken
         return taken
 
-    def fit(self, asked: Asked, rows: Ints | None = None, only: int | None = None) -> Fit:
+    def fit(self, asked: ZonesAsked, rows: Ints | None = None, only: int | None = None) -> Fit:
         """How a pod fits these nodes, by default all; ``only`` counts one resource alone."""
         rows = np.arange(self.free.shape[2]) if rows is None else rows
         found = Fit(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64))
@@ -86,7 +86,7 @@ class Zones:
                 found.passes[where], found.chosen[where] = part.passes, part.chosen
         return found
 
-    def taken(self, asked: Asked, row: int) -> Ints:
+    def taken(self, asked: ZonesAsked, row: int) -> Ints:
         """int64[resource, zone]: what a pod would get of one node."""
         rows = np.array([row])
         free = self.free[:, :, rows]
@@ -95,7 +95,7 @@ class Zones:
         found: Ints = (self.free[:, :, rows] - free)[:, :, 0]
         return found
 
-    def _fit(self, asked: Asked, rows: Ints, *, per_pod: bool, only: int | None) -> Fit:
+    def _fit(self, asked: ZonesAsked, rows: Ints, *, per_pod: bool, only: int | None) -> Fit:
         free = self.free[:, :, rows]
         passes, chosen = np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64)
         steps, containers = ((), (asked.whole,)) if per_pod else (asked.steps, asked.containers)

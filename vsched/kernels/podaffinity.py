@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vsched.kernels.domains import Topology
+from vsched.kernels.domains import LabelDomains
 from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.pods.shape import PodAffinity, PodLabels, PodTerm
 from vsched.model.queues.queue import Namespace
@@ -51,7 +51,7 @@ def preferences(affinity: PodAffinity) -> tuple[tuple[int, PodTerm], ...]:
     return (*affinity.preferred, *((-weight, term) for weight, term in affinity.anti_preferred))
 
 
-def attracted(terms: Sequence[tuple[Topology, Mask]], found: bool, matches_itself: bool) -> Mask:
+def attracted(terms: Sequence[tuple[LabelDomains, Mask]], found: bool, matches_itself: bool) -> Mask:
     """bool[nodes]: where required affinity is met.
 
     ``terms`` has for each term its topology, and bool[nodes]: where the domain has a pod that all terms select. If the
@@ -68,7 +68,7 @@ def attracted(terms: Sequence[tuple[Topology, Mask]], found: bool, matches_itsel
     return mask
 
 
-def preferred(sums: Sequence[tuple[Topology, Ints]], candidates: Mask) -> Floats | None:
+def preferred(sums: Sequence[tuple[LabelDomains, Ints]], candidates: Mask) -> Floats | None:
     """float64[nodes]: the weights of the pods in the node's domains, ``scaled_between`` the candidates.
 
     ``sums`` has for each topology the weights by domain. None where the candidates do not differ. The values of other

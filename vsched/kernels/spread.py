@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from vsched.kernels.domains import Topology
+from vsched.kernels.domains import LabelDomains
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 MAX_SCORE = 100.0
@@ -25,7 +25,7 @@ def fewest(counts: Ints, eligible: Mask, min_domains: int) -> int:
 
 
 def within_skew(
-    domains: Topology, counts: Ints, eligible: Mask, max_skew: int, min_domains: int, counts_itself: bool
+    domains: LabelDomains, counts: Ints, eligible: Mask, max_skew: int, min_domains: int, counts_itself: bool
 ) -> Mask:
     """bool[nodes]: where one more pod keeps the skew within its bound.
 
@@ -46,14 +46,14 @@ def size_weight(domains: int) -> float:
     return math.log(domains + 2)
 
 
-def candidate_domains(domains: Topology, candidates: Mask) -> Mask:
+def candidate_domains(domains: LabelDomains, candidates: Mask) -> Mask:
     """bool[size + 1]: domains with a candidate node."""
     found = np.zeros(domains.size + 1, dtype=np.bool_)
     found[domains.ids[candidates]] = True
     return found
 
 
-def crowding(domains: Topology, counts: Ints, weight: float, max_skew: int) -> Floats:
+def crowding(domains: LabelDomains, counts: Ints, weight: float, max_skew: int) -> Floats:
     """float64[nodes]: what one constraint adds to a node's raw score; more where its domain has more pods.
 
     It is 0 for nodes without the label.

@@ -71,7 +71,7 @@ def filled(amounts: Ints, has: Ints) -> Floats:
     return np.minimum(1.0, parts, out=parts)
 
 
-class Measured(NamedTuple):
+class MeasuredUsage(NamedTuple):
     """What was measured of nodes; arrays are [dimension, node]."""
 
     load: Floats
@@ -79,15 +79,15 @@ class Measured(NamedTuple):
     unknown: Mask
 
 
-def measured_of(load: Floats) -> Measured:
+def measured_of(load: Floats) -> MeasuredUsage:
     """Measured loads, NaN where they are unknown: such a node is taken to have as much as the others on average."""
     unknown = np.isnan(load)
     known = (~unknown).sum(axis=1, keepdims=True)
     mean = np.where(unknown, 0.0, load).sum(axis=1, keepdims=True) / np.where(known, known, np.nan)
-    return Measured(np.where(unknown, mean, load), unknown)
+    return MeasuredUsage(np.where(unknown, mean, load), unknown)
 
 
-def loads(measured: Measured, coming: Ints, has: Ints, requested: Ints, risk: Risk) -> Floats:
+def loads(measured: MeasuredUsage, coming: Ints, has: Ints, requested: Ints, risk: Risk) -> Floats:
     """The loads of nodes: measured plus coming; of a dimension that is unknown, the requests if they are more.
 
     The sum may exceed 1, so that of two overloaded nodes the fuller one is known.

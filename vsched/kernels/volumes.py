@@ -1,6 +1,6 @@
 """Storage and nodes: which nodes reach which volumes, zones of volumes, and scores by how full storage would be.
 
-Volumes with equal node affinity form a group. A ``Reach`` lists the nodes of each group, so that the nodes of many
+Volumes with equal node affinity form a group. A ``NodeReach`` lists the nodes of each group, so that the nodes of many
 volumes are found with a few array operations, also where each volume belongs to one node.
 """
 
@@ -36,7 +36,7 @@ NOTHING = np.iinfo(np.int64).max
 """Stands for "no volume" in ``least``."""
 
 
-class Reach(NamedTuple):
+class NodeReach(NamedTuple):
     """Which nodes belong to which groups."""
 
     rows: Rows
@@ -69,14 +69,16 @@ class Reach(NamedTuple):
         return self.groups[self.row_starts[row] : self.row_starts[row + 1]]
 
 
-def reach(affinities: Sequence[Terms], statics: NodeStatics) -> Reach:
+def reach(affinities: Sequence[Terms], statics: NodeStatics) -> NodeReach:
     """The nodes that meet each affinity."""
     found = [matching_rows(terms, statics) for terms in affinities]
     rows = np.concatenate(found) if found else np.empty(0, dtype=np.intp)
     groups = np.repeat(np.arange(len(found)), [len(rows) for rows in found])
     by_row = groups[np.argsort(rows, kind="stable")]
     each = np.bincount(rows, minlength=len(statics))
-    return Reach(rows, by_row, starts([len(rows) for rows in found]), starts(each), bool(each.max(initial=0) < MANY))
+    return NodeReach(
+        rows, by_row, starts([len(rows) for rows in found]), starts(each), bool(each.max(initial=0) < MANY)
+    )
 
 
 def starts(sizes: Sequence[int] | Ints) -> Rows:
@@ -132,7 +134,7 @@ def rows_by_value(statics: NodeStatics, key: str) -> Sequence[Rows]:
     return statics.remember(("rows by value", known), compute)
 
 
-def least(where: Reach, values: Ints) -> Ints:
+def least(where: NodeReach, values: Ints) -> Ints:
     """int64[nodes]: the smallest value of the groups of each node, else ``NOTHING``; ``values`` is by group."""
     found = np.full(where.nodes, NOTHING, dtype=np.int64)
     if len(where.groups):
@@ -141,7 +143,7 @@ def least(where: Reach, values: Ints) -> Ints:
     return found
 
 
-def totals(where: Reach, values: Ints) -> Ints:
+def totals(where: NodeReach, values: Ints) -> Ints:
     """int64[nodes]: the sum of the values of the groups of each node."""
     sums = np.zeros(len(where.groups) + 1, dtype=np.int64)
     np.cumsum(values[where.groups], out=sums[1:])

@@ -22,7 +22,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.auth.credentials import Headers
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, unexpected
-from vsched.kube.http.answers import Answer, TooLong
+from vsched.kube.http.answers import HttpAnswer, TooLong
 from vsched.kube.http.pool import Pool, PoolSettings
 from vsched.kube.paths import Params, target, verb_of
 from vsched.kube.silence import NO_ANSWER, Chunks, why_no_answer
@@ -66,7 +66,7 @@ class ClientSettings(msgspec.Struct, frozen=True):
     save nothing: for them the memory is fetched from the system again each time."""
 
 
-ApiResponse = Answer
+ApiResponse = HttpAnswer
 """A successful answer."""
 
 
@@ -170,7 +170,7 @@ class ApiClient:
             return answer
         raise error_from_answer(self._at(method, path), *answer)
 
-    async def _exchanged(self, pool: Pool, method: str, path: str, body: bytes, content_type: str) -> Answer:
+    async def _exchanged(self, pool: Pool, method: str, path: str, body: bytes, content_type: str) -> HttpAnswer:
         """The answer to a write; refused credentials are renewed once."""
         source, seconds = self.connection.credentials, self._settings.timeout_seconds
         for last in (False, True):
@@ -384,7 +384,7 @@ class ApiClient:
 
 
 def _not_in_a_url(method: str, path: str) -> str:
-    return f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot stand in a URL"
+    return f"{method} {path[:100]!a}: cannot be asked for: it has letters that cannot be in a URL"
 
 
 def _may_repeat(method: str, error: ApiError | Unavailable) -> bool:

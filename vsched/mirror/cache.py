@@ -17,9 +17,9 @@ from vsched.mirror.intake import ObjectIntake
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.state.node_tables import dense_vector
-from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.state.resource_versions import SeenObject
 from vsched.model.amounts.resources import Amounts
-from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.arbitration.records import Arbitration, Ceiling, PoolLimits
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.deviceshare.divisions import Divisions
@@ -194,7 +194,7 @@ class Cache(ObjectIntake):
         if self._groups.status_failed(key):
             self.on_change()
 
-    def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, Pool]) -> None:
+    def set_ceilings(self, ceilings: Mapping[str, Ceiling], pools: Mapping[str, PoolLimits]) -> None:
         """Set the limits of namespaces, each and together, for snapshots from now on."""
         self._ceilings, self._pools = ceilings, pools
 
@@ -381,22 +381,22 @@ class Cache(ObjectIntake):
         """The PersistentVolumeClaim of this key as snapshots show it, None where there is none."""
         return self._claims.volumes.claims.get(key)
 
-    def watched_claim(self, key: str) -> Watched[DeviceClaim] | None:
+    def watched_claim(self, key: str) -> SeenObject[DeviceClaim] | None:
         """The ResourceClaim of this key as last watched or written; None where there is none or a list is under way."""
         return self._watched("ResourceClaim", key, self._claims.devices.watched(key))
 
-    def watched_volume_claim(self, key: str) -> Watched[VolumeClaim] | None:
+    def watched_volume_claim(self, key: str) -> SeenObject[VolumeClaim] | None:
         """The same for a PersistentVolumeClaim."""
         return self._watched("PersistentVolumeClaim", key, self._claims.volumes.watched(key))
 
-    def watched_volume(self, name: str) -> Watched[Volume] | None:
+    def watched_volume(self, name: str) -> SeenObject[Volume] | None:
         """The same for a PersistentVolume."""
         return self._watched("PersistentVolume", name, self._claims.volumes.watched_volume(name))
 
-    def _watched(self, kind: str, key: str, found: T | None) -> Watched[T] | None:
+    def _watched(self, kind: str, key: str, found: T | None) -> SeenObject[T] | None:
         seen = self._seen[kind]
         version = 0 if seen.is_listing else seen.version(key)
-        return Watched(found, str(version)) if found is not None and version else None
+        return SeenObject(found, str(version)) if found is not None and version else None
 
     def tasks_of(self, key: str) -> list[Task] | None:
         """The pods of a job, None where there is no such job."""

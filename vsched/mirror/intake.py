@@ -11,7 +11,7 @@ from vsched.mirror.accounts.namespaces import NamespaceAccounts
 from vsched.mirror.awaiting_columns import AwaitingColumns
 from vsched.mirror.handlers import Handlers
 from vsched.mirror.ingest.budgets import budget_of, quota_of
-from vsched.mirror.ingest.gangs import Gang
+from vsched.mirror.ingest.gangs import OwnedGang
 from vsched.mirror.ingest.hypernodes import hypernode_of
 from vsched.mirror.ingest.native import native_record_of
 from vsched.mirror.ingest.nodes import node_of
@@ -44,7 +44,7 @@ from vsched.mirror.state.zones import KINDS as ZONED
 from vsched.mirror.state.zones import ZoneStore
 from vsched.mirror.watch_events import WatchHandler
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import JobSpec
 from vsched.model.jobs.native import NativeQueue, native_key
@@ -120,7 +120,7 @@ class ObjectIntake(WatchHandler):
             self._jobs.on_shown = lambda key, job: self._accounts.see_job(key, job)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
-        self._pools: Mapping[str, Pool] = {}
+        self._pools: Mapping[str, PoolLimits] = {}
         self._advice: Mapping[str, Advice] = {}
         self._provisioning: Mapping[str, Provisioning] | None = None
         self._node_pools: Mapping[str, NodePool] = {}
@@ -181,7 +181,7 @@ class ObjectIntake(WatchHandler):
         self._groups.put_native(key, spec)
         self.on_native(NativeQueue(key, None if spec is None else spec.queue))
 
-    def _set_gang(self, key: str, gang: Gang | None) -> None:
+    def _set_gang(self, key: str, gang: OwnedGang | None) -> None:
         """The owners of its pods say something new about an implicit PodGroup."""
         self._jobs.set_gang(key, gang)
         self.on_gang(key)

@@ -33,7 +33,7 @@ def shard_of(text: str, count: int) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big") % count
 
 
-class Division:
+class ShardDivision:
     """The division of one cluster into ``count`` shards."""
 
     def __init__(self, count: int, by: ShardBy = "queue", pool_label: str = GROUP) -> None:
@@ -104,7 +104,7 @@ def stated_shard(queue: Queue, count: int) -> int | None:
     return int(said) if said.isdecimal() and said.isascii() and int(said) < count else None
 
 
-def narrowed(snapshot: Snapshot, division: Division, held: frozenset[int], mask: NodeMask | None) -> Snapshot:
+def narrowed(snapshot: Snapshot, division: ShardDivision, held: frozenset[int], mask: NodeMask | None) -> Snapshot:
     """The snapshot for a daemon that decides for some shards: what others decide for it sees, and leaves alone.
 
     Sums, shares, holders and reservations stay those of the whole cluster, so every replica divides it in the same way.
@@ -126,7 +126,7 @@ def narrowed(snapshot: Snapshot, division: Division, held: frozenset[int], mask:
     )
 
 
-def territory(statics: NodeStatics, division: Division, held: frozenset[int]) -> tuple[str, ...]:
+def territory(statics: NodeStatics, division: ShardDivision, held: frozenset[int]) -> tuple[str, ...]:
     """The names of the nodes of these shards, sorted; the same object while neither nodes nor shards change."""
 
     def compute() -> tuple[str, ...]:

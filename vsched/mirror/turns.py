@@ -14,7 +14,7 @@ from math import floor
 from typing import NamedTuple
 from zlib import crc32
 
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.queues.queue import ROOT, Queue
@@ -45,7 +45,7 @@ NONE: Mapping[int, int] = {}
 NO_REST = Rest(frozenset(), 0.0)
 
 
-class Clock:
+class TurnClock:
     """Whose turn it is at a moment, for a daemon with some shards."""
 
     def __init__(self, now: float, held: frozenset[int]) -> None:
@@ -70,7 +70,9 @@ class Clock:
         )
 
 
-def resting_namespaces(snapshot: Snapshot, active: Iterable[str], division: Division, held: frozenset[int]) -> Rest:
+def resting_namespaces(
+    snapshot: Snapshot, active: Iterable[str], division: ShardDivision, held: frozenset[int]
+) -> Rest:
     """The namespaces with jobs of our shards where it is the turn of another, by the clock of the snapshot.
 
     ``active`` are the keys of the jobs of all shards that wait. Daemons that see the same come to the same answer.
@@ -84,7 +86,7 @@ def resting_namespaces(snapshot: Snapshot, active: Iterable[str], division: Divi
         if ceiling is not None and job.pending:
             add(wanted.setdefault(namespace, {}), job.pending_request.items())
             shards.setdefault(group_of(namespace, ceiling), set()).add(division.shard_of_job(job, snapshot.queues))
-    clock = Clock(snapshot.now, held)
+    clock = TurnClock(snapshot.now, held)
     members = _members(snapshot.ceilings, [group for group, found in shards.items() if clock.shared(found)])
     rests: set[str] = set()
     for group, namespaces in members.items():
@@ -94,7 +96,7 @@ def resting_namespaces(snapshot: Snapshot, active: Iterable[str], division: Divi
     return clock.rest(rests) if rests else NO_REST
 
 
-def resting_queues(snapshot: Snapshot, active: Iterable[str], division: Division, held: frozenset[int]) -> Rest:
+def resting_queues(snapshot: Snapshot, active: Iterable[str], division: ShardDivision, held: frozenset[int]) -> Rest:
     """The same of queues with a capability, or below one, where pools of nodes say which shard a job belongs to."""
     if division.by == "queue":
         return NO_REST  # a tree of queues is in one shard
@@ -104,7 +106,7 @@ def resting_queues(snapshot: Snapshot, active: Iterable[str], division: Division
         job = snapshot.jobs[key]
         if job.pending:
             shards.setdefault(_top(job.spec.queue, queues, tops), set()).add(division.shard_of_job(job, queues))
-    clock = Clock(snapshot.now, held)
+    clock = TurnClock(snapshot.now, held)
     shared = {top for top, found in shards.items() if clock.shared(found)}
     if not shared:
         return NO_REST

@@ -9,6 +9,7 @@ import msgspec
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease
 from vsched.model.jobs.job import Condition
 from vsched.model.maps import GroupedMap
+from vsched.model.queues.queue import ROOT
 
 TOPOLOGY_DECISION = "volcano.sh/topology-decision"
 """Annotation of pods: what they were given of each NUMA zone."""
@@ -64,7 +65,7 @@ class Evict(msgspec.Struct, frozen=True, gc=False):
 
 
 class Withdraw(msgspec.Struct, frozen=True):
-    """Withdraw the request that a pod ends by itself: nobody needs its room any more, or it cannot be evicted."""
+    """Withdraw the request that a pod ends by itself: its resources are no longer needed, or it cannot be evicted."""
 
     uid: str
     namespace: str
@@ -234,6 +235,11 @@ class QueueOutcome(msgspec.Struct, frozen=True):
     """How many times what its weight stands for it used over time; None where no plugin remembers it."""
     used_seconds: float = 0.0
     """Over how long."""
+
+    @property
+    def shown(self) -> QueueOutcome:
+        """What people are shown: the root has no share of what it deserves, as all of the cluster is its own."""
+        return msgspec.structs.replace(self, deserved={}, share=0.0, overused=False) if self.name == ROOT else self
 
 
 class NamespaceOutcome(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector
-from vsched.model.arbitration.records import Arbitration, Ceiling, Pool
+from vsched.model.arbitration.records import Arbitration, Ceiling, PoolLimits
 from vsched.model.claims.catalogue import NO_CLAIMS, ClaimCatalogue
 from vsched.model.deviceshare.records import NO_SHARED_DEVICES, DeviceShareCatalogue
 from vsched.model.history.records import NO_HISTORY, UsageHistory
@@ -112,7 +112,7 @@ class Snapshot:
     """The input of arbitration between namespaces; None if there is no arbitration, or it is not due yet."""
     ceilings: Mapping[str, Ceiling] = field(default_factory=dict)
     """How much each namespace may hold, by the last division; other namespaces are not limited."""
-    pools: Mapping[str, Pool] = field(default_factory=dict)
+    pools: Mapping[str, PoolLimits] = field(default_factory=dict)
     """How much the namespaces of a pool may hold together, by the names in ``Ceiling.pools``."""
     held: Mapping[str, Vector] = field(default_factory=dict)
     """What the pods of each namespace keep of nodes, for pods of every scheduler, without terminating pods; empty if

@@ -12,7 +12,7 @@ from typing import Self
 import msgspec
 
 from vsched.framework.points.extension import Plugin, SessionContext
-from vsched.kernels.binpack import Wish
+from vsched.kernels.binpack import PackedResource
 from vsched.model.pods.shape import Shape
 from vsched.plugins.pods.packing import Packing
 from vsched.plugins.pods.weights import by_resource, lenient
@@ -63,14 +63,14 @@ class Binpack(Plugin[BinpackArgs], Packing):
         columns = ((self._axis.find(name), weight) for name, weight in self.args.by_resource().items())
         return {column: weight for column, weight in columns if column is not None}
 
-    def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
+    def _wishes(self, shape: Shape) -> tuple[list[PackedResource], int]:
         if not self.args.weight:
             return [], 0
         weights, width, total = self._weights, len(self._lacking), 0
-        wishes: list[Wish] = []
+        wishes: list[PackedResource] = []
         for column, amount in shape.request:
             weight = weights.get(column, 0)
             total += weight
             if weight > 0 and column < width:
-                wishes.append(Wish(column, amount, weight))
+                wishes.append(PackedResource(column, amount, weight))
         return wishes, total

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import NamedTuple
 
 import msgspec
 
@@ -42,7 +41,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Purpose, Reclaimable, VictimQueueOrder, Votes
-from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal
 from vsched.model.amounts.resources import NOTHING, Amounts, add, subtract
 from vsched.model.claims.quota import device_amount
 from vsched.model.jobs.job import without_gated
@@ -50,7 +49,6 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.plugins.queues.accounts import Account, Accounts, Sums, guarantees_of, problems_of, sums_of
 from vsched.plugins.queues.devices import DeviceQuotas, limits_of
-from vsched.plugins.queues.frame import Terms
 from vsched.plugins.queues.giving_back import deserves_some
 from vsched.plugins.queues.reclaiming import Reclaiming
 from vsched.plugins.queues.refusals import (
@@ -67,22 +65,6 @@ QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
 
 NO_SUBTREE: Mapping[int, int] = {}
-ANSWERS = "capacity's divisions"
-"""The name under which ``Answers`` are kept."""
-
-
-class Known(NamedTuple):
-    """What was last said of a queue, and what it follows from."""
-
-    queue: Queue
-    held: Mapping[int, int]
-    """What it and all queues below it held."""
-    terms: Terms
-    division: QueueDivision
-
-
-class Answers(dict[str, Known]):
-    """What was last said of each queue."""
 
 
 class CapacityArgs(msgspec.Struct, frozen=True):
@@ -138,11 +120,9 @@ class Capacity(
         self._queues = snapshot.queues
         self._snapshot = snapshot
         self._hierarchy = context.switches.hierarchy
-        sums = sums_of(snapshot, in_a_tree=self._hierarchy, before=context.recall(self.name, Sums))
-        context.keep(self.name, sums)
-        known = context.recall(ANSWERS, Answers)
-        self._answers = Answers() if known is None or len(known) > 2 * len(self._queues) else known
-        context.keep(ANSWERS, self._answers)
+        sums = context.memo.renewed(
+            self.name, "sums", Sums, lambda before: sums_of(snapshot, in_a_tree=self._hierarchy, before=before)
+        )
         self._accounts, self._problems = Accounts(sums), problems_of(sums.frame, snapshot)
         self._guarantees = guarantees_of(context, self._accounts)
         level = self.args.normalised().ancestor_reclaim_level if self._hierarchy else 0
@@ -278,10 +258,10 @@ class Capacity(
         """The account of a queue that takes jobs, or the refusal."""
         account = self._accounts.get(queue.name)
         if account is None:
-            message = f"queue {queue.name} is left out: {self._problems[queue.name].message}"
+            message = f"queue {queue.name} is ignored: {self._problems[queue.name].message}"
             return Refusal(QUEUE_LEFT_OUT, message, code=Code.QUEUE_LEFT_OUT, subject=queue.name)
         if account.subtree is not None:
-            message = f"queue {queue.name} has child queues; jobs belong in one of these"
+            message = f"queue {queue.name} has child queues; submit jobs to one of these"
             return Refusal(QUEUE_NOT_LEAF, message, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
         if not queue.open:
             return not_open(self._queues, queue)
@@ -329,23 +309,10 @@ class Capacity(
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share, deserved amounts and real capability, and its problem if it has one."""
         name, problem = queue.name, self._problems.get(queue.name)
-        held = self._accounts.held_as_found(name, self._usage) if self._devices is None else None
-        known = self._answers.get(name)
-        if (
-            known is not None
-            and known.held is held
-            and known.terms is self._accounts.terms(name)
-            and known.queue is queue
-            and known.division.problem == problem
-        ):
-            return known.division
         account = self._accounts.get(name)
         if account is None:
             return QueueDivision(0.0, {}, overused=False, capability=NOTHING, problem=problem)
-        division = self._divided(queue, account, problem)
-        if held is not None:
-            self._answers[name] = Known(queue, held, account.terms, division)
-        return division
+        return self._divided(queue, account, problem)
 
     def divided_by(self) -> DividedBy | None:
         """The amounts in force, and what the queues below hold; None where devices or jobs in parents count as well."""
@@ -377,7 +344,7 @@ class Capacity(
             if stated is not None and stated.capability:
                 yield StatedLimit(one.name, stated.capability, one.held(self._usage))
 
-    def bound(self, queue: Queue, column: int) -> Bound | None:
+    def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits the queue: its own capability, else the limit of the queue above minus siblings' guarantees.
 
         At the root, the cluster is the limit.
@@ -387,7 +354,7 @@ class Capacity(
             return None
         if (amount := device_amount(self._names[column])) is not None:
             quota = None if self._devices is None else self._devices.limit(queue.name, amount)
-            return None if quota is None else Bound(quota, quota, queue.name)
+            return None if quota is None else QueueBound(quota, quota, queue.name)
         total = self._snapshot.total[column]
         most = min(account.terms.limit.get(column, inf), total if queue.name == ROOT else inf)
         if most == inf:
@@ -395,13 +362,13 @@ class Capacity(
         limit = int(most)
         own = dict(queue.capability).get(column)
         if own is not None and limit >= own:
-            return Bound(limit, limit, queue.name)
+            return QueueBound(limit, limit, queue.name)
         above = account.above[0] if account.above else None
         siblings = tuple(sorted(self._guaranteed_beside(account, column)))
         over = None if above is None else self.bound(self._queues.get(above.name, Queue(above.name)), column)
         if over is None:
-            return Bound(limit, total, "", siblings)
-        return over._replace(limit=limit) if not siblings else Bound(limit, over.limit, over.holder, siblings)
+            return QueueBound(limit, total, "", siblings)
+        return over._replace(limit=limit) if not siblings else QueueBound(limit, over.limit, over.holder, siblings)
 
     def _guaranteed_beside(self, account: Account, column: int) -> Iterator[str]:
         """The siblings of a queue that have a guarantee of this resource."""

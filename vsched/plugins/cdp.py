@@ -23,7 +23,7 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All tasks except running ones in their cool-down."""
-        return Votes.each(self._is_cooled, "they are in the cool-down after their start", depends_on=None)
+        return Votes.each(self._is_cooled, "their cool-down after the start is not over", depends_on=None)
 
     def _is_cooled(self, victim: Task) -> bool:
         return victim.protected_until <= self._now or victim.status is not Status.RUNNING

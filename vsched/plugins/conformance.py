@@ -22,7 +22,7 @@ class Conformance(Plugin[NoArgs], Preemptable, Reclaimable):
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All candidates except critical pods and pods of the system namespace."""
-        return Votes(_ordinary, "they are the cluster's own", _is_system, depends_on=None)
+        return Votes(_ordinary, "they are system-critical", _is_system, depends_on=None)
 
 
 def _ordinary(candidates: Sequence[Task]) -> list[Task]:

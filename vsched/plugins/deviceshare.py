@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 import numpy as np
@@ -27,13 +27,13 @@ from vsched.model.deviceshare.records import (
     NODE_LOCKS,
     WHOLE,
     DeviceKind,
-    DeviceRequest,
+    SharedDeviceRequest,
 )
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.gpus import gpu_annotations, vgpu_annotations
 from vsched.plugins.devices.neighbours import Rule, Tags, as_rule
 from vsched.plugins.devices.npu_parts import Chips, in_parts_of_several
@@ -43,11 +43,10 @@ from vsched.plugins.devices.refusals import refusal_of
 from vsched.plugins.devices.scores import BINPACK, SPREAD, DeviceScores
 
 NO_DEVICES = "node(s) had no registered devices of the kind {kind}"
-OTHER_MODE = "node(s) whose devices are divided in another mode than {mode}"
+OTHER_MODE = "node(s) whose devices use another mode than {mode}"
 NOT_ACCEPTED = "node(s) had no device{which} that the pod accepts"
-ONLY_WHOLE = "node(s) give a container parts of one NPU, and several NPUs only whole"
+ONLY_WHOLE = "node(s) can share one NPU with a container, but several only whole"
 GEOMETRIES, GEOMETRIES_NAMESPACE = "volcano-vgpu-device-config", "kube-system"
-_PUBLISHED = "uuids of published devices"
 
 
 class DeviceShareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -134,13 +133,6 @@ def locks_nodes(policy: Policy) -> bool:
     return plugin is not None and isinstance(plugin.args, DeviceShareArgs) and plugin.args.node_lock
 
 
-class Published(NamedTuple):
-    """The uuids of devices that drivers publish, kept from session to session."""
-
-    pools: Sequence[DevicePool]
-    uuids: frozenset[tuple[str, str]]
-
-
 class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, PlacementListener, BindAnnotations):
     """Filters and scores nodes by the devices that pods would get, and writes down which they got."""
 
@@ -154,7 +146,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         self._pools = context.snapshot.claims.devices.pools
         self._kinds, self._chips = self.args.kinds, Chips(self._catalogue.chips)
         self._rules = self.args.rules
-        self._books: dict[str, DeviceBooks] = {}
+        self._books: dict[str, SharedDeviceBooks] = {}
         self._scores = DeviceScores(len(context.nodes), self.args.policy, self.args.weight)
         self._names: dict[str, str] = {}
         """By uid: the pods that this session has placed."""
@@ -212,7 +204,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         details = partial(self._details, books, request, avoided)
         return [Check(NO_ROOM, now, True, Code.DEVICES, later, details=details)]
 
-    def _details(self, books: DeviceBooks, request: DeviceRequest, avoided: Tags) -> list[Check]:
+    def _details(self, books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags) -> list[Check]:
         """What is short on which nodes."""
         count = len(self._nodes)
         return [
@@ -229,7 +221,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         short = rows[books.rows] & ~books.fit(request).passes
         return closest(books, request, np.flatnonzero(short), self._catalogue, self._names)
 
-    def _by_row(self, books: DeviceBooks, passes: Mask) -> Mask:
+    def _by_row(self, books: SharedDeviceBooks, passes: Mask) -> Mask:
         """bool[nodes]; nodes without devices are no concern of a dynamic check."""
         found = np.ones(len(self._nodes), np.bool_)
         found[books.rows] = passes
@@ -241,7 +233,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         request = Chips(catalogue.chips).fitted(shape.devices)
         if request is None or request.kind not in self.args.kinds:
             return None
-        books = DeviceBooks(catalogue, snapshot.nodes, request.kind, self.args.order(request.kind))
+        books = SharedDeviceBooks(catalogue, snapshot.nodes, request.kind, self.args.order(request.kind))
         found = np.zeros(len(snapshot.nodes), np.bool_)
         found[books.rows] = books.unused().choose(request.asks, books.order, books.accepted(request)).passes
         return found
@@ -303,7 +295,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         request = self._request_of(task.shape) if self.args.node_lock else None
         return "" if request is None else NODE_LOCKS[request.kind]
 
-    def _request_of(self, shape: Shape) -> DeviceRequest | None:
+    def _request_of(self, shape: Shape) -> SharedDeviceRequest | None:
         """What a pod asks of the devices that are enabled."""
         request = self._chips.fitted(shape.devices)
         if request is None or request.kind not in self._kinds:
@@ -312,11 +304,11 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
             return None
         return request
 
-    def _opened(self, request: DeviceRequest) -> DeviceBooks:
+    def _opened(self, request: SharedDeviceRequest) -> SharedDeviceBooks:
         books = self._books.get(request.kind)
         if books is None:
             order = self.args.order(request.kind)
-            books = DeviceBooks(self._catalogue, self._nodes, request.kind, order, self._rules)
+            books = SharedDeviceBooks(self._catalogue, self._nodes, request.kind, order, self._rules)
             self._books[request.kind] = books
             published = published_uuids(self._pools, self._nodes)
             if published:
@@ -326,13 +318,11 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
 
 def published_uuids(pools: Sequence[DevicePool], nodes: NodeTable) -> frozenset[tuple[str, str]]:
     """The devices that drivers publish for ResourceClaims, by node and uuid: these are given out whole, by claims."""
-    kept = nodes.statics.kept
-    known = kept.get(_PUBLISHED)
-    if isinstance(known, Published) and known.pools is pools:
-        return known.uuids
-    found = frozenset((device.node, uuid) for pool in pools for device in pool.devices for uuid in uuids_of(device))
-    kept[_PUBLISHED] = Published(pools, found)
-    return found
+    return nodes.statics.memo.of("deviceshare", "published", (pools,), _uuids_in)
+
+
+def _uuids_in(pools: Sequence[DevicePool]) -> frozenset[tuple[str, str]]:
+    return frozenset((device.node, uuid) for pool in pools for device in pool.devices for uuid in uuids_of(device))
 
 
 def _but(rows: Ints, count: int) -> Mask:
@@ -342,7 +332,7 @@ def _but(rows: Ints, count: int) -> Mask:
     return found
 
 
-def _named_by(request: DeviceRequest) -> str:
+def _named_by(request: SharedDeviceRequest) -> str:
     """By what a pod names the devices that it accepts; empty where that is more than one property."""
     types, uuids = request.types or request.other_types or request.chip, request.uuids or request.other_uuids
     return "" if types and uuids else " of a type" if types else " with a uuid" if uuids else ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.usage import Admitted, UsageByQueue
+from vsched.framework.ledger.usage import UsageByQueue, UsageWithPledges
 from vsched.framework.points.extension import (
     JobOrder,
     JobState,
@@ -33,7 +33,7 @@ from vsched.plugins.queues.hierarchy import HierarchyTree, TreeKey
 
 SHARE_DELTA = 1e-6
 """Shares closer than this count as equal."""
-NO_LARGER = "their jobs hold no larger share"
+NO_LARGER = "their jobs do not hold a larger share"
 
 
 class Drf(
@@ -45,7 +45,7 @@ class Drf(
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "holds the smaller share"
+    goes_first = "has the smaller share"
     hierarchical = True
     judges_gangs = False
 
@@ -62,7 +62,7 @@ class Drf(
     @cached_property
     def _admitted(self) -> DominantShares:
         """Shares with admitted amounts counted as held."""
-        return DominantShares(self._context, Admitted(self._context.usage))
+        return DominantShares(self._context, UsageWithPledges(self._context.usage))
 
     # -- orders -------------------------------------------------------------------------------------------------
 

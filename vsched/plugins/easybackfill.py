@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from vsched.framework.durations import Basis, Left, left
+from vsched.framework.durations import Basis, TimeLeft, left
 from vsched.framework.jobs import JobView
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.points.extension import Plugin, SessionContext
@@ -79,7 +79,7 @@ class EasyBackfill(Plugin[EasyBackfillArgs], PlannedStarts):
         """The latest expected end; as declared, whatever declarations were worth: room is kept from the earliest start
         on that may be."""
         declared, started = task.expected or spec.expected, task.started or self._now
-        found: Left = left({} if declared else self._learnt, spec, task, self._now, longest)
+        found: TimeLeft = left({} if declared else self._learnt, spec, task, self._now, longest)
         is_declared = found.basis is Basis.DECLARED
         if found.basis is Basis.OVERDUE or (is_declared and started + declared <= self._now):
             return later_end(started, self._now)

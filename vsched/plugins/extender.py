@@ -62,8 +62,9 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.plugins.callouts.answers import NodeAnswers, Scores, Verdicts, unnumbered
 from vsched.plugins.callouts.args import ExtenderArgs
-from vsched.plugins.callouts.asking import Line, NoAnswer
+from vsched.plugins.callouts.asking import ExtenderCalls, NoAnswer
 from vsched.plugins.callouts.payloads import (
+    CalloutVerdict,
     EmptyRequest,
     JobRequest,
     NodesAnswer,
@@ -74,7 +75,6 @@ from vsched.plugins.callouts.payloads import (
     ScoresAnswer,
     StatusAnswer,
     TaskRequest,
-    Verdict,
     VictimsAnswer,
     VictimsRequest,
 )
@@ -111,7 +111,7 @@ class Extender(
     def open(self, context: SessionContext) -> None:
         """Send ``onSessionOpen``, and ask ``queueOverused`` for each queue with work."""
         args, axis = self.args, context.nodes.axis
-        self._line = Line(args.endpoint, context.callout)
+        self._line = ExtenderCalls(args.endpoint, context.callout)
         self._wording = Wording(context)
         self._names = context.nodes.statics.names
         self._managed = frozenset(axis.find(name) for name in args.managed_resources)
@@ -230,14 +230,14 @@ class Extender(
 
         return self._verdicts.of((shape, kind), ask).checks()
 
-    def _verdicts_on(self, request: NodesRequest) -> Mapping[str, Verdict]:
+    def _verdicts_on(self, request: NodesRequest) -> Mapping[str, CalloutVerdict]:
         """Verdicts by node name; ``ALL_NODES`` holds for all nodes without an entry."""
         try:
             answer = self._line.ask(self.args.predicate_verb, request, NodesAnswer)
         except NoAnswer as failure:
-            return {} if self.args.ignorable else {ALL_NODES: Verdict(str(failure))}
+            return {} if self.args.ignorable else {ALL_NODES: CalloutVerdict(str(failure))}
         if answer.error_message:
-            return {ALL_NODES: Verdict(answer.error_message)}
+            return {ALL_NODES: CalloutVerdict(answer.error_message)}
         return answer.nodes or {}
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
@@ -308,7 +308,7 @@ class Extender(
             return
         self._events += 1
         try:
-            answer = self._line.ask(self.args.allocate_verb, self._placement(job, task, row), Verdict)
+            answer = self._line.ask(self.args.allocate_verb, self._placement(job, task, row), CalloutVerdict)
             unheard = bool(answer.error_message)
         except NoAnswer:
             unheard = not self.args.ignorable

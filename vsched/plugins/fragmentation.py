@@ -33,7 +33,7 @@ from vsched.model.pods.task import Task
 from vsched.plugins.devices.best_fit import BestFit
 from vsched.plugins.devices.free import FreeDevices
 from vsched.plugins.devices.given_mix import MixEntry, check_mix, given_kinds
-from vsched.plugins.devices.mix import Kind, count_pods, mix_of, weights
+from vsched.plugins.devices.mix import DeviceAskers, count_pods, mix_of, weights
 from vsched.plugins.devices.neighbours import as_rule
 from vsched.plugins.devices.states import MAX_SCORE, DeviceStates, Filling
 
@@ -169,12 +169,12 @@ class Fragmentation(Plugin[FragmentationArgs], NodeScore, PlacementListener, Cyc
         filling = Filling(args.offers, args.sequences, args.candidates)
         return None if found is None else DeviceStates(found, self._free, filling, statics)
 
-    def _learnt(self) -> list[Kind]:
+    def _learnt(self) -> list[DeviceAskers]:
         nodes, args = self._context.nodes, self.args
         counts = count_pods(self._context.snapshot, nodes.statics, args.half_life, args.resources, self._asks)
         counted = weights(counts, args.half_life)
         wanted = [(shape, self._free.asked(shape).want, weight) for shape, weight in counted.items()]
-        return [Kind(want, self._accepts(shape), weight) for shape, want, weight in wanted if want.number]
+        return [DeviceAskers(want, self._accepts(shape), weight) for shape, want, weight in wanted if want.number]
 
     def _asks(self, shape: Shape) -> bool:
         return shape.devices is not None or self._free.asked(shape).want.number > 0

@@ -26,8 +26,9 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.framework.refusal import Refusal
-from vsched.framework.subgroups import Shortage, SubGroup
+from vsched.framework.subgroups import SubGroup, SubGroupShortage
 from vsched.framework.surplus import Surplus
+from vsched.framework.wording import counted
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -60,7 +61,7 @@ class Gang(
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "does not have its minimum yet"
+    goes_first = "has not reached its minimum yet"
     protects_absolutely = True
     judges_gangs = False
 
@@ -84,7 +85,7 @@ class Gang(
             gone, others = _gone(job), self._foreign.get(job.key, "")
             message = f"{job.valid_count} of the gang's {job.min_member} pods exist{gone}"
             if not job.valid_count and others:
-                message = f"the gang needs {job.min_member} pods, and {others}{gone}"
+                message = f"the gang needs {counted(job.min_member, 'pod', 'pods')}, and {others}{gone}"
             elif not job.valid_count:
                 message = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
             else:
@@ -221,9 +222,9 @@ def _to_be_placed(job: JobView) -> str:
     lacking: list[str] = []
     missing = job.min_member - job.ready
     if missing > 0:
-        lacking.append(f"{missing} more of the minimum of {job.min_member} tasks are to be placed")
+        lacking.append(f"{missing} more of the minimum of {job.min_member} tasks must be placed")
     if job.sub_groups is not None and (short := [*job.sub_groups.shortages()]):
-        lacking.append(f"sub-groups are to be placed: {_named_shortages(short)}")
+        lacking.append(f"sub-groups must be placed: {_named_shortages(short)}")
     return "; ".join(lacking)
 
 
@@ -251,14 +252,14 @@ def _of_pods(count: int, least: int) -> str:
     return f"{count} of the {least} {'pod' if least == 1 else 'pods'}"
 
 
-def _named_shortages(shortages: Sequence[Shortage]) -> str:
+def _named_shortages(shortages: Sequence[SubGroupShortage]) -> str:
     """``workers has 1 of 2 sub-groups of 4 pods (workers/b lacks 1)``, for each policy."""
     shown = [_named_shortage(one) for one in shortages[:ROLES_TOLD]]
     others = len(shortages) - len(shown)
     return "; ".join(shown) + (f"; and {others} more policies" if others else "")
 
 
-def _named_shortage(short: Shortage) -> str:
+def _named_shortage(short: SubGroupShortage) -> str:
     policy = short.policy
     size = "1 pod" if policy.size == 1 else f"{policy.size} pods"
     parts = f"sub-groups of {size}" if policy.groups is None else "groups"

@@ -9,7 +9,7 @@ well; the arguments count for the job's own queue where it states none.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated, NamedTuple
 
@@ -75,6 +75,7 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
         """Count the running jobs of each scope that has a limit; the cost follows the number of holders."""
         self._queues = context.snapshot.queues
         self._jobs = context.jobs
+        self._runs = context.snapshot.runs
         self._limits: dict[RunClass, tuple[JobLimit, ...]] = {}
         self._placed: Counter[str] = Counter()
         """By job: the tasks that got a node in this session, less those that lost theirs."""
@@ -103,6 +104,14 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
     def starts_left(self, job: JobView) -> Mapping[Hashable, int]:
         """What each scope of the job has left."""
         return {scope: most - self._running[scope] for scope, most in self._limits_of(class_of(job.job))}
+
+    def running_within(self, job: JobView) -> Sequence[str]:
+        """The running jobs of the first scope that has as many as it may."""
+        for limit in self._limits_of(class_of(job.job)):
+            if self._running[limit.scope] >= limit.most:
+                counting = (runs for kind, runs in self._runs.items() if limit in self._limits_of(kind))
+                return sorted(run.job for runs in counting for run in runs)
+        return ()
 
     def job_enqueued(self, job: JobView) -> None:
         """Count an admitted job."""

@@ -65,7 +65,7 @@ class NodeOrderArgs(msgspec.Struct, frozen=True):
     pod_topology_spread: Weight = msgspec.field(default=2, name="podtopologyspread.weight")
 
 
-class Asked(msgspec.Struct, frozen=True, gc=False):
+class ScoredShape(msgspec.Struct, frozen=True, gc=False):
     """What scoring needs of one shape."""
 
     scoring: tuple[int, int]
@@ -112,7 +112,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._few: AllocationOfFew | None = None
         self._without_table = SCORES_WITHOUT_TABLE
         """So many more requests are scored without a table; 0 where there is one, or none can be."""
-        self._asked: dict[Shape, Asked] = {}
+        self._asked: dict[Shape, ScoredShape] = {}
         self._images: dict[tuple[tuple[str, ...], int], Floats | None] = {}
         """The scores by images and number of containers."""
         self._now: Floats | None = None
@@ -155,7 +155,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             total = _plus(total, images.copy(), args.image_locality)
         return np.zeros(scoring.shape[1]) if total is None else total
 
-    def _table_for(self, asked: Asked, nodes: NodeTable) -> AllocationTable | None:
+    def _table_for(self, asked: ScoredShape, nodes: NodeTable) -> AllocationTable | None:
         """The table that scores a request on all nodes; None where arrays have to do."""
         if self._table is None and self._without_table > 0:
             self._without_table -= 1
@@ -174,7 +174,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             self._few = AllocationOfFew(rows, self._moves, nodes.scoring, *amounts)
         return self._few
 
-    def _by_table(self, asked: Asked, table: AllocationTable) -> Floats:
+    def _by_table(self, asked: ScoredShape, table: AllocationTable) -> Floats:
         args, found = self.args, list[Floats | Scores]()
         if args.balanced_resource and asked.balanced:
             (_, cpu), (_, memory) = asked.balanced
@@ -249,13 +249,13 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         self._look_at(nodes)
         return self._asked_by(shape, nodes).images is None
 
-    def _asked_by(self, shape: Shape, nodes: NodeTable) -> Asked:
+    def _asked_by(self, shape: Shape, nodes: NodeTable) -> ScoredShape:
         found = self._asked.get(shape)
         if found is None:
             found = self._asked[shape] = self._asks(shape, nodes)
         return found
 
-    def _asks(self, shape: Shape, nodes: NodeTable) -> Asked:
+    def _asks(self, shape: Shape, nodes: NodeTable) -> ScoredShape:
         cpu = memory = gpu = 0
         for column, amount in shape.request:
             if column == CPU:
@@ -272,7 +272,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
             balanced = ()
         images = self._images_of(shape, nodes.statics) if shape.images and self.args.image_locality else None
         plain = len(balanced) == 2 and images is None and not self.args.most_requested
-        return Asked((shape.scoring_cpu, shape.scoring_memory), balanced, images, (cpu, memory) if plain else ())
+        return ScoredShape((shape.scoring_cpu, shape.scoring_memory), balanced, images, (cpu, memory) if plain else ())
 
     def _images_of(self, shape: Shape, statics: NodeStatics) -> Floats | None:
         key = (shape.images, shape.containers)

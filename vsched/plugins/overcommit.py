@@ -85,8 +85,8 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
     @cached_property
     def _promised(self) -> Vector:
         """The amounts promised so far; summed up when a job first asks to be admitted."""
-        promised = promised_in(self._snapshot, self._context.recall(self.name, Promised))
-        self._context.keep(self.name, promised)
+        memo, snapshot = self._context.memo, self._snapshot
+        promised = memo.renewed(self.name, "promised", Promised, lambda before: promised_in(snapshot, before))
         return dict(promised.together)
 
     def _counted(self) -> Vector:

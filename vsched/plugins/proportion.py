@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -36,7 +35,7 @@ from vsched.framework.points.extension import (
 )
 from vsched.framework.points.levers import QueueTerm
 from vsched.framework.points.victims import Keeping, Purpose, Reclaimable, Votes
-from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.jobs.job import without_gated
@@ -58,21 +57,6 @@ from vsched.plugins.queues.weighted import Shares, shares_of
 QUEUE_OVER_SHARE = "QueueOverShare"
 PERMIT = Vote.PERMIT
 NOTHING_DESERVED: Mapping[int, int] = {}
-ANSWERS = "proportion's divisions"
-"""The name under which ``Answers`` are kept."""
-
-
-class Known(NamedTuple):
-    """What was last said of a queue, and what it follows from."""
-
-    queue: Queue
-    held: Mapping[int, int]
-    deserved: Mapping[int, int]
-    division: QueueDivision
-
-
-class Answers(dict[str, Known]):
-    """What was last said of each queue."""
 
 
 class Proportion(
@@ -108,11 +92,9 @@ class Proportion(
         self._queues = snapshot.queues
         self._nodes = context.nodes
         self._snapshot = snapshot
-        self._shares = shares_of(snapshot, context.weights, context.recall(self.name, Shares))
-        context.keep(self.name, self._shares)
-        known = context.recall(ANSWERS, Answers)
-        self._answers: Answers = Answers() if known is None or len(known) > 2 * len(self._queues) else known
-        context.keep(ANSWERS, self._answers)
+        self._shares = context.memo.renewed(
+            self.name, "shares", Shares, lambda before: shares_of(snapshot, context.weights, before)
+        )
         self._deserved, self._limits, self._bounds = self._shares.deserved, self._shares.limits, self._shares.bounds
         self._reserved: dict[str, Vector] = {}
         """Amounts reserved for future pods, by queue."""
@@ -198,8 +180,13 @@ class Proportion(
             code = self._sort(queue, short)
             bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
             message = f"queue {queue.name} would hold more than {bound} of {named(short)}"
-            return Refusal(QUEUE_OVER_SHARE, message, True, code, queue.name, short)
+            return Refusal(QUEUE_OVER_SHARE, message, not self._is_capped(queue, short), code, queue.name, short)
         return None
+
+    def _is_capped(self, queue: Queue, short: Sequence[Shortage]) -> bool:
+        """Whether the capability would be exceeded as well: it does not drop for a moment, as shares do."""
+        capability = {self._names[column]: amount for column, amount in queue.capability}
+        return any(one.held + one.asked > capability.get(one.resource, inf) for one in short)
 
     def _sort(self, queue: Queue, short: Sequence[Shortage]) -> Code:
         """The code of the bound: the capability where the queue deserves all of it, else the share."""
@@ -315,14 +302,7 @@ class Proportion(
         deserved = self._deserved.get(queue.name)
         if deserved is None:
             return None
-        held, known = self._usage.queue(queue.name), self._answers.get(queue.name)
-        if known is not None and known.held is held and known.deserved is deserved and known.queue is queue:
-            return known.division
-        division = QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
-        books = self._snapshot.books.get(queue.name)
-        if books is not None and held is books.allocated:  # this session has changed nothing of it
-            self._answers[queue.name] = Known(queue, held, deserved, division)
-        return division
+        return QueueDivision(self.share(queue), deserved, self.overused(queue), queue.capability)
 
     def divided_by(self) -> DividedBy:
         """What each queue deserves."""
@@ -333,7 +313,7 @@ class Proportion(
         if queue.capability:
             yield StatedLimit(queue.name, queue.capability, self._usage.queue(queue.name))
 
-    def bound(self, queue: Queue, column: int) -> Bound | None:
+    def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits the queue: its own capability, else the cluster minus the guarantees of other queues."""
         limit = self._limits.get(queue.name, {}).get(column, inf)
         if limit == inf:
@@ -341,6 +321,6 @@ class Proportion(
         own = dict(queue.capability).get(column, inf)
         total = self._snapshot.total[column]
         if limit >= own:
-            return Bound(int(limit), total, queue.name)
+            return QueueBound(int(limit), total, queue.name)
         others = (one.name for one in self._queues.values() if one is not queue and dict(one.guarantee).get(column))
-        return Bound(int(limit), total, "", tuple(sorted(others)))
+        return QueueBound(int(limit), total, "", tuple(sorted(others)))

@@ -17,7 +17,7 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.points.extension import Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter
-from vsched.kernels.binpack import Wish
+from vsched.kernels.binpack import PackedResource
 from vsched.model.amounts.resources import CPU, MEMORY, scale_of
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import Shape
@@ -137,14 +137,14 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         scarcity = self._scarcity_for(shape)
         return score if scarcity is None else score + scarcity.item(row)
 
-    def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
-        wishes: list[Wish] = []
+    def _wishes(self, shape: Shape) -> tuple[list[PackedResource], int]:
+        wishes: list[PackedResource] = []
         weight_sum = 0
         for column, amount in shape.request if self.args.weight else ():
             most, weight = self._strategy(shape, self._axis.names[column])
             weight_sum += weight
             if weight and column < len(self._lacking):
-                wishes.append(Wish(column, amount, weight, free=not most))
+                wishes.append(PackedResource(column, amount, weight, free=not most))
         return wishes, weight_sum
 
     def _strategy(self, shape: Shape, resource: str) -> tuple[bool, int]:

@@ -31,7 +31,7 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
     """Orders jobs by deadline, and permits those whose deadline has passed."""
 
     name = "sla"
-    goes_first = "is to be served earlier"
+    goes_first = "has the earlier deadline"
     args_type = SlaArgs
 
     def open(self, context: SessionContext) -> None:

@@ -40,7 +40,7 @@ from vsched.plugins.pods.effective import effective
 ZONE = "volcano.sh/revocable-zone"
 CLOSED = "node(s) were in a revocable zone that is closed now"
 NOT_REVOCABLE = "node(s) were in a revocable zone that the pod may not use"
-BUDGETS_SPENT = "their jobs' own budgets are used up"
+BUDGETS_SPENT = "their jobs' own disruption budgets are used up"
 OPEN_SCORE = 100.0
 DAY_SECONDS = 86_400
 _WINDOW = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3]):([0-5][0-9])")

@@ -36,13 +36,13 @@ from vsched.framework.points.nodes import Check, NodeFilter, NodeScore
 from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.kernels.selectors import affinity_mask
 from vsched.kernels.taints import UNSCHEDULABLE, cordoned, is_tolerated, tolerated_mask
-from vsched.kernels.usage import DIMENSIONS, Measured, Risk, figures, idleness, idleness_row
+from vsched.kernels.usage import DIMENSIONS, MeasuredUsage, Risk, figures, idleness, idleness_row
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
 from vsched.model.nodes.usage import STALE_SECONDS
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.load.args import Limit, UsageArgs
+from vsched.plugins.load.args import LoadLimit, UsageArgs
 from vsched.plugins.load.loads import Estimates, Loads, measured_loads, steady_loads, young_loads
 from vsched.plugins.pods.effective import effective
 
@@ -51,7 +51,7 @@ __all__ = ["Usage", "UsageArgs"]
 MAX_SCORE = 100.0
 PERCENT = 100
 ALL_ROWS = slice(None)
-HOT = "their nodes are no hotter"
+HOT = "the usage of their nodes is not higher"
 ABOVE = "node(s) had {resource} usage above {percent:g}% ({period} average)"
 
 
@@ -83,7 +83,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         self._weights: dict[Shape, tuple[float, float]] = {}
         self._hot: dict[Shape, Hot | None] = {}
         self._nodes: NodeTable | None = None
-        self._measured: Measured | None = None
+        self._measured: MeasuredUsage | None = None
         self._checks: tuple[Check, ...] | None = None
 
     # -- filter -------------------------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
             self._checks = effective((_reason(limit), Code.USAGE, self._below(limit)) for limit in self.args.limits())
         return self._checks
 
-    def _below(self, limit: Limit) -> Mask:
+    def _below(self, limit: LoadLimit) -> Mask:
         """bool[nodes]: False where the average is known and above the threshold."""
         table = self._table
         if table is None:
@@ -134,7 +134,7 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         risk = Risk(args.cpu, args.memory, args.estimator.risk_threshold * (args.cpu + args.memory))
         self._loads = Loads(nodes, self._known_loads(), self._coming, risk)
 
-    def _known_loads(self) -> Measured:
+    def _known_loads(self) -> MeasuredUsage:
         if self._measured is None:
             self._measured = measured_loads(self._table, self.args, self._snapshot.now, self._coming.shape[1])
         return self._measured
@@ -233,5 +233,5 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
         return allowed
 
 
-def _reason(limit: Limit) -> str:
+def _reason(limit: LoadLimit) -> str:
     return ABOVE.format(resource=limit.resource, percent=limit.percent, period=limit.period)

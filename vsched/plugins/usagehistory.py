@@ -20,7 +20,7 @@ import numpy as np
 
 from vsched.errors import BadInput
 from vsched.framework.jobs import JobView
-from vsched.framework.ledger.usage import Admitted, UsageByQueue
+from vsched.framework.ledger.usage import UsageByQueue, UsageWithPledges
 from vsched.framework.points.extension import (
     DivisionWeight,
     NamespaceOrder,
@@ -43,7 +43,7 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.history.used import NOBODY, Entitled, HeldParts, UsedParts, entitled
-from vsched.plugins.queues.tree import QueueTree
+from vsched.plugins.queues.tree import QueueParents
 
 DAY_SECONDS, WEEK_SECONDS = 86_400.0, WEEK_HOURS * HOUR_SECONDS
 NOTHING = 1e-9
@@ -112,10 +112,10 @@ class UsageHistoryPlugin(
         """Keep the inputs; sums over the history are made at the first question that needs them."""
         self._context = context
         snapshot = context.snapshot
-        self._admitted = Admitted(context.usage)
+        self._admitted = UsageWithPledges(context.usage)
         self._held = HeldParts(snapshot.axis, snapshot.total, self.args.resource_weights)
         self._used_parts(snapshot.history)
-        self._tree = QueueTree(snapshot.queues).parents if context.switches.hierarchy else {}
+        self._tree = QueueParents(snapshot.queues).parents if context.switches.hierarchy else {}
         self._branches: dict[str, list[str]] = {}
         """By queue: itself and all queues below it."""
         self._levels: dict[str, dict[str, Entitled]] = {}

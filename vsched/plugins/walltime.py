@@ -132,7 +132,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
     def job_notes(self, job: Job) -> Iterable[str]:
         """That the wall time of pods has no effect which a controller would make again."""
         if job.spec.wall_time and not _may_end(job):
-            yield "its wall time does not end it: its controller would make new pods, and no PodGroup keeps these back"
+            yield "its wall time does not end it: its controller would create new pods, which no PodGroup holds back"
 
     def _is_told(self, job: Job) -> bool:
         """Whether the job's condition says already that its present wall time is over."""

@@ -77,14 +77,14 @@ class Cycle:
         self.evicted: dict[str, Evict] = {one.uid: one for one in decided if self.tasks[one.uid].asked is None}
         told = {nomination.uid: nomination.node for nomination in report.nominations}
         waiting = [task for job in self.jobs.values() for task in job.pending.values() if task.uid not in self.bound]
-        self.kept = {task.uid: node for task in waiting if (node := told.get(task.uid, task.nominated))}
+        self.reserved = {task.uid: node for task in waiting if (node := told.get(task.uid, task.nominated))}
         """By uid: the node on which room is kept for a waiting pod when the cycle ends."""
-        self.bound_on, self.kept_on = _turned(self.bound), _turned(self.kept)
+        self.bound_on, self.reserved_on = _turned(self.bound), _turned(self.reserved)
         self.evicted_from = _turned({uid: one.node for uid, one in self.evicted.items()})
         """By node: uids of pods that were bound there, that room is kept for, and that were evicted."""
         self.placed: dict[str, dict[str, str]] = defaultdict(dict)
         """By job: its pods that were bound, or for which room is kept, with their nodes."""
-        for uid, node in (self.bound | self.kept).items():
+        for uid, node in (self.bound | self.reserved).items():
             self.placed[self.tasks[uid].job][uid] = node
         self.victims: dict[str, list[Task]] = {}
         """By the job that they leave for: the pods that were evicted for others, in the order decided."""
@@ -116,7 +116,7 @@ class Cycle:
             for task in job.tasks.values()
             if (HOLDS[task.status].ready and (evicted or task.uid not in self.evicted))
             or task.uid in self.bound
-            or (kept and task.uid in self.kept)
+            or (kept and task.uid in self.reserved)
         ]
 
     def short(self, key: str, *, kept: bool = False, evicted: bool = False) -> str:
@@ -127,7 +127,7 @@ class Cycle:
     @cached_property
     def hollow(self) -> frozenset[str]:
         """Jobs that room is kept for, and that could not start with it: their room is nobody's."""
-        return frozenset(key for key in {self.tasks[uid].job for uid in self.kept} if self.short(key, kept=True))
+        return frozenset(key for key in {self.tasks[uid].job for uid in self.reserved} if self.short(key, kept=True))
 
     def sum_of(self, uids: Iterable[str]) -> Sums:
         """What these pods ask for together."""
@@ -146,7 +146,7 @@ class Cycle:
         With ``kept``, less what room is kept for.
         """
         left = self.idle[node].copy()
-        subtract(left, self.sum_of((*self.bound_on[node], *(self.kept_on[node] if kept else ()))).items())
+        subtract(left, self.sum_of((*self.bound_on[node], *(self.reserved_on[node] if kept else ()))).items())
         if gone:
             add(left, self.leaving[node].items())
             add(left, self.sum_of(self.evicted_from[node]).items())

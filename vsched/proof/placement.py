@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from vsched.model.amounts.resources import PODS, add, subtract
-from vsched.model.claims.devices import Allocation, DeviceId
+from vsched.model.claims.devices import AllocationResult, DeviceId
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
@@ -156,8 +156,8 @@ def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
 
 def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
     """On each node, there is room for what was bound and what it is kept for, once what is leaving is gone."""
-    for node in dict.fromkeys(cycle.kept.values()):
-        left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.kept_on[node])
+    for node in dict.fromkeys(cycle.reserved.values()):
+        left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.reserved_on[node])
         left[PODS] += int(cycle.snapshot.nodes.releasing[PODS, cycle.snapshot.nodes.statics.row[node]])
         short = {column: value for column, value in asked.items() if left[column] < 0 < value}
         yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""
@@ -197,6 +197,6 @@ def devices_are_given_once(cycle: Cycle) -> Iterator[str]:
             yield clash
 
 
-def _whole_devices(allocation: Allocation | None) -> list[DeviceId]:
+def _whole_devices(allocation: AllocationResult | None) -> list[DeviceId]:
     devices = allocation.devices if allocation is not None else ()
     return [one.device for one in devices if not one.admin and not one.share]

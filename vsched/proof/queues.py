@@ -18,7 +18,7 @@ LIMITING = frozenset({"capacity", "proportion"})
 """Plugins that limit what queues hold."""
 
 
-class Held(NamedTuple):
+class QueueHoldings(NamedTuple):
     """What queues hold at some time, and what follows from it; sums over the queues right below one are by that one."""
 
     own: dict[str, Sums]
@@ -28,7 +28,7 @@ class Held(NamedTuple):
     claims_below: dict[str, Sums]
 
 
-class Queues:
+class CycleQueues:
     """The queues of a cycle: with ``capacity`` in a tree by their parents, else side by side below nothing."""
 
     def __init__(self, cycle: Cycle) -> None:
@@ -43,8 +43,8 @@ class Queues:
         self.foreign = Sums(dict(enumerate(map(int, cycle.snapshot.used))))
         """What pods hold of the nodes that count in no queue."""
         jobs = [job for job in cycle.jobs.values() if job.spec.queue in self.all]
-        self._holding = [task.uid for job in jobs for task in job.tasks.values() if HOLDS[task.status].allocated]
-        subtract(self.foreign, cycle.sum_of(self._holding).items())
+        self.holding = [task.uid for job in jobs for task in job.tasks.values() if HOLDS[task.status].allocated]
+        subtract(self.foreign, cycle.sum_of(self.holding).items())
         self.upwards = sorted(self.all, key=lambda name: -len(self.path(name)))
         """All queues, each before those above it."""
         self.guarantees: dict[str, Sums] = {}
@@ -92,11 +92,11 @@ class Queues:
 
     def held(self) -> dict[str, Sums]:
         """What each queue and all below it held when the cycle began."""
-        return self.amounts_of(self._holding)
+        return self.amounts_of(self.holding)
 
     def holds(self, gone: Iterable[str]) -> dict[str, Sums]:
         """What each queue and all below it hold with what was bound and what room is kept for, once these have left."""
-        found = self.amounts_of((*self._holding, *self.cycle.bound, *self.cycle.kept))
+        found = self.amounts_of((*self.holding, *self.cycle.bound, *self.cycle.reserved))
         for uid in gone:
             self.count(found, uid, -1)
         return found
@@ -123,7 +123,7 @@ class Queues:
         plugins = self.cycle.facts.plugins
         return _divided(self) if "proportion" in plugins and "usage-history" not in plugins else {}
 
-    def standing(self, own: dict[str, Sums]) -> Held:
+    def standing(self, own: dict[str, Sums]) -> QueueHoldings:
         """What follows from what queues hold."""
         below, claims, claims_below = defaultdict[str, Sums](Sums), dict[str, Sums](), defaultdict[str, Sums](Sums)
         for name in self.upwards:
@@ -133,9 +133,9 @@ class Queues:
             claims[name] = Sums(dict(maximum(stays, tuple(may))))
             add(below[self.parents[name]], own[name].items())
             add(claims_below[self.parents[name]], claims[name].items())
-        return Held(own, below, claims, claims_below)
+        return QueueHoldings(own, below, claims, claims_below)
 
-    def most(self, name: str, held: Held) -> Sums:
+    def most(self, name: str, held: QueueHoldings) -> Sums:
         """The most that a queue may hold while all others hold this: what is guaranteed, and not held, stays free.
 
         That is so of queues beside it and of those below it. Pods that belong to no queue, and those that are leaving,
@@ -153,10 +153,10 @@ class Queues:
         return found
 
 
-def _divided(queues: Queues) -> dict[str, dict[int, Fraction]]:
+def _divided(queues: CycleQueues) -> dict[str, dict[int, Fraction]]:
     """What each queue with jobs deserves with ``proportion``: the same for each unit of its weight, within its bounds.
 
-    No less than its guarantee, no more than what it holds and asks for, as far as its limit allows
+    No less than its guarantee, no more than what it holds and asks for, either as far as its limit allows
     (config/policies/README.md, "proportion"; volcano.md 4.5, where it is the limit of the rounds).
     """
     asked, jobs = queues.held(), [job for job in queues.cycle.jobs.values() if job.spec.queue in queues.all]
@@ -167,9 +167,9 @@ def _divided(queues: Queues) -> dict[str, dict[int, Fraction]]:
     for column in queues.columns:
         bounds: dict[str, tuple[int, int, int]] = {}
         for name in names:
-            least, weight = queues.guarantees[name][column], queues.all[name].weight
-            most = max(least, min(asked[name][column], queues.limits[name][column])) if weight else least
-            bounds[name] = (weight, least, most)
+            limit, weight = queues.limits[name][column], queues.all[name].weight
+            least = min(queues.guarantees[name][column], limit)
+            bounds[name] = (weight, least, max(least, min(asked[name][column], limit)) if weight else least)
         level = _level(queues.total[column], list(bounds.values()))
         for name, bound in bounds.items():
             found[name][column] = _part(level, *bound)
@@ -201,7 +201,7 @@ def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
     """
     if not LIMITING & cycle.facts.limits:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     before, after = queues.held(), queues.holds(cycle.evicted)
     for name, amounts in after.items():
         for column, most in queues.all[name].capability if amounts != before[name] else ():
@@ -213,19 +213,24 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
     """What a queue gets beyond its own guarantee leaves free what is guaranteed to the others and not used by them.
 
     config/README.md: ``guarantee`` is kept free for the queue, whether it asks for it or not. So with what each queue
-    holds, or is guaranteed if that is more, all queues side by side are within what is above them.
+    holds, or is guaranteed if that is more, all queues side by side are within what is above them. Pods on nodes that
+    are gone take no room from others, and those that were nominated before keep theirs.
     """
     if not LIMITING & cycle.facts.limits:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     before, held = queues.held(), queues.standing(queues.holds(cycle.evicted))
+    new = queues.amounts_of(uid for uid in (*cycle.bound, *cycle.reserved) if not cycle.tasks[uid].nominated)
+    away = cycle.sum_of(uid for uid in queues.holding if cycle.tasks[uid].node not in cycle.nodes)
     for name, amounts in held.own.items():
-        for column in [each for each in amounts if amounts[each] > before[name][each] and queues.sound(name)]:
-            over = held.claims_below[queues.parents[name]][column] - queues.above(name)[column]
-            beyond = amounts[column] > queues.guarantees[name][column]
+        more = [each for each in amounts if amounts[each] > before[name][each] and new[name][each]]
+        for column in more if queues.sound(name) else ():
+            parent, beyond = queues.parents[name], amounts[column] > queues.guarantees[name][column]
+            unused = held.claims_below[parent][column] - held.claims[name][column]
+            unused -= held.below[parent][column] - amounts[column]  # more than there is may be held beside it already
+            over = min(held.claims_below[parent][column] - queues.above(name)[column] - away[column], unused)
             what = f"{cycle.words({column: over})} of what is guaranteed to others"
-            wrong = over > 0 and beyond and queues.guaranteed_beside(name, column)
-            yield f"queue {name} takes {what}" if wrong else ""
+            yield f"queue {name} takes {what}" if over > 0 and beyond else ""
 
 
 def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -234,12 +239,24 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     A pod that was nominated before keeps its room, though what its queue deserves may drop for a moment. Amounts are
     whole numbers, so a share may be rounded by one.
     """
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     deserved, holds = queues.parts if "proportion" in cycle.facts.limits else {}, queues.holds(cycle.evicted)
     backfilled = {uid for uid in cycle.bound if cycle.tasks[uid].shape.best_effort}
-    new = [uid for uid in (*cycle.bound, *cycle.kept) if uid not in backfilled and not cycle.tasks[uid].nominated]
+    new = [uid for uid in (*cycle.bound, *cycle.reserved) if uid not in backfilled and not cycle.tasks[uid].nominated]
     for name, amounts in queues.amounts_of(new).items():
         for column in [each for each in amounts if each != PODS and name in deserved]:
             has, part = holds[name][column], deserved[name][column]
             what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
             yield f"queue {name} holds {what}" if has >= part + 1 else ""
+
+
+def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
+    """What a queue is told to hold runs, is bound, or is bound in this cycle: room that is only kept is not held."""
+    queues, names = CycleQueues(cycle), cycle.snapshot.axis.names
+    holds = queues.amounts_of((*queues.holding, *cycle.bound))
+    for uid in cycle.evicted.keys() & set(queues.holding):
+        queues.count(holds, uid, -1)
+    for name, outcome in cycle.report.queues.items():
+        amounts = {names[column]: value for column, value in holds[name].items() if value}
+        told = {resource: value for resource, value in (outcome.subtree or outcome.allocated).items() if value}
+        yield f"queue {name} is reported to hold {told}, and holds {amounts}" if told != amounts else ""

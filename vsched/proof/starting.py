@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from functools import cache
 
 from vsched.model.amounts.resources import Amounts
-from vsched.model.jobs.job import Job
+from vsched.model.jobs.job import Job, shortfall_of
 from vsched.model.pods.shape import PodTerm, Shape
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.minima import lacking
 from vsched.proof.placement import Repelling, could_be_whole, forbids, is_bound_by_more
-from vsched.proof.queues import LIMITING, Queues
+from vsched.proof.queues import LIMITING, CycleQueues
 
 LOOKED_AT = frozenset({"binpack", "capacity", "cdp", "conformance", "drf", "eviction-cost", "gang"}) | {
     *("fragmentation", "minruntime", "network-topology-aware", "nodeorder", "overcommit", "pdb", "predicates"),
@@ -39,14 +39,14 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
     A gang that cannot start takes nothing, not even on paper: others could use the room. Reports tell of no room that
     a gang has on paper besides on idle nodes: it counts where there is any.
     """
-    for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.kept):
+    for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.reserved):
         short = cycle.short(key, kept=True)
         wrong = short and not could_be_whole(cycle, cycle.jobs[key])
         yield f"room is kept for {key}, which would start with {short}" if wrong else ""
 
 
 def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
-    """No admitted job that fits idle nodes within the limits of its queue waits.
+    """No job that fits idle nodes within the limits of its queue waits, be it for nodes or to be admitted.
 
     Looked at are jobs whose waiting pods are alike, so that any order of them does as well as another, and depend on
     amounts and their own rules for nodes alone. Pods for which room is kept wait for their own nodes.
@@ -54,7 +54,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     facts, masks = cycle.facts, cycle.snapshot.masks
     if not facts.plugins <= LOOKED_AT or "allocate" not in facts.actions or masks or cycle.has_more_on_paper:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     held = queues.standing(queues.holds(gone=()))  # room that evictions made came too late for what waits
     room, repelling = {node: cycle.room_on(node, kept=True) for node in cycle.nodes}, Repelling(cycle)
 
@@ -67,6 +67,13 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
     def times_on_nodes(shape: Shape, terms: tuple[PodTerm, ...]) -> int:
         return sum(_times(shape.request, room[node]) for node in able(shape, terms))
 
+    in_vain = cache(lambda: _promised_in_vain(cycle))
+
+    def kept_out(job: Job) -> bool:
+        asked, quotas = cycle.sum_of(job.pending), cycle.snapshot.quotas.get(job.spec.namespace)
+        more = quotas or any(value > asked[column] for column, value in shortfall_of(job))
+        return bool(more) or not in_vain()
+
     @cache
     def left_of(name: str) -> Sums:
         return Sums({column: most - held.own[name][column] for column, most in queues.most(name, held).items()})
@@ -76,24 +83,41 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
         if not pods or not queues.sound(spec.queue):
             continue
         shape, terms, missing = pods[0].shape, repelling.terms(pods[0].labels), _missing(cycle, job, pods)
-        own = Counter(cycle.kept[task.uid] for task in pods if task.uid in cycle.kept)
+        own = Counter(cycle.reserved[task.uid] for task in pods if task.uid in cycle.reserved)
         fit = 0 if own else times_on_nodes(shape, terms)
         for node in own.keys() & able(shape, terms) if own else ():
             fit += min(_times(shape.request, room[node], own[node]), own[node])
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             fit = min(fit, _times(shape.request, left_of(name), own.total()))
         what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
-        yield what if 0 < missing <= fit else ""
+        yield what if 0 < missing <= fit and (_is_admitted(cycle, job) or not kept_out(job)) else ""
+
+
+def _is_admitted(cycle: Cycle, job: Job) -> bool:
+    """Whether a job was admitted when ``allocate`` looked at it; one whose pods run may wait for that as well."""
+    outcome, actions = cycle.report.jobs.get(job.key), cycle.facts.actions
+    late = "enqueue" in actions and actions.index("enqueue") > actions.index("allocate")
+    entered = outcome is not None and outcome.phase == Phase.INQUEUE and not late
+    return entered or job.spec.phase != Phase.PENDING
+
+
+def _promised_in_vain(cycle: Cycle) -> bool:
+    """Whether all that admitted jobs were promised is for pods that cannot be placed: it keeps nobody out.
+
+    Not so if pods are yet to be made, or are not looked at here. Looked at are cycles in which nothing changes: what is
+    promised in a cycle, or placed after jobs were admitted, counts from the next on.
+    """
+    outcomes = [(job, cycle.report.jobs.get(key)) for key, job in cycle.jobs.items()]
+    changes = any(outcome is not None and outcome.phase != job.spec.phase for job, outcome in outcomes)
+    admitted = [job for job, _ in outcomes if job.spec.phase != Phase.PENDING and shortfall_of(job)]
+    stuck = all(pods and _missing(cycle, job, pods) for job in admitted for pods in [_waiting(cycle, job)])
+    return stuck and not (changes or cycle.bound or cycle.reserved or cycle.evicted)
 
 
 def _waiting(cycle: Cycle, job: Job) -> list[Task]:
     """The waiting pods of a job, if it is one of those that are looked at; else none."""
     spec, queue = job.spec, cycle.snapshot.queues.get(job.spec.queue)
-    outcome = cycle.report.jobs.get(job.key)
-    actions = cycle.facts.actions
-    late = "enqueue" in actions and actions.index("enqueue") > actions.index("allocate")
-    phase = spec.phase if outcome is None or late else outcome.phase
-    if phase == Phase.PENDING or queue is None or not queue.open or job.kept_out or job.awaits_class:
+    if queue is None or not queue.open or job.kept_out or job.awaits_class:
         return []
     if spec.topology or spec.sub_groups or spec.namespace in cycle.snapshot.ceilings or spec.native:
         return []

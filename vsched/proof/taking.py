@@ -15,7 +15,7 @@ from vsched.model.queues.evictions import Preemptibility
 from vsched.proof.cycle import TAKING, WHOLE, Cycle, Sums
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
-from vsched.proof.queues import LIMITING, Queues
+from vsched.proof.queues import LIMITING, CycleQueues
 
 
 def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -28,14 +28,15 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     division = next((name for name in ("capacity", "proportion") if name in cycle.facts.plugins), "")
     if not cycle.victims:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     holds = queues.holds(gone=())
 
     @cache
     def asking(key: str, action: str) -> tuple[set[int], bool]:
         """The columns that a taker lacks, and whether it has its minimum before the action."""
-        later = cycle.bound if cycle.comes_before_allocate(action) else ()
-        have = [task for task in cycle.ready(cycle.jobs[key], evicted=True) if task.uid not in later]
+        before = takewhile(lambda one: (one.beneficiary, one.action) != (key, action), cycle.evicted.values())
+        absent = {one.uid for one in before} | (cycle.bound.keys() if cycle.comes_before_allocate(action) else set())
+        have = [task for task in cycle.ready(cycle.jobs[key], evicted=True) if task.uid not in absent]
         return _lacks_on_nodes(cycle, key), not lacking(cycle.jobs[key], have)
 
     @cache
@@ -116,24 +117,24 @@ def units(cycle: Cycle, victims: list[Task]) -> Iterator[list[Task]]:
         yield from [tasks] if as_one else ([task] for task in tasks)
 
 
-def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, Queues, dict[str, Sums]]]:
+def takers_in_turn(cycle: Cycle) -> Iterator[tuple[str, CycleQueues, dict[str, Sums]]]:
     """The jobs that pods were evicted for, with what queues hold then: later ones have evicted nobody, and got nothing.
 
     So what is guaranteed to the queues of later ones is still to be kept free. None where reports do not tell enough.
     """
     if not cycle.victims or cycle.has_more_on_paper:
         return
-    queues = Queues(cycle)
-    holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.kept)
+    queues = CycleQueues(cycle)
+    holds = queues.holds(uid for key in cycle.victims for uid in cycle.placed[key] if uid in cycle.reserved)
     for key in cycle.victims:
         for uid in cycle.placed[key]:
-            queues.count(holds, uid, int(uid in cycle.kept))
+            queues.count(holds, uid, int(uid in cycle.reserved))
         for task in cycle.victims[key]:
             queues.count(holds, task.uid, -1)
         yield key, queues, holds
 
 
-def is_within_limits(queues: Queues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
+def is_within_limits(queues: CycleQueues, key: str, stay: list[Task], holds: dict[str, Sums]) -> bool:
     """Whether the queues of a job are within their limits if these victims stay, where queues hold this without."""
     cycle = queues.cycle
     if not LIMITING & cycle.facts.limits:
@@ -165,7 +166,7 @@ def room_for(cycle: Cycle, key: str, nodes: Iterable[str], victims: Collection[s
                 add(left, cycle.tasks[uid].shape.request)
             elif eviction.beneficiary in before:
                 add(freed, cycle.tasks[uid].shape.request)
-        for uid in (*cycle.bound_on[node], *cycle.kept_on[node]):
+        for uid in (*cycle.bound_on[node], *cycle.reserved_on[node]):
             job = cycle.tasks[uid].job
             if job != key and (uid in cycle.bound or job not in cycle.hollow):
                 subtract(freed if job in before else left, cycle.tasks[uid].shape.request)
@@ -183,7 +184,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
     """
     if cycle.facts.tree or "capacity" not in cycle.facts.plugins or not cycle.victims:
         return
-    queues = Queues(cycle)
+    queues = CycleQueues(cycle)
     holds = queues.held()
     for uid in cycle.evicted:
         queues.count(holds, uid, -1)
@@ -210,7 +211,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
         yield why
 
 
-def _share(queues: Queues, name: str, held: Sums) -> Fraction:
+def _share(queues: CycleQueues, name: str, held: Sums) -> Fraction:
     deserved = ((held[column], value) for column, value in queues.deserved(name).items() if value)
     return max((Fraction(*pair) for pair in deserved), default=Fraction(1))
 

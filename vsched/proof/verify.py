@@ -25,6 +25,7 @@ RULES: dict[str, Rule] = {
     "limits: queues stay within capability": queues.queues_stay_within_capability,
     "limits: guarantees are kept free": queues.guarantees_are_kept_free,
     "limits: queues get what they deserve": queues.queues_get_what_they_deserve,
+    "limits: reports say what queues hold": queues.reports_say_what_queues_hold,
     "victims: victims may leave": victims.victims_may_leave,
     "victims: victims are in reach": victims.victims_are_in_reach,
     "victims: budgets hold": victims.budgets_hold,
@@ -37,7 +38,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-class Finding(NamedTuple):
+class RuleFinding(NamedTuple):
     """What a rule says of one cycle, or of several."""
 
     rule: str
@@ -47,7 +48,7 @@ class Finding(NamedTuple):
 
 def verify(
     snapshot: Snapshot, facts: Facts, report: CycleReport, between: Callable[[], object] = lambda: None
-) -> tuple[Finding, ...]:
+) -> tuple[RuleFinding, ...]:
     """What each rule says of the decisions of a cycle, in the order of the rules.
 
     ``between`` is called after each decision that a rule has looked at.
@@ -59,5 +60,5 @@ def verify(
             looked_at += 1
             violations += [text] if text else []
             between()
-        found.append(Finding(name, looked_at, tuple(violations)))
+        found.append(RuleFinding(name, looked_at, tuple(violations)))
     return tuple(found)

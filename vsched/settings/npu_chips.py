@@ -15,7 +15,7 @@ Amount = Annotated[int, msgspec.Meta(ge=1, le=1 << 40)]
 """MiB."""
 
 
-class Template(msgspec.Struct, frozen=True):
+class ChipTemplate(msgspec.Struct, frozen=True):
     """A part that an NPU may be divided into."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=63)]
@@ -28,7 +28,7 @@ class Model(msgspec.Struct, frozen=True, rename="camel"):
     common_word: Annotated[str, msgspec.Meta(pattern=r"^Ascend[A-Za-z0-9._-]{1,50}$")]
     memory_allocatable: Amount
     memory_capacity: Amount
-    templates: Annotated[list[Template], msgspec.Meta(max_length=64)] = []
+    templates: Annotated[list[ChipTemplate], msgspec.Meta(max_length=64)] = []
     resource_name: str = ""
     resource_memory_name: str = ""
     memory_factor: int = 1

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from vsched.framework.points.extension import Plugin
-from vsched.framework.policy import PluginConf, Switches, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Switches
 from vsched.framework.registry import Registry, points_of
 from vsched.settings.names import PLUGINS_IN_THE_FIELD, SWITCH_BY_KEY, point_label
 from vsched.settings.reading.arguments import read_arguments
@@ -29,7 +29,7 @@ class Placed(NamedTuple):
     line: int
 
 
-def read_tiers(policy: Keyed, registry: Registry, problems: Problems) -> tuple[Tier, ...]:
+def read_tiers(policy: Keyed, registry: Registry, problems: Problems) -> tuple[PluginTier, ...]:
     """The tiers; what cannot be used is left out and among the problems."""
     entry = policy.get("tiers")
     if entry is None:
@@ -40,7 +40,7 @@ def read_tiers(policy: Keyed, registry: Registry, problems: Problems) -> tuple[T
         problems.add(entry.line, "tiers", f"expected a list of tiers with plugins, got {empty}")
         return ()
     reading = _Tiers(registry, problems)
-    tiers = [Tier(tuple(reading.tier(node, at))) for at, node in enumerate(entry.value.items)]
+    tiers = [PluginTier(tuple(reading.tier(node, at))) for at, node in enumerate(entry.value.items)]
     reading.check_together()
     return tuple(tiers)
 

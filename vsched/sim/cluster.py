@@ -26,8 +26,8 @@ from vsched.sim.client import LocalClient
 from vsched.sim.controllers import (
     ControllerSettings,
     Engine,
-    NodePool,
     PodIndex,
+    SimulatedPool,
     UsageMeter,
     start_engine,
 )
@@ -77,7 +77,7 @@ class Cluster:
         manifests: Sequence[Obj | Path] = (),
         residents: Sequence[Residents] | Path = (),
         devices: Path | None = None,
-        pools: Sequence[NodePool] | Path = (),
+        pools: Sequence[SimulatedPool] | Path = (),
         settings: ClusterSettings | None = None,
         gate: Gate | None = None,
         faults: FaultInjector | None = None,

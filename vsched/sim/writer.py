@@ -29,7 +29,7 @@ from vsched.sim.validation import objects as validation
 from vsched.sim.webhooks import mutating, validating
 from vsched.sim.webhooks.changes import change_of, deletion_of
 from vsched.sim.webhooks.mutating import mutated
-from vsched.sim.webhooks.validating import AdmissionRequest, Reviews, ReviewWanted, wanted
+from vsched.sim.webhooks.validating import ReviewedWrite, Reviews, ReviewWanted, wanted
 
 _NAME_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _NAME_SUFFIX_CHARS = 5
@@ -224,7 +224,7 @@ class ObjectWriter:
         """Whether there are webhooks at all: otherwise nothing is made for them, because most clusters have none."""
         return self.store.has_any(mutating.CONFIGURATIONS) or self.store.has_any(validating.CONFIGURATIONS)
 
-    def review(self, changes: Sequence[AdmissionRequest], reviews: Reviews | None) -> None:
+    def review(self, changes: Sequence[ReviewedWrite], reviews: Reviews | None) -> None:
         """Raises ReviewWanted if webhooks have to review one of the changes first."""
         if reviews is None or not self.has_webhooks:
             return

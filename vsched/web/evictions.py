@@ -106,16 +106,16 @@ def why(eviction: Evict, job: Job | None, beneficiary: Job | None) -> str:
     """Why a pod was evicted, as a sentence, from both jobs as they were then."""
     if eviction.action == ARBITRATE:
         waits = eviction.beneficiary.partition("/")[0]
-        return f"the division among namespaces takes room from {eviction.namespace} for {waits}"
+        return f"arbitration among namespaces evicts from {eviction.namespace} for {waits}"
     if not eviction.beneficiary:
-        return f"{eviction.action} has it leave this node: nobody is to take its room"
+        return f"{eviction.action} moves it off this node, for no other pod"
     if job is None or beneficiary is None:
         return f"{eviction.action} makes room"
     if job.key == beneficiary.key:
-        return "another pod of its own job goes before it"
+        return "another pod of its own job goes first"
     theirs, own = beneficiary.spec.queue, job.spec.queue
     if theirs != own:
-        return f"queue {theirs} takes room back from queue {own}"
+        return f"queue {theirs} reclaims from queue {own}"
     if beneficiary.priority != job.priority:
-        return f"in queue {own} priority {beneficiary.priority} goes before priority {job.priority}"
-    return f"in queue {own} that job goes before it, at the same priority {job.priority}"
+        return f"in queue {own}, priority {beneficiary.priority} goes before priority {job.priority}"
+    return f"in queue {own}, that job goes first at the same priority {job.priority}"

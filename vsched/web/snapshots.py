@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from vsched.framework.policy import Policy
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -21,7 +21,7 @@ class FrozenSnapshot(NamedTuple):
     report: CycleReport
     number: int
     """Of the session, from 1 on."""
-    calls: tuple[Call, ...] = ()
+    calls: tuple[ExternalCall, ...] = ()
     """Calls to external services during the session, with their answers."""
     unrecorded: int = 0
     """How many further answers there were, that are not kept."""
@@ -39,5 +39,5 @@ def idle_of(role: str) -> str:
     if role == LEADER:
         return ""
     if role == STARTING:
-        return "this daemon is starting and decides nothing yet: its log and /readyz say what it waits for"
-    return f"this daemon is {role} and decides nothing (expected the leader: kubectl -n vsched get lease names it)"
+        return "this daemon is starting: its log and /readyz say what it waits for"
+    return f"this daemon is {role}; ask the leader (kubectl -n vsched get lease names it)"

@@ -30,7 +30,7 @@ from vsched.model.plan import Evict, JobOutcome
 from vsched.writes.writer import Write
 
 
-class Reference(NamedTuple):
+class ObjectReference(NamedTuple):
     """What identifies an object in an Event."""
 
     api_version: str
@@ -60,7 +60,7 @@ def deletion_options(uid: str, version: str = "", *, background: bool = False) -
     return orjson.dumps({**policy, "preconditions": conditions})
 
 
-def status_replacement(about: Reference, status: Mapping[str, Any]) -> bytes:
+def status_replacement(about: ObjectReference, status: Mapping[str, Any]) -> bytes:
     """The body that replaces a whole status, over the version in the reference and no other."""
     metadata = {
         "namespace": about.namespace,
@@ -71,22 +71,22 @@ def status_replacement(about: Reference, status: Mapping[str, Any]) -> bytes:
     return orjson.dumps({"apiVersion": about.api_version, "kind": about.kind, "metadata": metadata, "status": status})
 
 
-def pod_reference(namespace: str, name: str, uid: str) -> Reference:
-    return Reference("v1", "Pod", namespace, name, uid)
+def pod_reference(namespace: str, name: str, uid: str) -> ObjectReference:
+    return ObjectReference("v1", "Pod", namespace, name, uid)
 
 
-def queue_reference(name: str, uid: str) -> Reference:
-    return Reference(PODGROUPS.api_version, "Queue", "", name, uid)
+def queue_reference(name: str, uid: str) -> ObjectReference:
+    return ObjectReference(PODGROUPS.api_version, "Queue", "", name, uid)
 
 
-def podgroup_reference(key: str, uid: str) -> Reference:
+def podgroup_reference(key: str, uid: str) -> ObjectReference:
     native = native_name(key)
     if native is not None:
         resource = COMPOSITE_POD_GROUPS if native.composite else NATIVE_POD_GROUPS
         kind = "CompositePodGroup" if native.composite else "PodGroup"
-        return Reference(resource.api_version, kind, native.namespace, native.name, uid)
+        return ObjectReference(resource.api_version, kind, native.namespace, native.name, uid)
     namespace, _, name = key.partition("/")
-    return Reference(PODGROUPS.api_version, "PodGroup", namespace, name, uid)
+    return ObjectReference(PODGROUPS.api_version, "PodGroup", namespace, name, uid)
 
 
 def podgroup_write(outcome: JobOutcome, uid: str, conditions: Iterable[Mapping[str, str]], subresource: bool) -> Write:
@@ -247,7 +247,7 @@ def pod_status_write(namespace: str, name: str, uid: str, status: Mapping[str, A
 
 
 def event_create(
-    about: Reference, name: str, severity: str, reason: str, message: str, component: str, count: int, now: float
+    about: ObjectReference, name: str, severity: str, reason: str, message: str, component: str, count: int, now: float
 ) -> Write:
     """Create an Event about an object; cluster objects' Events live in ``default``."""
     namespace = about.namespace or "default"

@@ -17,7 +17,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.kube.paths import is_name
-from vsched.writes.bodies import Reference, event_count, event_create
+from vsched.writes.bodies import ObjectReference, event_count, event_create
 from vsched.writes.limits import Attempts, TokenBucket
 from vsched.writes.precedence import Precedence
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
@@ -62,14 +62,14 @@ class EventKey(NamedTuple):
 class Occurrence(msgspec.Struct, frozen=True):
     """What to write, and how often it happened since the last write."""
 
-    about: Reference
+    about: ObjectReference
     severity: str
     message: str
     times: int = 1
     once: bool = False
 
 
-class Known(NamedTuple):
+class KnownEvent(NamedTuple):
     """An Event that exists, with its count and message as last written."""
 
     name: str
@@ -95,7 +95,7 @@ class EventRecorder:
         self._writer = writer
         self._settings = settings
         self._clock = clock
-        self._known: LRUCache[EventKey, Known] = LRUCache(settings.remembered)
+        self._known: LRUCache[EventKey, KnownEvent] = LRUCache(settings.remembered)
         self._spare = TokenBucket(settings.per_second / 2, settings.burst / 4)
         bounds = WorkqueueSettings(settings.workers, settings.per_second, settings.burst, settings.limit)
         self.workqueue: Workqueue[EventKey, Occurrence] = Workqueue(bounds, self._write, precedence=precedence)
@@ -106,7 +106,7 @@ class EventRecorder:
 
     def record(
         self,
-        about: Reference,
+        about: ObjectReference,
         severity: str,
         reason: str,
         message: str,
@@ -138,7 +138,7 @@ class EventRecorder:
         if not self.workqueue.put(key, occurrence, wait_seconds, yields=True):
             self.dropped[reason] += 1
 
-    def refused(self, about: Reference, what: str, answer: WriteResult, method: str = "PATCH") -> None:
+    def refused(self, about: ObjectReference, what: str, answer: WriteResult, method: str = "PATCH") -> None:
         """Record on the object that waits for a write of ``what`` (kind, name) why that came to nothing, if it did."""
         why = refusal_of(answer, method)
         if not why:
@@ -151,7 +151,7 @@ class EventRecorder:
             self.worry("write refused", what=what, waits=waits, code=answer.code, problem=why)
         self.record(about, WARNING, reason, f"{what}: {why}", cause=cause)
 
-    def withdraw(self, about: Reference, reason: str, cause: str) -> None:
+    def withdraw(self, about: ObjectReference, reason: str, cause: str) -> None:
         """What an Event was to say is no longer so: if it still waits, nobody needs it."""
         key = EventKey(about.kind, about.namespace, about.name, about.uid, reason, cause)
         waiting = self.workqueue.get(key)
@@ -181,18 +181,18 @@ class EventRecorder:
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
             if not occurrence.once:
-                self._known[key] = Known(name, occurrence.times, occurrence.message, self._clock.monotonic())
+                self._known[key] = KnownEvent(name, occurrence.times, occurrence.message, self._clock.monotonic())
         else:
             self.dropped[key.reason] += occurrence.times
 
-    async def _count(self, key: EventKey, known: Known, occurrence: Occurrence) -> bool:
+    async def _count(self, key: EventKey, known: KnownEvent, occurrence: Occurrence) -> bool:
         """Raise the count of an Event that exists, with the newest message; False where it has expired."""
         count = known.times + known.unsaid + occurrence.times
         news = occurrence.message if occurrence.message != known.message else None
         write = event_count(key.namespace, known.name, count, self._clock.now(), news)
         answer = await self._writer.send(write, self._settings.attempts)
         if answer.done:
-            self._known[key] = Known(known.name, count, occurrence.message, self._clock.monotonic())
+            self._known[key] = KnownEvent(known.name, count, occurrence.message, self._clock.monotonic())
             return True
         self._known.pop(key, None)
         return answer.code != 404

@@ -39,7 +39,7 @@ class LockSettings(msgspec.Struct, frozen=True):
     nodes_at_once: int = 16
 
 
-class Waiting(NamedTuple):
+class WaitingBinding(NamedTuple):
     """A binding that waits for its turn."""
 
     bind: Bind
@@ -64,7 +64,7 @@ class LockingDispatcher(Dispatcher):
         self._locks = locks or LockSettings()
         self._turns: Workqueue[str, float] = Workqueue(WorkqueueSettings(self._locks.nodes_at_once), self._turn)
         """By node: how long to wait after the next look in vain."""
-        self._waiting: dict[str, dict[str, Waiting]] = {}
+        self._waiting: dict[str, dict[str, WaitingBinding]] = {}
         """By node, then by uid."""
         self._node_of: dict[str, str] = {}
         """By uid."""
@@ -73,7 +73,7 @@ class LockingDispatcher(Dispatcher):
         self._forget(item.uid)
         if item.lock and not self._closed:
             self._open[item.uid] = item
-            self._waiting.setdefault(item.node, {})[item.uid] = Waiting(item, self._clock.monotonic())
+            self._waiting.setdefault(item.node, {})[item.uid] = WaitingBinding(item, self._clock.monotonic())
             self._node_of[item.uid] = item.node
             self._turns.put(item.node, self._locks.look_seconds)
         else:

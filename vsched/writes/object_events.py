@@ -15,7 +15,7 @@ from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.mirror.problems import Problem
 from vsched.mirror.resources import PODGROUPS
-from vsched.writes.bodies import Reference, podgroup_unusable
+from vsched.writes.bodies import ObjectReference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.served_resources import ServedResources
@@ -51,7 +51,7 @@ class ObjectEvents:
         """Look for new problems every second, until cancelled."""
         while True:
             for problem in list(self._problems()):
-                with Unexpected(f"nobody is told what is wrong with {problem.kind} {problem.name[:60]!a}"):
+                with Unexpected(f"no Event about the problem of {problem.kind} {problem.name[:60]!a}"):
                     await self._report(problem)
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -61,7 +61,7 @@ class ObjectEvents:
             return
         self._reported[identity] = problem.message
         kind = problem.kind.partition(".")[0]  # the name of a kind with a group after it
-        about = Reference(self._api_version(problem.kind), kind, problem.namespace, problem.name, problem.uid)
+        about = ObjectReference(self._api_version(problem.kind), kind, problem.namespace, problem.name, problem.uid)
         self._events.record(about, WARNING, problem.reason, problem.message)
         can_be_written = is_name(problem.name) and is_name(problem.namespace)
         if problem.kind == "PodGroup" and problem.left_out and can_be_written:

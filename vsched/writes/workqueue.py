@@ -33,7 +33,7 @@ Entry = tuple[float, int, K]
 """When a key is due, a number, and the key."""
 
 
-class Waiting(NamedTuple, Generic[K, V]):
+class WaitingWrite(NamedTuple, Generic[K, V]):
     """A value that waits to be written."""
 
     value: V
@@ -70,7 +70,7 @@ class Workqueue(Generic[K, V]):
         self._clock = clock
         limited = settings.per_second < inf
         self._bucket = TokenBucket(settings.per_second, settings.burst, clock) if limited else None
-        self._waiting: dict[K, Waiting[K, V]] = {}
+        self._waiting: dict[K, WaitingWrite[K, V]] = {}
         self._due: list[Entry[K]] = []
         """A heap."""
         self._held_up: deque[tuple[float, Entry[K]]] = deque()
@@ -134,7 +134,7 @@ class Workqueue(Generic[K, V]):
             if due < before or (waiting.yields and not yields):
                 self._enter(key, value, min(due, before), yields=yields and waiting.yields)
             else:
-                self._waiting[key] = Waiting(value, waiting.entry, waiting.yields)
+                self._waiting[key] = WaitingWrite(value, waiting.entry, waiting.yields)
             return True
         if len(self._waiting) >= self._settings.limit:
             self.refused += 1
@@ -150,7 +150,7 @@ class Workqueue(Generic[K, V]):
     def _enter(self, key: K, value: V, due: float, *, yields: bool) -> None:
         self._number += 1
         entry = due, self._number, key
-        self._waiting[key] = Waiting(value, entry, yields)
+        self._waiting[key] = WaitingWrite(value, entry, yields)
         heapq.heappush(self._due, entry)
         self._hand_out()
 

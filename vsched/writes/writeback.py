@@ -167,7 +167,7 @@ class Writeback:
 
     def session_failed(self, snapshot: Snapshot, error: Exception) -> None:
         """Queue what is to be told of a session that ended in an error."""
-        self.native.session_failed(snapshot, f"the scheduler failed, and tries again: {why_unreadable(error)}")
+        self.native.session_failed(snapshot, f"the scheduler failed and retries: {why_unreadable(error)}")
 
     def bound(self, bind: Bind) -> None:
         """Record an Event on a pod that it was bound, if the budget of Events allows."""
@@ -201,7 +201,7 @@ class Writeback:
     def looped(self, job: str, group_uid: str, other: str, seconds: float) -> None:
         """Record an Event on a PodGroup that its job and another one take from each other in turn."""
         if group_uid:
-            message = f"takes from {other} and loses to it in turn: neither evicts pods of the other for {seconds:g} s"
+            message = f"evicts pods of {other}, which evicted its own: neither may evict the other's for {seconds:g} s"
             self.events.record(podgroup_reference(job, group_uid), WARNING, "EvictionLoop", message, cause=other)
 
     def asked_to_end(self, eviction: Evict, group_uid: str) -> None:
@@ -216,10 +216,10 @@ class Writeback:
     def need_not_end(self, withdrawal: Withdraw, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that it need not end any more."""
         about = pod_reference(withdrawal.namespace, withdrawal.name, withdrawal.uid)
-        self.events.record(about, NORMAL, "EvictionWithdrawn", f"Need not end any more: {withdrawal.why}")
+        self.events.record(about, NORMAL, "EvictionWithdrawn", f"No longer asked to end: {withdrawal.why}")
         if group_uid:
             about = podgroup_reference(withdrawal.job, group_uid)
-            self.events.record(about, NORMAL, "EvictionWithdrawn", f"Pods need not end any more: {withdrawal.why}")
+            self.events.record(about, NORMAL, "EvictionWithdrawn", f"Pods no longer asked to end: {withdrawal.why}")
 
     def eviction_failed(self, eviction: Evict, message: str) -> None:
         """Record an Event on a pod that its eviction failed."""

@@ -112,7 +112,7 @@ OnRequest = Callable[[str, int, float], None]
 Permit = Callable[[], bool]
 """Says whether this process may write now. It must return at once."""
 
-WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, "not sent: this process does not lead")
+WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, "not sent: this process is not the leader")
 
 
 class Writer:

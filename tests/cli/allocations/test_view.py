@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
-from vsched.cli.allocations.shares import AllocationShares, Share, readable, shares_of
+from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
 from vsched.cli.show.drawing import Look, look_for
 from vsched.errors import BadInput
@@ -25,18 +25,20 @@ CUT = ArbitrationCondition("Reserved", "False", "ReservationsExceedCluster", "on
 
 def share(
     name: str, *conditions: ArbitrationCondition, parent: str = "", weight: int | None = None, **amounts: dict[str, str]
-) -> Share:
+) -> AllocationShare:
     """A namespace by what is written of it."""
     found = {kind: readable(stated) for kind, stated in amounts.items()}
     stated = {f"stated_{kind}": amounts[kind] for kind in ("hard", "reserved") if kind in amounts}
-    return Share(name, parent=parent, weight=weight, conditions=conditions, **found, **stated)  # type: ignore[arg-type]
+    return AllocationShare(name, parent=parent, weight=weight, conditions=conditions, **found, **stated)  # type: ignore[arg-type]
 
 
-def area(name: str, **amounts: dict[str, str]) -> Share:
-    return Share(name, is_bucket=True, weight=2, **{kind: readable(stated) for kind, stated in amounts.items()})
+def area(name: str, **amounts: dict[str, str]) -> AllocationShare:
+    return AllocationShare(
+        name, is_bucket=True, weight=2, **{kind: readable(stated) for kind, stated in amounts.items()}
+    )
 
 
-def shares(*namespaces: Share, buckets: tuple[Share, ...] = ()) -> AllocationShares:
+def shares(*namespaces: AllocationShare, buckets: tuple[AllocationShare, ...] = ()) -> AllocationShares:
     return AllocationShares({one.name: one for one in namespaces}, {one.name: one for one in buckets}, TOTAL)
 
 
@@ -104,7 +106,7 @@ def test_names_are_of_namespaces_and_buckets() -> None:
         ),
     ],
 )
-def test_the_document_of_a_namespace(found: Share, printed: dict[str, Any]) -> None:
+def test_the_document_of_a_namespace(found: AllocationShare, printed: dict[str, Any]) -> None:
     assert share_document(found) == printed
 
 
@@ -122,7 +124,9 @@ def test_the_document_says_who_is_overused_and_what_is_wrong() -> None:
 
 
 def test_limits_in_force_are_told_where_they_are_not_the_stated_ones() -> None:
-    found = Share("a", hard={"cpu": 1000}, stated_hard={"requests.cpu": "2"}, reserved={}, stated_reserved={"cpu": "1"})
+    found = AllocationShare(
+        "a", hard={"cpu": 1000}, stated_hard={"requests.cpu": "2"}, reserved={}, stated_reserved={"cpu": "1"}
+    )
 
     printed = share_document(found)
 

@@ -177,7 +177,7 @@ async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path)
     access = Access(TokenTable(tokens(tmp_path)), AllowList(("alice",)), SystemClock(), Lines(), certificates=False)
     async with hello(access, routes=ROUTES) as url:
         unknown = await problem(DaemonTarget(url))
-        assert str(unknown) == f"{url}: does not know who asks: expected a bearer token ({LETTING_IN})"
+        assert str(unknown) == f"{url}: does not know the caller: expected a bearer token ({LETTING_IN})"
         refused = await problem(DaemonTarget(url, token_file(tmp_path, BOB)))
         assert str(refused) == f"{url}: bob may not get /jobs ({PERMITTING})"
         assert isinstance(refused, BadInput)
@@ -266,7 +266,7 @@ async def test_a_daemon_that_decides_nothing_is_no_daemon_with_nothing_to_tell(
         for path in ("/jobs", "/queues", "/allocations", "/recordings"):
             server.replies[path] = content({})
         server.replies["/overview"] = content({"role": "standby"})
-        with pytest.raises(Idle, match=f"^{server.url}: this daemon is standby and decides nothing [^;]*names it.$"):
+        with pytest.raises(Idle, match=f"^{server.url}: this daemon is standby; ask the leader [^;]*names it.$"):
             await answer_of(target, ask)
         server.replies["/overview"] = content({"error": "forbidden"}, 403)
         await answer_of(target, ask)

@@ -62,14 +62,14 @@ def test_a_whole_picture_replaces_what_was_known(overview: Overview) -> None:
 @pytest.mark.parametrize(
     ("sent", "says"),
     [
-        pytest.param(event("overview", {"number": "one"}), "the picture cannot be read", id="something else"),
-        pytest.param(b"event: overview\ndata: {\n\n", "the picture cannot be read", id="a torn one"),
+        pytest.param(event("overview", {"number": "one"}), "the answer cannot be read", id="something else"),
+        pytest.param(b"event: overview\ndata: {\n\n", "the answer cannot be read", id="a torn one"),
         pytest.param(
-            event("delta", {"number": 3, "since": 2, "at": 1.0}), "picture 2 came out of turn", id="no picture"
+            event("delta", {"number": 3, "since": 2, "at": 1.0}), "version 2 came out of order", id="no picture"
         ),
         pytest.param(
             event("overview", EMPTY) + event("delta", {"number": 9, "since": 8, "at": 1.0}),
-            "picture 8 came out of turn",
+            "version 8 came out of order",
             id="a gap",
         ),
     ],
@@ -142,7 +142,7 @@ async def test_a_daemon_that_goes_is_waited_for() -> None:
         assert await anext(coming) == View(EMPTY)
         assert await anext(coming) == View(EMPTY, "the daemon ended the stream")
         server.replies["/events"] = content({"error": "expected a bearer token"}, 401)
-        refused = await first_where(coming, lambda view: "does not know who asks" in view.problem)
+        refused = await first_where(coming, lambda view: "does not know the caller" in view.problem)
         assert refused.overview == EMPTY
         whole = event("overview", replace(EMPTY, number=5))
         server.replies["/events"] = stream

@@ -17,7 +17,7 @@ from tests.support.waiting import until, until_answered
 from vsched.cli import cli
 from vsched.cli.autoscaling.view import shown_page
 from vsched.cli.show.drawing import look_for
-from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer, buffer_of
+from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest, buffer_of
 from vsched.mirror import wire
 from vsched.sim.cluster import Cluster
 
@@ -38,14 +38,14 @@ def shown(found: AutoscalingShown) -> str:
 
 
 def test_nothing_says_so() -> None:
-    assert "nodes are not asked for by ProvisioningRequests" in shown(AutoscalingShown(asks=False))
-    assert shown(AutoscalingShown(asks=True)).splitlines()[0] == "no nodes are asked for"
+    assert "nodes are not requested by ProvisioningRequests" in shown(AutoscalingShown(asks=False))
+    assert shown(AutoscalingShown(asks=True)).splitlines()[0] == "no nodes are requested"
 
 
 def test_requests_and_buffers() -> None:
     requests = (
-        Asked("ns/train", "train-1", "failed", 1, "none left", retry_at=3600.0),
-        Asked("ns/soon", "soon-1", "provisioned", 1, kept_until=7200.0),
+        LatestRequest("ns/train", "train-1", "failed", 1, "none left", retry_at=3600.0),
+        LatestRequest("ns/soon", "soon-1", "provisioned", 1, kept_until=7200.0),
     )
     buffers = (Buffer("ns", "spare", 4, "Deployment/web", "s", "provisioned"),)
     found = shown(AutoscalingShown(asks=True, requests=requests, buffers=buffers))

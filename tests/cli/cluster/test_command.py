@@ -79,7 +79,7 @@ def test_it_publishes_the_devices_of_a_file(tmp_path: Path) -> None:
 
 def test_devices_need_their_driver() -> None:
     result = CliRunner().invoke(cli, ["cluster", "--api-only", "--devices", "devices.yaml"])
-    assert (result.exit_code, "--devices: nobody publishes them" in result.output) == (2, True)
+    assert (result.exit_code, "--devices: has no effect" in result.output) == (2, True)
 
 
 def test_a_bad_file_of_devices_is_one_line(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_it_tells_what_pods_use(tmp_path: Path) -> None:
     [
         pytest.param(["--usage", "2-1"], "'2-1': expected a share of the request such as 0.6", id="shares in disorder"),
         pytest.param(["--usage", "most"], "'most': expected a share of the request such as 0.6", id="no share"),
-        pytest.param(["--usage", "1", "--api-only"], "--usage: nobody measures it with --api-only", id="no machines"),
-        pytest.param(["--usage", "1", "--no-kubelets"], "--usage: nobody measures it with --no-kub", id="no kubelets"),
+        pytest.param(["--usage", "1", "--api-only"], "--usage: has no effect with --api-only", id="no machines"),
+        pytest.param(["--usage", "1", "--no-kubelets"], "--usage: has no effect with --no-kub", id="no kubelets"),
     ],
 )
 def test_usage_that_makes_no_sense_is_refused(arguments: list[str], message: str) -> None:

@@ -61,7 +61,7 @@ def test_a_line_for_each_device(dump: Path) -> None:
     assert "unhealthy" in lines[3]
     assert "nvidia.com/gpu" in lines[4]
     assert "0 of 4 held" in lines[4]
-    assert lines[-1] == "4 devices, 2 free, 1 unhealthy, 0 of 4 held of those only counted"
+    assert lines[-1] == "4 devices, 2 free, 1 unhealthy, 0 of 4 held of counted devices"
 
 
 def test_a_wide_table_has_all_pods(dump: Path) -> None:
@@ -84,7 +84,7 @@ def test_nodes_without_devices_say_so(dump: Path) -> None:
 def test_a_node_that_is_not_there_is_refused(dump: Path) -> None:
     found = asked(dump, "n9")
     assert found.exit_code == 1
-    assert "there is no node 'n9' in it" in str(found.exception)
+    assert "it has no node 'n9'" in str(found.exception)
 
 
 HELD = """

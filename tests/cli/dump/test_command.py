@@ -67,9 +67,9 @@ async def test_files_lists_and_pipes(tmp_path: Path, monkeypatch: pytest.MonkeyP
         done = await dump(*asked, "--recording", str(number))
         done = await dump(*asked, "--recording", str(number))
         assert done.exit_code == 1
-        assert "is there already (-O " in str(done.exception)
+        assert "exists already (-O " in str(done.exception)
         done = await dump(*asked, "--recording", "77777")
-        assert str(done.exception).startswith("no recording 77777 is kept here")
+        assert str(done.exception).startswith("there is no recording 77777")
         done = await dump(*asked, "-O", "no/such/folder")
         assert str(done.exception) == "no/such/folder: No such file or directory"
 

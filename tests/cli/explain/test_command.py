@@ -242,7 +242,6 @@ def test_the_title_is_a_sentence(text: str, name: str, title: str) -> None:
     "text",
     [
         pytest.param("node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1", id="no queue"),
-        pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x", id="a selector"),
         pytest.param("node n1 cpu=4 taint=gpu:yes\njob ns/a min=1 pods=1 cpu=1", id="taints"),
         pytest.param("node n1 cpu=4\njob ns/a min=1 pods=1 cpu=5", id="more than any node has"),
         pytest.param("node n1 cpu=4\njob ns/a min=3 pods=1 cpu=1", id="a gang without all its pods"),

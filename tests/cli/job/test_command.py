@@ -110,7 +110,7 @@ async def test_where_no_daemon_answers_the_objects_tell(shell: Shell) -> None:
 async def test_where_a_cluster_is_named_a_daemon_of_this_machine_is_not_asked(shell: Shell) -> None:
     named = await shell.run("job", "list", "-o", "json", "--kubeconfig", shell.kubeconfig, VSCHED_DAEMON="")
     assert json.loads(named.stdout)["source"] == shell.cluster.url
-    assert named.stderr == f"vsched: {WITHOUT} (--daemon URL tells them)\n"
+    assert named.stderr == f"vsched: {WITHOUT} (--daemon URL shows them)\n"
     both = await shell.run("job", "list", "-o", "json", "--kubeconfig", shell.kubeconfig)
     assert json.loads(both.stdout)["source"] == f"http://{shell.daemon}"
 
@@ -131,7 +131,7 @@ async def test_what_nodes_have_allocated_as_the_daemon_knows_it(shell: Shell) ->
     document = json.loads(await shell.printed("usage", "-o", "json"))
     assert sum(found["pods"] for found in document["nodes"].values()) == 2
     assert {found["usage"]["cpu"] for found in document["nodes"].values()} == {None}
-    assert "needs the figures of the source itself" in str((await shell.run("usage", "-o", "plan")).exception)
+    assert "needs the figures of the source" in str((await shell.run("usage", "-o", "plan")).exception)
 
 
 async def test_queues_count_the_jobs_that_wait(shell: Shell) -> None:

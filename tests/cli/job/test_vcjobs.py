@@ -56,7 +56,7 @@ async def shell(tmp_path: Path) -> AsyncIterator[Shell]:
 
 async def test_a_vcjob_of_flags_is_made_shown_stopped_and_let_go_on(shell: Shell) -> None:
     made = await shell.printed("run", "--name", "sleep", "--replicas", "3", "--min", "2", "--requests", "cpu=100m")
-    assert made == "vcjob default/sleep made\n"
+    assert made == "vcjob default/sleep created\n"
     await until(lambda: list(phases(shell.cluster, "sleep").values()) == ["Running"] * 3)
     await until(
         lambda: (phase(shell.cluster, "sleep"), status(shell.cluster, "sleep").get("running")) == ("Running", 3)
@@ -80,7 +80,8 @@ async def test_a_vcjob_of_flags_is_made_shown_stopped_and_let_go_on(shell: Shell
 
 async def test_the_vcjobs_of_a_file_are_made(shell: Shell) -> None:
     assert (
-        await shell.printed("run", "-f", str(SAMPLES / "pytorch.yaml"), "-n", "default") == "vcjob default/mnist made\n"
+        await shell.printed("run", "-f", str(SAMPLES / "pytorch.yaml"), "-n", "default")
+        == "vcjob default/mnist created\n"
     )
     assert [each["name"] for each in job(shell.cluster, "mnist")["spec"]["tasks"]] == ["master", "worker"]
 
@@ -183,7 +184,7 @@ async def test_pods_of_a_workload_go_by_its_name_in_every_channel(tmp_path: Path
 async def test_where_nobody_looks_after_vcjobs_that_is_said(tmp_path: Path) -> None:
     async with Cluster([node("n1")], manifests=[vcjob("train", task("worker", 1))]) as cluster:
         said = await Shell(cluster, tmp_path).problem("suspend", "default/train", "--wait", "0.3")
-    assert "still without a phase after 0.3 s (does vsched run" in said
+    assert "still without a phase after 0.3 s (is vsched running" in said
 
 
 @pytest.mark.parametrize(

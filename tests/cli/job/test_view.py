@@ -14,7 +14,7 @@ from vsched.cli.job.command import SORTS as OFFERED
 from vsched.cli.job.source import JobDetails, JobLine, JobList, line_of_object
 from vsched.cli.job.view import SORTS, as_document, as_page, as_table, chosen, get_document, list_document
 from vsched.cli.show.drawing import look_for
-from vsched.explain.records import Change, Estimate, Explanation, Place, Whereabouts
+from vsched.explain.records import Change, Estimate, Explanation, WaitingPlace, Whereabouts
 
 NOW = 1_700_000_000.0
 
@@ -88,10 +88,13 @@ def test_a_table_fits_its_terminal(width: int, unicode: bool) -> None:
     ],
 )
 def test_a_long_name_gives_way_and_numbers_do_not(width: int, document: list[str]) -> None:
-    long = msgspec.structs.replace(WAITS, key=f"ns/{'n' * 250}")
-    [_, first, second] = shown(as_table([long, WAITS], look_for(width, wide=False, unicode=True), NOW), width)
-    assert (cell_len(first), first.split()[0][-1]) == (width, "…")
-    assert (first.split()[1:], second.split()[1:]) == (document, document)
+    jobs = [msgspec.structs.replace(WAITS, key=f"team/{'n' * 250}-{number}") for number in (1, 2)]
+    [_, *rows] = shown(as_table([*jobs, WAITS], look_for(width, wide=False, unicode=True), NOW), width)
+    names = [row.split()[0] for row in rows]
+    assert [cell_len(row) for row in rows[:2]] == [width, width]
+    assert all(name.startswith("tea") and "…" in name for name in names[:2])
+    assert [name[-2:] for name in names[:2]] == ["-1", "-2"]
+    assert [row.split()[1:] for row in rows] == [document] * 3
 
 
 def test_a_wide_table_says_why_and_cuts_nothing() -> None:
@@ -111,7 +114,7 @@ EXPLAINED = Explanation(
     Whereabouts.WAITS,
     "the gang needs 2, 1 fits",
     reasons={"Insufficient cpu": 3, "node(s) had untolerated taint": 5},
-    place=Place(1, 2, 3, 9),
+    place=WaitingPlace(1, 2, 3, 9),
     changes=(Change("minMember 1", ()),),
     start=Estimate(None, None, "in 5 to 9 minutes, if jobs end as declared"),
 )
@@ -130,7 +133,7 @@ def test_a_page_tells_all_about_a_job() -> None:
     ]
     assert "would start with minMember 1" in lines
     assert "estimate in 5 to 9 minutes, if jobs end as declared" in lines
-    assert lines[-1] == "vsched explain ns/waits tells more"
+    assert lines[-1] == "vsched explain ns/waits shows more"
 
 
 def test_documents() -> None:

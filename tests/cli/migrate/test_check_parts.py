@@ -28,7 +28,7 @@ from vsched.cli.migrate.check.objects import (
     vcjob_findings,
 )
 from vsched.cli.migrate.check.policy import policy_findings
-from vsched.cli.migrate.check.steps import Situation, steps_of
+from vsched.cli.migrate.check.steps import MigrationState, steps_of
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
@@ -419,7 +419,7 @@ def test_keys_of_others_are_none_of_volcanos() -> None:
 
 
 def test_five_commands_there_and_three_back() -> None:
-    steps = steps_of(Situation(policy=("volcano-scheduler-configmap", "volcano-scheduler.conf"), replicas=2))
+    steps = steps_of(MigrationState(policy=("volcano-scheduler-configmap", "volcano-scheduler.conf"), replicas=2))
     there, back = ([command for _, command in each] for each in steps)
     assert there == [
         "kubectl -n volcano-system get configmap volcano-scheduler-configmap "
@@ -438,7 +438,7 @@ def test_five_commands_there_and_three_back() -> None:
 
 
 def test_commands_name_the_cluster_and_what_is_not_usual() -> None:
-    now = Situation(
+    now = MigrationState(
         namespace="v", context="my cluster", names=("one", "two"), controllers=False, default_queue="all", scheduler="s"
     )
     there = [command for _, command in steps_of(now).there]

@@ -162,7 +162,7 @@ def test_other_kinds_are_named() -> None:
         "AdmissionCheck nodes",
     ):
         assert any(word in line for line in told), word
-    assert "1 of ConfigMap (v1): passed over: neither of Kueue nor of KAI" in told
+    assert "1 of ConfigMap (v1): ignored: neither of Kueue nor of KAI" in told
     assert not any("spec.tolerations" in line for line in told)
 
 

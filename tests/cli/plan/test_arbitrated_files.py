@@ -55,7 +55,7 @@ def test_a_budget_is_kept_up_to_date_from_cycle_to_cycle() -> None:
 def test_who_holds_more_than_its_limit_is_overused_whoever_is_short() -> None:
     document = planned("over-hard")
 
-    assert document["allocations"]["a"]["overused"]["message"] == "holds 8 cpu more than it may at most"
+    assert document["allocations"]["a"]["overused"]["message"] == "holds 8 cpu more than its hard limit"
     assert "overused" not in document["allocations"]["b"]
     assert evicted(document) == [], "nobody waits for its room"
     assert held(document) == {"a": "12", "b": "0"}

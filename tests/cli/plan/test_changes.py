@@ -94,7 +94,7 @@ def test_of_thousands_of_jobs_those_that_matter_are_told() -> None:
     text = "node n0 cpu=70\nnode n1 cpu=70\nqueue default\n" + "\n".join(lines)
     waiting = "\n".join(f"job x/w{number} min=1 pods=1 cpu=1" for number in range(60))
     shown = drawn(what_if(recording_of(f"{text}\n{waiting}"), [Remove("n1")]))
-    assert "Jobs: 70 stop or wait, 60 wait still" in shown
+    assert "Jobs: 70 stop or wait, 60 still wait" in shown
     assert "and 80 more (-o json has them all)" in shown
     assert "x/w" not in shown
     assert len(shown.splitlines()) < 80

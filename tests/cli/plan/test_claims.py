@@ -199,9 +199,9 @@ def test_what_is_not_known_of_submitted_claims_is_said(tmp_path: Path) -> None:
     del unnamed["spec"]["storageClassName"]
     gone = pod("p", spec={**RUNNABLE, "resourceClaims": pod_claims(gpu="template/gone")})
     notes = "\n".join(submitted(tmp_path, unnamed, gone, claim("there", storage_class="made")).notes)
-    assert "ResourceClaimTemplate gone is not among what was submitted: its claims are not made" in notes
+    assert "ResourceClaimTemplate gone is not submitted with it: its claims are not created" in notes
     assert "PersistentVolumeClaim ns/new names no storage class" in notes
-    assert "PersistentVolumeClaim there is there already, and stays as it is" in notes
+    assert "PersistentVolumeClaim there exists already and stays as it is" in notes
 
 
 def test_a_submitted_claim_that_does_not_wait_for_a_pod_is_bound(tmp_path: Path) -> None:

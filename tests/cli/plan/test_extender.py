@@ -29,7 +29,7 @@ def test_the_plan_is_what_the_extender_makes_of_it(tmp_path: Path) -> None:
         found = invoke(tmp_path, server.url)
 
     assert json.loads(found.stdout)["cycles"][0]["binds"] == [{"pod": "x/a.0", "node": "n2"}]
-    assert found.stderr == f"vsched: the extender at {server.url} is called as in a session\n"
+    assert found.stderr == f"vsched: calling the extender at {server.url}, as a session would\n"
 
 
 def test_an_extender_that_does_not_answer_is_named_with_the_cause(tmp_path: Path) -> None:

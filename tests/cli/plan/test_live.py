@@ -239,7 +239,7 @@ def test_arbitration_stays_as_it_was_and_says_so() -> None:
     recording = recording_of(CLUSTER)
     limited = replace(recording, snapshot=replace(recording.snapshot, ceilings={"ml": Ceiling({0: 4000})}))
     what = what_if(limited, [Drain("n2")], policy=policy_of("gang predicates"))
-    assert "how the cluster is divided among namespaces (arbitration) stays as it was" in what.notes
+    assert "the division among namespaces (arbitration) stays as it was" in what.notes
 
 
 def test_what_would_help_is_of_the_cluster_as_it_is_and_not_told_of_another() -> None:

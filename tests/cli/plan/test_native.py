@@ -150,7 +150,7 @@ async def test_what_is_submitted_goes_where_it_was_predicted(
         pytest.param([{**group("x", 1), "spec": {}}], "spec.schedulingPolicy", id="one that the API server refuses"),
         pytest.param(
             [member("late", "a")],
-            "Pod default/late: it would belong to CompositePodGroup default/root, which is there already "
+            "Pod default/late: it would belong to CompositePodGroup default/root, which exists already "
             "(expected all groups and pods of a tree together)",
             id="a part of a tree that is there",
         ),

@@ -55,8 +55,8 @@ def test_a_drained_node_is_cleared_as_kubectl_clears_it() -> None:
     assert node.unschedulable
     assert [taint.key for taint in node.taints] == ["dedicated", "node.kubernetes.io/unschedulable"]
     assert trial.notes == [
-        "n1 is cordoned: 1 pod made anew by controllers, 2 pods gone for good, "
-        "1 pod of DaemonSets or the node itself left there, 1 pod of other schedulers gone elsewhere"
+        "n1 is cordoned: 1 pod created again by controllers, 2 pods gone for good, "
+        "1 pod of DaemonSets or the node itself left there, 1 pod of other schedulers moved elsewhere"
     ]
 
 
@@ -71,7 +71,7 @@ def test_a_node_that_is_removed_takes_everything_along() -> None:
 def test_an_empty_node_has_nobody_to_tell_of() -> None:
     trial = trial_of(NODES)
     Drain("n2").apply(trial)
-    assert trial.notes == ["n2 is cordoned: nothing was on it"]
+    assert trial.notes == ["n2 is cordoned: it had no pods"]
 
 
 def test_new_nodes_are_like_the_one_named_but_for_their_names_and_empty() -> None:
@@ -129,7 +129,10 @@ def test_a_drain_says_which_disruption_budgets_kubectl_would_wait_for() -> None:
         assert len(trial.notes) == notes
     trial = trial_of(NODES, guarded, budget)
     Drain("n1").apply(trial)
-    assert trial.notes[1] == "PodDisruptionBudget x/guard: fewer pods may be away than n1 has: kubectl drain waits"
+    assert (
+        trial.notes[1]
+        == "PodDisruptionBudget x/guard: allows fewer evictions than n1 has pods, so kubectl drain would wait"
+    )
 
 
 def test_hypernodes_that_list_a_node_and_would_not_find_a_new_one_are_named() -> None:

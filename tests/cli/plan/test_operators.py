@@ -172,26 +172,25 @@ def test_its_nodes_have_the_resources_that_the_trainjob_says() -> None:
         pytest.param(
             sample("trainjob"),
             0,
-            "TrainJob tune: its ClusterTrainingRuntime torch-distributed is not among the manifests: "
-            "no JobSet is made of it",
+            "TrainJob tune: its ClusterTrainingRuntime torch-distributed is not among the manifests: it gets no JobSet",
             id="a runtime that is not there",
         ),
         pytest.param(
             sample("rayjob"),
             3,
-            "RayJob sum: spec.submitterPodTemplate: missing: no Job is made of it",
+            "RayJob sum: spec.submitterPodTemplate: missing: it gets no Job",
             id="a pod that the operator makes up",
         ),
         pytest.param(
             sample("podgang"),
             0,
-            "PodGang chat-0: the table of workload kinds does not say what its pods are: none are made",
+            "PodGang chat-0: its kind is not in the table of workload kinds: it gets no pods",
             id="a kind without templates",
         ),
         pytest.param(
             edited("jobset", lambda obj: obj["spec"].update(suspend=True)),
             0,
-            "JobSet train: it is suspended, or has no replicas: no pods are made of it",
+            "JobSet train: it is suspended or has no replicas: it gets no pods",
             id="a workload that is suspended",
         ),
         pytest.param(
@@ -209,8 +208,7 @@ def test_its_nodes_have_the_resources_that_the_trainjob_says() -> None:
         pytest.param(
             sample("sparkapplication"),
             4,
-            "SparkApplication etl: its roles are gangs of their own, which may start one after the other: "
-            "all are planned for",
+            "SparkApplication etl: its roles are separate gangs that may start one after another; all are planned",
             id="roles that start one after the other",
         ),
     ],

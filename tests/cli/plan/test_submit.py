@@ -124,7 +124,7 @@ def test_a_pod_of_another_scheduler_is_left_to_it_and_that_is_said(tmp_path: Pat
     trial = submitted(tmp_path, pod(schedulerName="other"))
     assert waiting(trial) == []
     assert trial.sent == []
-    assert "1 pod left to scheduler other (--scheduler-name would plan for them)" in trial.notes[0]
+    assert "1 pod left to scheduler other (--scheduler-name NAME plans them)" in trial.notes[0]
 
 
 def test_pods_that_name_no_scheduler_are_planned_for_where_that_is_asked(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_a_podgroup_that_is_there_gets_another_spec_and_keeps_its_pods(tmp_path:
     trial = submitted(tmp_path, group("there", 5))
     job = trial.mirror.snapshot(NOW).jobs["x/there"]
     assert (job.spec.min_member, job.spec.phase, len(job.tasks)) == (5, "Running", 1)
-    assert trial.notes == ["PodGroup x/there is there already: its spec would be replaced"]
+    assert trial.notes == ["PodGroup x/there exists already: its spec would be replaced"]
 
 
 def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
     known = trial.mirror.snapshot(NOW).topology
     found = tuple(msgspec.structs.replace(one, uid="") for one in known.hypernodes)
     assert found == (hypernode("new", 1, "n1"), hypernode("rack", 2, "~n"))
-    assert trial.notes == ["HyperNode rack is there already: its spec would be replaced"]
+    assert trial.notes == ["HyperNode rack exists already: its spec would be replaced"]
     with pytest.raises(BadInput, match=r"spec\.tier"):
         submitted(tmp_path, hypernode_object("rack", -1))
 
@@ -170,8 +170,8 @@ def test_what_is_there_for_everybody_stays_as_it_is(tmp_path: Path) -> None:
     known = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
     trial = submitted(tmp_path, namespace, known)
     assert trial.notes == [
-        "Namespace x is there already, and stays as it is",
-        "PriorityClass high is there already, and stays as it is",
+        "Namespace x exists already and stays as it is",
+        "PriorityClass high exists already and stays as it is",
     ]
     with pytest.raises(BadInput, match="already exists"):
         submitted(tmp_path, {**known, "value": 7})
@@ -198,7 +198,7 @@ def test_a_workload_whose_pods_seem_to_be_there_is_said_to_come_on_top(tmp_path:
     old["metadata"] |= {"uid": "old", "ownerReferences": owners}
     trial = submitted(tmp_path, workload("Deployment", replicas=2), there=[old])
     [note] = trial.notes
-    assert note.endswith("1 pod of Deployment x/w seem to be there already: these come on top of them")
+    assert note.endswith("1 pod of Deployment x/w seem to exist already: these are added")
 
 
 def test_what_makes_no_pods_here_is_counted_and_told(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_what_makes_no_pods_here_is_counted_and_told(tmp_path: Path) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     trial = submitted(tmp_path, volcano, secret)
     assert trial.ignored == {"CronJob": 1, "Secret": 1}
-    assert [note.partition(": ")[2] for note in trial.notes] == ["CronJob: no pods are made of it here"]
+    assert [note.partition(": ")[2] for note in trial.notes] == ["CronJob: it gets no pods here"]
 
 
 def test_a_vcjob_is_its_podgroup_with_its_pods(tmp_path: Path) -> None:
@@ -219,13 +219,13 @@ def test_a_vcjob_is_its_podgroup_with_its_pods(tmp_path: Path) -> None:
 def test_a_namespace_that_is_not_there_is_told(tmp_path: Path) -> None:
     manifest = pod()
     manifest["metadata"]["namespace"] = "fresh"
-    assert submitted(tmp_path, manifest).notes == ["namespace fresh is not there yet: it would have to be made first"]
+    assert submitted(tmp_path, manifest).notes == ["namespace fresh does not exist yet: create it first"]
 
 
 def test_a_stateful_set_says_that_it_takes_its_time(tmp_path: Path) -> None:
     manifest = workload("StatefulSet", replicas=2, serviceName="w")
     [note] = submitted(tmp_path, manifest).notes
-    assert note.endswith("StatefulSet x/w starts its pods one after the other; all are planned for")
+    assert note.endswith("StatefulSet x/w starts its pods one after another; all are planned")
 
 
 def test_the_same_file_makes_the_same_pods(tmp_path: Path) -> None:

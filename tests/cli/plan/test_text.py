@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests
+from tests.support.plans import DEFAULT_POLICY, GROUP, NOW, Manifest, manifests, policy_from
 from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide
 from vsched.cli.plan.text import as_text
@@ -76,7 +76,7 @@ def test_an_eviction_says_by_which_action_and_for_whom() -> None:
     lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
 
     assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new" in lines
-    assert "nominate │ ns/new.0 │ n1 │ reserved while others leave" in lines
+    assert "nominate │ ns/new.0 │ n1 │ reserved while other pods leave" in lines
 
 
 def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
@@ -96,7 +96,7 @@ def test_a_place_that_is_not_written_to_the_pod_is_no_decision() -> None:
     lines = told("node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1")
 
     assert not any(line.startswith("nominate") for line in lines)
-    assert any("will go to n1 once what is leaving it has left" in line for line in lines)
+    assert any("will go to n1 once the terminating pods are gone" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -144,12 +144,22 @@ def test_queues_show_a_line_for_each_resource_and_only_what_is_said_of_some_queu
     assert rows == ["q │ 3 │ 100% │ cpu │ 2 │ 2", "│ │ │ memory │ 2Gi │ 2Gi"]
 
 
+def test_the_root_has_no_share_of_what_it_deserves() -> None:
+    tree = policy_from(
+        'actions: "allocate"\ntiers: [{plugins: [{name: gang}, {name: capacity, enableHierarchy: true}]}]'
+    )
+    text = "node n1 cpu=8\nqueue root\nqueue team parent=root deserved=cpu:1\njob ns/a min=2 pods=2 cpu=1 queue=team"
+    rows = [line.split(" │ ")[:3] for line in told(text, tree)]
+    assert ["root", "1", "-"] in rows
+    assert ["team", "1", "200%"] in rows
+
+
 def test_each_table_says_of_what_its_share_is() -> None:
     lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 queue=q")
     shares = [line for line in lines if line.startswith("share: ")]
     assert shares == [
-        "share: the largest part used of what the queue deserves",
-        "share: the largest part used of what the cluster has",
+        "share: dominant share of what the queue deserves",
+        "share: dominant share of the cluster",
     ]
     assert lines.index("Queues") < lines.index(shares[0]) < lines.index("Namespaces") < lines.index(shares[1])
 
@@ -167,9 +177,8 @@ def test_queues_show_limits_priority_state_and_what_is_wrong(width: int) -> None
     assert heading in lines
     assert any(line.startswith("up │ 3 │ 1 │ 0% │ cpu │") and line.endswith("│ 9 │ 20") for line in lines)
     assert any(line.startswith("down (Closed) │ 0 │ 1 │ 0% │ cpu │ 4 │ - │ 20") for line in lines)
-    assert (
-        "queue down: LimitsClipped: cut down to what its parent up passes on: capability of cpu 40 to 20"
-        in " ".join(lines)
+    assert "queue down: LimitsClipped: reduced to what its parent up passes on: capability of cpu 40 to 20" in " ".join(
+        lines
     )
 
 

@@ -70,17 +70,17 @@ def test_the_same_input_makes_the_same_pods() -> None:
     [
         pytest.param(
             workload("CronJob", "batch/v1", schedule="* * * * *"),
-            "CronJob w: no pods are made of it here",
+            "CronJob w: it gets no pods here",
             id="a CronJob is named as left out",
         ),
         pytest.param(
             workload("JobFlow", "flow.volcano.sh/v1alpha1"),
-            "JobFlow w: no pods are made of it here",
+            "JobFlow w: it gets no pods here",
             id="a JobFlow is named as left out",
         ),
         pytest.param(
             {**workload("Deployment", replicas=2), "metadata": {"name": "w", "namespace": "x", "uid": "u-1"}},
-            "Deployment w: it is from a cluster, and none of its pods is among the manifests",
+            "Deployment w: it comes from a cluster, but none of its pods is among the manifests",
             id="a workload from a cluster without its pods is named",
         ),
     ],

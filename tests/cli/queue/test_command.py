@@ -112,7 +112,7 @@ async def test_closing_and_opening_say_what_comes_next(tmp_path: Path) -> None:
         assert await shell.printed("close", "a") == "queue a is already Closing: 1 PodGroup remains\n"
         await until(lambda: state(shell.cluster, "b") == "Closed")
         refused = await shell.problem("open", "b")
-        assert str(refused) == "queue b: its parent a is Closing and has to be opened first"
+        assert str(refused) == "queue b: its parent a is Closing and must be opened first"
         assert await shell.printed("open", "a") == "queue a: Open\n"
         await opened(shell, "b")
         assert await shell.printed("close", "b") == "queue b: Closed\n"
@@ -137,15 +137,15 @@ async def test_asking_without_anybody_to_answer(tmp_path: Path) -> None:
         assert (made["action"], made["target"]["name"]) == ("CloseQueue", "a")
         nobody = await shell.problem("close", "a", "--wait", "0.2")
         assert isinstance(nobody, Unavailable)
-        assert "still without a state after 0.2 s (does vsched run" in str(nobody)
+        assert "still without a state after 0.2 s (is vsched running" in str(nobody)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["get", "reserch"], "there is no queue 'reserch'; did you mean 'research'?", id="a slip"),
-        pytest.param(["close", "x"], "there is no queue 'x'", id="a queue that is not there"),
-        pytest.param(["close", "root"], "queue root: root holds all queues together", id="the root"),
+        pytest.param(["get", "reserch"], "queue 'reserch' does not exist; did you mean 'research'?", id="a slip"),
+        pytest.param(["close", "x"], "queue 'x' does not exist", id="a queue that is not there"),
+        pytest.param(["close", "root"], "queue root: root is the parent of all queues", id="the root"),
     ],
 )
 async def test_what_cannot_be_is_told_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:

@@ -56,7 +56,7 @@ def test_a_table_has_a_line_a_queue_with_a_curve() -> None:
 def test_it_is_said_until_when_only_what_was_held_is_known_by_the_hour() -> None:
     known = replace(FOUND, hourly=(True, True, False))
     when = time.strftime("%m-%d %H:%M", time.localtime(FOUND.begins + 240))
-    expected = f"before {when}, when this daemon began to lead, only what was held is known, by the hour"
+    expected = f"before {when}, when this daemon began to lead, only hourly means of what was held are known"
     assert lines(history_table(known, LOOK))[-2] == expected
     assert expected in lines(queue_table(replace(known, queues=(RESEARCH,)), LOOK))
 
@@ -93,7 +93,7 @@ def test_csv_has_a_line_a_step_of_each_queue() -> None:
 
 
 def test_nothing_seen_is_said() -> None:
-    assert lines(history_table(ShareSeries("hour", 0.0, 10.0, (), 0), LOOK)) == ["nothing has been seen yet"]
+    assert lines(history_table(ShareSeries("hour", 0.0, 10.0, (), 0), LOOK)) == ["there is no data yet"]
 
 
 def test_documents_have_every_step_of_one_queue() -> None:
@@ -129,6 +129,6 @@ async def test_a_daemon_tells_what_its_queues_held() -> None:
         assert "held over the last week" in shown
         assert (await run("research", *where)).stdout.startswith("research\n")
         unknown = await run("gone", *where)
-        assert "there is no history of a queue 'gone'" in str(unknown.exception)
+        assert "queue 'gone' has no history" in str(unknown.exception)
     nobody = await run(*where)
     assert isinstance(nobody.exception, Unavailable)

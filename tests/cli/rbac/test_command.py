@@ -79,7 +79,7 @@ def test_the_config_map_of_mig_geometries_may_be_read_where_pods_ask_for_vgpus(t
 
 BAD = {
     "an account without a namespace": (("--account", "me"), "expected NAMESPACE/NAME"),
-    "flags that do not go together": (("--no-schedule",), "--no-schedule: nothing is left to do"),
+    "flags that do not go together": (("--no-schedule",), "--no-schedule: leaves nothing to do"),
     "a flag that run does not know": (("--arbitrat",), "--arbitrat"),
 }
 

@@ -16,7 +16,7 @@ from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import recorded
 from vsched.cli import cli
 from vsched.cli.replay.differences import Difference, differences
-from vsched.model.dump.cycle import Head, Recording, encode, pack
+from vsched.model.dump.cycle import Recording, RecordingHead, encode, pack
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate
 
 CLUSTER = """
@@ -31,7 +31,7 @@ POLICIES = Path(__file__).parents[3] / "config" / "policies"
 @pytest.fixture(scope="module")
 def recording() -> Recording:
     found = recorded(CLUSTER, DEFAULT_POLICY)
-    return replace(found, head=Head(number=17, at=found.snapshot.now, scheduler_names=("vsched",)))
+    return replace(found, head=RecordingHead(number=17, at=found.snapshot.now, scheduler_names=("vsched",)))
 
 
 def replay(*words: str) -> Result:
@@ -131,7 +131,7 @@ def test_an_error_that_comes_again_is_shown_with_its_traceback(recording: Record
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        pytest.param([], "what is to be replayed?", id="nothing"),
+        pytest.param([], "nothing to replay", id="nothing"),
         pytest.param(["f", "--load", "2", "--quiet"], "--load, --quiet: only with --trace", id="flags of traces"),
         pytest.param(["--trace", "n.csv", "p.csv", "--cycles", "2"], "--cycles: not with --trace", id="those of files"),
         pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], "expected no FILE and no --config", id="both"),

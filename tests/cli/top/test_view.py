@@ -130,12 +130,12 @@ def test_what_is_wrong_is_said() -> None:
     refused = replace(SOME, policy=replace(SOME.policy, ok=False, text="line 3: unknown plugin"))  # type: ignore[type-var]
     lines = shown(refused, screen(problem="http://d: nobody listens there"))
     assert lines[0].endswith("nothing new for 0s: nobody listens there")
-    assert lines[3] == "policy 3 stays, an edit was refused, 60s ago: line 3: unknown plugin"
+    assert lines[3] == "policy 3 stays, an edit was rejected, 60s ago: line 3: unknown plugin"
 
 
 def test_a_standby_has_nothing_but_its_role() -> None:
     standby = replace(EMPTY, role="standby", resources=())
-    idle = "this daemon is standby and decides nothing (expected the leader: kubectl -n vsched get lease names it)"
+    idle = "this daemon is standby; ask the leader (kubectl -n vsched get lease names it)"
     assert shown(standby, screen()) == ["vsched 0.1.0  http://d  standby  live", idle, ""]
     assert as_line(standby) == idle
     assert as_line(replace(SOME, role="stopping")).startswith("stopping: 2 nodes, 1234 pods run")

@@ -81,7 +81,7 @@ async def test_every_node_is_shown_and_what_is_no_node(tmp_path: Path) -> None:
     assert "┃" in lines[1]
     assert lines[-3] == f"prometheus {address}: 5 nodes, 2 known, 1 above, 1 stale, 1 unknown"
     assert lines[-2] == "closed to new pods above cpu 80% over 5m, memory 60% over 5m"
-    assert lines[-1] == "it knows what is no node: old-host:9100"
+    assert lines[-1] == "it has figures for what is no node: old-host:9100"
     assert document["nodes"]["n1"]["cpu"]["5m"]["average"] == pytest.approx(30, abs=0.5)
     assert document["nodes"]["n3"]["cpu"]["5m"]["spread"] == pytest.approx(10, abs=2)
     assert document["nodes"]["n5"] == {"state": "unknown"}
@@ -104,11 +104,13 @@ async def test_a_source_that_knows_none_of_the_nodes(tmp_path: Path) -> None:
         metrics = f"metrics: {{address: '{address}'}}\n"
         shown = await at.usage(metrics)
         probed = await at.run("check", str(at.policy(metrics)), "--probe", "-o", "json")
-    problem = f"prometheus {address}: it knows none of the 5 nodes, but 10.0.0.1:9100: see instanceLabel and nodeLabel"
+    problem = (
+        f"prometheus {address}: it knows none of the 5 nodes, only 10.0.0.1:9100: check instanceLabel and nodeLabel"
+    )
     for result in (shown, probed):
         assert isinstance(result.exception, BadInput)
         assert str(result.exception) == problem
-    assert "it knows what is no node: 10.0.0.1:9100" in shown.stdout
+    assert "it has figures for what is no node: 10.0.0.1:9100" in shown.stdout
     assert json.loads(probed.stdout)["metrics"]["address"] == address
     assert "  cpu 5m average: 0 of 5 nodes" in probed.stderr
 
@@ -150,7 +152,7 @@ async def test_a_policy_that_says_nothing_of_usage(tmp_path: Path) -> None:
         for shown in (await at.usage(""), await at.run("check", str(at.policy("")), "--probe")):
             assert isinstance(shown.exception, BadInput)
             assert str(shown.exception).endswith(
-                "policy.yaml: says nothing of where usage comes from (metrics.type, metrics.address)"
+                "policy.yaml: has no source of node usage (metrics.type, metrics.address)"
             )
 
 

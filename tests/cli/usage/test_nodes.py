@@ -25,10 +25,10 @@ def printed(found: Overview) -> str:
 
 
 def test_all_nodes_are_counted() -> None:
-    assert "1 node; per cent allocated" in printed(overview(0))
+    assert "1 node; percent of each node allocated" in printed(overview(0))
     assert "left_out" not in node_document(overview(0))
 
 
 def test_how_many_nodes_are_missing_is_told() -> None:
-    assert "1 of 40,000 nodes (those out of order, and a sample); per cent allocated" in printed(overview(39_999))
+    assert "1 of 40,000 nodes (unusual ones and a sample); percent of each node allocated" in printed(overview(39_999))
     assert node_document(overview(39_999))["left_out"] == 39_999

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from tests.support.plans import DEFAULT_POLICY
 from tests.support.recording import recorded
 from vsched.cli import cli
-from vsched.model.dump.cycle import Head, Recording, pack
+from vsched.model.dump.cycle import Recording, RecordingHead, pack
 
 CLUSTER = """
 node n1 cpu=4
@@ -38,7 +38,7 @@ spec: {schedulerName: vsched, containers: [{name: main, resources: {requests: {c
 @pytest.fixture(scope="module")
 def recording() -> Recording:
     found = recorded(CLUSTER, DEFAULT_POLICY)
-    return replace(found, head=Head(number=17, at=found.snapshot.now))
+    return replace(found, head=RecordingHead(number=17, at=found.snapshot.now))
 
 
 def in_part(recording: Recording) -> Recording:
@@ -76,20 +76,24 @@ def test_violations_are_shown_with_what_they_are_about(recording: Recording, tmp
     assert done.exit_code == 1
     says = "gangs: gangs start whole: x/train starts with 1 of the 2 pods that it needs"
     assert f"{files[1]}: {says}" in done.stdout.splitlines()
-    assert done.stdout.splitlines()[-1] == "2 cycles, 2 violations"
+    assert done.stdout.splitlines()[-1] == "2 cycles, 3 violations"
 
 
 def test_programs_get_every_violation(recording: Recording, tmp_path: Path) -> None:
     done = run("verify", written(tmp_path, in_part(recording)), "--json")
 
     found = json.loads(done.stdout)
-    assert (done.exit_code, found["violations"], found["files"][0]["session"]) == (1, 2, 17)
+    assert (done.exit_code, found["violations"], found["files"][0]["session"]) == (1, 3, 17)
     broken = {one["rule"]: one["violations"] for one in found["files"][0]["rules"] if one["violations"]}
-    assert set(broken) == {"gangs: gangs start whole", "work: nothing that fits waits"}
+    assert set(broken) == {
+        "gangs: gangs start whole",
+        "limits: reports say what queues hold",
+        "work: nothing that fits waits",
+    }
 
 
 def test_a_cycle_without_a_report_is_run_again(recording: Recording, tmp_path: Path) -> None:
-    died = replace(recording, report=None, head=Head(number=17, error="boom"))
+    died = replace(recording, report=None, head=RecordingHead(number=17, error="boom"))
 
     done = run("verify", written(tmp_path, died))
 
@@ -137,7 +141,7 @@ def test_a_plan_that_breaks_a_rule_says_so(
 ) -> None:
     path = tmp_path / "cluster.yaml"
     path.write_text(MANIFESTS)
-    undecided = replace(recording, report=None, head=Head(scheduler_names=("vsched",)))
+    undecided = replace(recording, report=None, head=RecordingHead(scheduler_names=("vsched",)))
     source = ("--from", written(tmp_path, undecided)) if live else ("-f", str(path))
     monkeypatch.setattr(import_module("vsched.actions.allocate"), "JobTurns", lambda *_: ())  # nobody gets a turn
     done = run("plan", *source, "--verify")

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from tests.support.vcjob_cluster import task
-from vsched.controllers.flows.jobflows import JobFlow, job_flow_of
-from vsched.controllers.flows.jobtemplates import JobTemplate
+from vsched.controllers.flows.jobflows import FlowRecord, job_flow_of
+from vsched.controllers.flows.jobtemplates import TemplateRecord
 from vsched.controllers.flows.made import MadeJob
 from vsched.mirror import wire
 from vsched.sim.cluster import Cluster
@@ -64,7 +64,7 @@ def messages(cluster: Cluster, name: str, reason: str) -> list[str]:
     return [each["message"] for each in events if (each["involvedObject"]["name"], each["reason"]) == (name, reason)]
 
 
-def flow(*flows: Obj, status: Obj | None = None, **spec: Any) -> JobFlow:
+def flow(*flows: Obj, status: Obj | None = None, **spec: Any) -> FlowRecord:
     """The JobFlow ``f`` as it is read."""
     body = {
         "metadata": {"name": "f", "namespace": "x", "uid": "u", "resourceVersion": "7"},
@@ -80,5 +80,5 @@ def made(name: str, phase: str = "Running", **fields: Any) -> MadeJob:
     return MadeJob("x", f"f-{name}", f"uid-{name}", "JobFlow x/f", "u", phase, NOW - 100.0, **fields)
 
 
-def templates(*names: str) -> dict[str, JobTemplate]:
-    return {f"x/{name}": JobTemplate({"tasks": [{"name": "t", "replicas": 1}]}) for name in names}
+def templates(*names: str) -> dict[str, TemplateRecord]:
+    return {f"x/{name}": TemplateRecord({"tasks": [{"name": "t", "replicas": 1}]}) for name in names}

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from vsched.controllers.flows.jobtemplates import LISTED_MAX, JobTemplate, job_template_of, template_status
+from vsched.controllers.flows.jobtemplates import LISTED_MAX, TemplateRecord, job_template_of, template_status
 from vsched.controllers.flows.made import MadeJob, made_job_of
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOB
@@ -15,7 +15,7 @@ from vsched.mirror.resources import VCJOB
 Obj = dict[str, Any]
 
 
-def template(**status: Any) -> JobTemplate:
+def template(**status: Any) -> TemplateRecord:
     body = {"metadata": {"name": "a", "namespace": "x", "uid": "u"}, "spec": {"queue": "q"}, "status": status}
     found = job_template_of(wire.decode("JobTemplate", msgspec.json.encode(body)))
     assert found is not None

@@ -14,7 +14,7 @@ import pytest
 from tests.support.waiting import until
 from vsched.clock import SystemClock
 from vsched.controllers.flows.prober import Prober, ProbeSettings, is_own
-from vsched.controllers.flows.probes import ANSWERED, Ask, NetworkProbe
+from vsched.controllers.flows.probes import ANSWERED, NetworkProbe, PodProbe
 
 SOON = ProbeSettings(timeout_seconds=0.3, period_seconds=0.05, spacing_seconds=0.0, loopback=True)
 KEY = "JobFlow x/f"
@@ -67,8 +67,8 @@ async def probing(told: Callable[[str], None] = lambda key: None, **settings: ob
         await asyncio.wait((running,))
 
 
-def ask(port: int, path: str | None = "/", pod: str = "p", address: str = "127.0.0.1") -> Ask:
-    return Ask(NetworkProbe("t", port, path), "u", pod, address)
+def ask(port: int, path: str | None = "/", pod: str = "p", address: str = "127.0.0.1") -> PodProbe:
+    return PodProbe(NetworkProbe("t", port, path), "u", pod, address)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from tests.controllers.flows.makers import NOW, after, flow, made, templates
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import (
     ANSWERED,
-    Ask,
     NetworkProbe,
+    PodProbe,
     answer_of,
     network_probes,
     probe_problems,
@@ -22,7 +22,7 @@ from vsched.controllers.flows.probes import (
     why_not_asked,
 )
 from vsched.controllers.flows.progress import FlowPlan, proceed
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 from vsched.mirror.wire.flows import FlowProbe
 
 Obj = dict[str, Any]
@@ -160,11 +160,11 @@ def test_what_an_answer_means(line: bytes, wanted: str) -> None:
 
 def test_the_request() -> None:
     (asked,) = network_probes(probe(**http(path="ready", httpHeader={"name": "host", "value": "model"})))
-    assert request_bytes(Ask(asked, "u", "p", "fd00::7")) == (
+    assert request_bytes(PodProbe(asked, "u", "p", "fd00::7")) == (
         b"GET /ready HTTP/1.1\r\nUser-Agent: vsched-probe\r\nAccept: */*\r\nhost: model\r\nConnection: close\r\n\r\n"
     )
     plain = asked._replace(header=None)
-    assert b"\r\nHost: [fd00::7]:80\r\n" in request_bytes(Ask(plain, "u", "p", "fd00::7"))
+    assert b"\r\nHost: [fd00::7]:80\r\n" in request_bytes(PodProbe(plain, "u", "p", "fd00::7"))
 
 
 # -- whose turn it is
@@ -173,19 +173,19 @@ PORT = NetworkProbe("t", 80)
 PROBED = ({"name": "a"}, after("b", "a", tcpSocketList=[{"taskName": "t", "port": 80}]))
 
 
-def pods(*phases: str, task: str = "t", **fields: Any) -> list[PodState]:
+def pods(*phases: str, task: str = "t", **fields: Any) -> list[VcjobPod]:
     return [
-        PodState(f"f-a-{task}-{n}", f"p{n}", task, n, each, address=f"10.0.0.{n}", **fields)
+        VcjobPod(f"f-a-{task}-{n}", f"p{n}", task, n, each, address=f"10.0.0.{n}", **fields)
         for n, each in enumerate(phases)
     ]
 
 
-def asked(number: int, probe: NetworkProbe = PORT) -> Ask:
-    return Ask(probe, "uid-a", f"f-a-t-{number}", f"10.0.0.{number}")
+def asked(number: int, probe: NetworkProbe = PORT) -> PodProbe:
+    return PodProbe(probe, "uid-a", f"f-a-t-{number}", f"10.0.0.{number}")
 
 
 def plan(
-    flows: Sequence[Obj], job: MadeJob, found: Sequence[PodState], answers: dict[Ask, str] | None = None
+    flows: Sequence[Obj], job: MadeJob, found: Sequence[VcjobPod], answers: dict[PodProbe, str] | None = None
 ) -> FlowPlan:
     return proceed(flow(*flows), [job], templates("a", "b"), NOW, {"uid-a": found}, answers or {})
 
@@ -211,7 +211,7 @@ TARGET = made("a", minima={"t": 2})
         pytest.param(made("a", "Failed", minima={"t": 2}), pods("Running"), [], False, id="none of one that failed"),
     ],
 )
-def test_who_is_asked(job: MadeJob, found: list[PodState], wanted: list[int], lacks: bool) -> None:
+def test_who_is_asked(job: MadeJob, found: list[VcjobPod], wanted: list[int], lacks: bool) -> None:
     told = plan(PROBED, job, found)
     assert told.asks == tuple(map(asked, wanted))
     assert told.lacks_pods == lacks

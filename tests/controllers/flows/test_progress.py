@@ -145,7 +145,7 @@ def test_flows_that_are_added_after_the_end_are_told() -> None:
     status = proceed(flow({"name": "a"}), [made("a", "Completed")], templates("a"), NOW).status
     plan = proceed(flow({"name": "a"}, {"name": "b"}, status=status), [], templates("a", "b"), NOW)
     assert plan.create == ()
-    assert plan.problems == (("JobFlowEnded", "flows that were added once all were complete are not made: b"),)
+    assert plan.problems == (("JobFlowEnded", "flows added after all were complete are not started: b"),)
 
 
 def test_flows_that_are_added_before_the_end_are_made() -> None:
@@ -158,13 +158,13 @@ def test_flows_without_their_templates_are_told_in_one_message() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], {}, NOW)
     ((reason, message),) = plan.problems
     assert reason == "MissingJobTemplate"
-    assert message == "there is no JobTemplate a: its flow waits; there is no JobTemplate b: its flow waits"
+    assert message == "JobTemplate a does not exist: its flow waits; JobTemplate b does not exist: its flow waits"
 
 
 def test_a_flow_without_its_template_waits_and_others_go_on() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], templates("b"), NOW)
     assert [body["metadata"]["name"] for body in plan.create] == ["f-b"]
-    assert plan.problems == (("MissingJobTemplate", "there is no JobTemplate a: its flow waits"),)
+    assert plan.problems == (("MissingJobTemplate", "JobTemplate a does not exist: its flow waits"),)
 
 
 @pytest.mark.parametrize(

@@ -11,24 +11,24 @@ from hypothesis import strategies as st
 
 from vsched.controllers.provisioning.bodies import name_of
 from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide, is_in_vain, waits_for_nodes
-from vsched.controllers.provisioning.records import Gang, PodShape, Request
+from vsched.controllers.provisioning.records import LackingGang, OwnRequest, PodShape
 from vsched.framework.policy import Autoscaling
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, told
 from vsched.model.pods.shape import PodLabels, ShapeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 NOW = 10_000.0
-OWNER = Reference("scheduling.volcano.sh/v1beta1", "PodGroup", "ns", "train", "uid")
-GANG = Gang("ns/train", OWNER, (PodShape("train-0", 16),), "shape")
+OWNER = ObjectReference("scheduling.volcano.sh/v1beta1", "PodGroup", "ns", "train", "uid")
+GANG = LackingGang("ns/train", OWNER, (PodShape("train-0", 16),), "shape")
 WANTS, WAITS, RUNS = Need(GANG, waits=True), Need(None, waits=True, since=NOW), Need()
 RULES = Autoscaling(provisioning_request=True, retries=3, back_off=60.0, longest_back_off=100.0, hold_evictions=900.0)
 
 
-def request(attempt: int = 1, shape: str = "shape", **fields: Any) -> Request:
-    made = Request("ns/train", "ns", f"r-{attempt}", f"u-{attempt}", shape, attempt, NOW - 100.0, ("r-1-0",), "c")
+def request(attempt: int = 1, shape: str = "shape", **fields: Any) -> OwnRequest:
+    made = OwnRequest("ns/train", "ns", f"r-{attempt}", f"u-{attempt}", shape, attempt, NOW - 100.0, ("r-1-0",), "c")
     return made._replace(**fields)
 
 
@@ -74,7 +74,7 @@ def request(attempt: int = 1, shape: str = "shape", **fields: Any) -> Request:
         pytest.param(WAITS, [], 0, [], None, id="nothing to do"),
     ],
 )
-def test_the_next_step(need: Need, found: list[Request], create: int, delete: list[str], state: str | None) -> None:
+def test_the_next_step(need: Need, found: list[OwnRequest], create: int, delete: list[str], state: str | None) -> None:
     decision = decide(need, found, RULES, NOW)
 
     assert (decision.create, [one.name for one in decision.delete]) == (create, delete)
@@ -121,7 +121,7 @@ def test_evictions_are_held_while_nodes_are_on_their_way_only() -> None:
         pytest.param(request(provisioned=NOW - 600), 600.0, 0.0, NOW + 60, id="not once they have not come"),
     ],
 )
-def test_for_how_long_nodes_are_kept(found: Request, keep: float, until: float, wake: float | None) -> None:
+def test_for_how_long_nodes_are_kept(found: OwnRequest, keep: float, until: float, wake: float | None) -> None:
     rules = msgspec.structs.replace(RULES, keep_nodes=keep)
     decision = decide(WANTS, [found], rules, NOW)
 
@@ -135,7 +135,7 @@ def test_for_how_long_nodes_are_kept(found: Request, keep: float, until: float, 
         pytest.param(request(), "nodes are asked for by ProvisioningRequest r-1", id="asked"),
         pytest.param(
             request(provisioned=NOW - 600),
-            "ProvisioningRequest r-1 failed: it was provisioned, but nodes for the whole gang were not there in 10m",
+            "ProvisioningRequest r-1 failed: it was provisioned, but its nodes were not ready within 10m",
             id="provisioned in vain",
         ),
         pytest.param(request(provisioned=NOW - 100), "ProvisioningRequest r-1 is provisioned", id="provisioned"),
@@ -151,7 +151,7 @@ def test_for_how_long_nodes_are_kept(found: Request, keep: float, until: float, 
         ),
     ],
 )
-def test_what_is_told(found: Request, words: str) -> None:
+def test_what_is_told(found: OwnRequest, words: str) -> None:
     state = decide(WANTS, [found], RULES, NOW).state
 
     assert state is not None
@@ -171,11 +171,11 @@ class Autoscaler:
     """A world in which requests fail or are met at will, and the daemon may be killed between any two writes."""
 
     def __init__(self) -> None:
-        self.requests: dict[str, Request] = {}
+        self.requests: dict[str, OwnRequest] = {}
         self.made: list[str] = []
         self.now = NOW
 
-    def live(self) -> list[Request]:
+    def live(self) -> list[OwnRequest]:
         return [one for one in self.requests.values() if not one.ended and not is_in_vain(one, RULES, self.now)]
 
     def step(self, need: Need, killed_after: int) -> None:

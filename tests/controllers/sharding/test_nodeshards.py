@@ -115,8 +115,8 @@ async def test_masks_follow_the_objects(mode: ShardingMode, client: ApiClient) -
 @pytest.mark.parametrize(
     ("mode", "problem"),
     [
-        ("soft", "there is no NodeShard ours: no node goes before others"),
-        ("hard", "there is no NodeShard ours: no node is ours until there is one"),
+        ("soft", "NodeShard ours does not exist, so no node is preferred"),
+        ("hard", "NodeShard ours does not exist, so no node may be used"),
     ],
 )
 async def test_without_our_object_it_is_said_once_until_it_is_there(
@@ -138,5 +138,5 @@ async def test_where_the_kind_is_not_served_there_is_one_line_and_no_mask(client
     followed = Followed("hard", client)
     followed.shards.settled()
     followed.shards.settled()
-    assert followed.worries == ["NodeShards cannot be listed: all nodes are used"]
+    assert followed.worries == ["NodeShards cannot be listed, so all nodes are used"]
     assert followed.masks == []

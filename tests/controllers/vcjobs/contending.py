@@ -14,7 +14,7 @@ from tests.controllers.vcjobs.world import World
 from tests.support import builders as make
 from vsched.controllers.vcjobs.podgroup import podgroup_of
 from vsched.controllers.vcjobs.spec import VcJob
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.kube.times import time_stamp
@@ -139,7 +139,7 @@ class Contest:
 
 
 @cache
-def _pod(job: str, namespace: str, group: str, pod: PodState) -> Obj:
+def _pod(job: str, namespace: str, group: str, pod: VcjobPod) -> Obj:
     metadata: Obj = {"uid": f"{job}-{pod.uid}", "annotations": {"volcano.sh/task-spec": pod.task}}
     if pod.deleting:
         metadata["deletionTimestamp"] = time_stamp(START)

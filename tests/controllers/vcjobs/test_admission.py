@@ -153,7 +153,7 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
         ),
         pytest.param(
             policy(events=["*", "PodFailed"]),
-            ["spec.policies: event * stands for all others (expected no other event beside it)"],
+            ["spec.policies: event * means all others (expected no other event beside it)"],
             id="any event and one more",
         ),
         pytest.param(

@@ -122,7 +122,7 @@ def test_tasks_can_be_neither_added_nor_removed(before: int, after: int) -> None
     ]
 
 
-LATER = "only pods that are made from now on have the change"
+LATER = "the change applies only to pods created from now on"
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ LATER = "only pods that are made from now on have the change"
         pytest.param(
             manifest(worker()),
             manifest(worker(), networkTopology={"mode": "soft"}),
-            ["spec.networkTopology: the PodGroup keeps the one before until the whole job is restarted"],
+            ["spec.networkTopology: the PodGroup keeps the old one until the whole job is restarted"],
             id="networkTopology",
         ),
         pytest.param(

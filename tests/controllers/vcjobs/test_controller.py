@@ -200,7 +200,7 @@ async def test_a_pod_of_somebody_else_is_left_alone_and_the_job_waits_for_its_na
     async with Cluster([node("n1")], manifests=[stranger, made]) as cluster, scheduling(cluster.url):
         await until(lambda: "FailedCreate" in events(cluster, "train"))
         said = events(cluster, "train")["FailedCreate"]
-        assert "which the job does not own" in said
+        assert "that the job does not own" in said
         await until(lambda: status(cluster, "train")["state"].get("message") == said)
         assert status(cluster, "train")["state"]["reason"] == "FailedCreate"
         assert pods(cluster, "train") == {}
@@ -353,7 +353,7 @@ async def test_a_change_that_does_not_reach_what_is_there_is_told() -> None:
         told = await until(lambda: events(cluster, "train").get("ChangedUnderWay"))
         assert told == (
             "spec.queue: the PodGroup stays in queue default until the whole job is restarted; "
-            "spec.tasks[0].template: only pods that are made from now on have the change"
+            "spec.tasks[0].template: the change applies only to pods created from now on"
         )
         await until(lambda: len(pods(cluster, "train")) == 2)
         images = {name: each["spec"]["containers"][0]["image"] for name, each in pods(cluster, "train").items()}
@@ -364,9 +364,9 @@ async def test_a_change_that_does_not_reach_what_is_there_is_told() -> None:
 
         change(cluster, "train", lambda spec: {**spec, "plugins": {"gpu": []}})
         told = await until(lambda: events(cluster, "train").get("InvalidJob"))
-        assert told.startswith("no more pods are made while this is so: spec.plugins: 'gpu' (expected env")
+        assert told.startswith("no more pods are created until this is fixed: spec.plugins: 'gpu' (expected env")
         change(cluster, "train", lambda spec: {**spec, "plugins": {}, "schedulerName": "theirs"})
-        left = "spec.schedulerName: vsched no longer looks after the job, for scheduler theirs"
+        left = "spec.schedulerName: vsched no longer manages the job, for scheduler theirs"
         await until(lambda: left in [each["message"] for each in cluster.client.list("events", "default")])
 
 

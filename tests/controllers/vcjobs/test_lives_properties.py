@@ -11,21 +11,28 @@ from hypothesis import strategies as st
 
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
-from vsched.controllers.vcjobs.spec import Action, Dependency, Event, JobPhase, LifecyclePolicy, TaskSpec, VcJob
+from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, TaskSpec, VcJob, VcjobPolicy
 from vsched.controllers.vcjobs.states import FINISHED
 
-ACTIONS = [action for action in Action if action not in (Action.SYNC_JOB, Action.ENQUEUE_JOB)]
-EVENTS = [Event.ANY, Event.POD_FAILED, Event.POD_EVICTED, Event.TASK_COMPLETED, Event.TASK_FAILED, Event.POD_PENDING]
+ACTIONS = [action for action in JobAction if action not in (JobAction.SYNC_JOB, JobAction.ENQUEUE_JOB)]
+EVENTS = [
+    JobEvent.ANY,
+    JobEvent.POD_FAILED,
+    JobEvent.POD_EVICTED,
+    JobEvent.TASK_COMPLETED,
+    JobEvent.TASK_FAILED,
+    JobEvent.POD_PENDING,
+]
 MOST_RETRIES = 3
 
 
 @st.composite
-def policies(draw: st.DrawFn) -> LifecyclePolicy:
+def policies(draw: st.DrawFn) -> VcjobPolicy:
     action = draw(st.sampled_from(ACTIONS))
     if draw(st.booleans()):
-        return LifecyclePolicy(action, exit_code=draw(st.integers(1, 2)))
+        return VcjobPolicy(action, exit_code=draw(st.integers(1, 2)))
     seconds = draw(st.sampled_from([0.0, 0.0, 30.0]))
-    return LifecyclePolicy(action, frozenset({draw(st.sampled_from(EVENTS))}), timeout_seconds=seconds)
+    return VcjobPolicy(action, frozenset({draw(st.sampled_from(EVENTS))}), timeout_seconds=seconds)
 
 
 @st.composite

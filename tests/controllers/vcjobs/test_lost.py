@@ -7,7 +7,7 @@ import pytest
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.lost import lost_pods
-from vsched.controllers.vcjobs.spec import Action, Event, LifecyclePolicy
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcjobPolicy
 
 WORKERS = vcjob(task("ps"), task(replicas=3, minimum=1), min_available=1)
 
@@ -61,7 +61,7 @@ def test_pods_that_are_not_made_yet_have_not_gone() -> None:
 
 
 def test_pods_that_a_restart_takes_away_have_not_gone() -> None:
-    policy = LifecyclePolicy(Action.RESTART_TASK, frozenset({Event.POD_FAILED}))
+    policy = VcjobPolicy(JobAction.RESTART_TASK, frozenset({JobEvent.POD_FAILED}))
     world = started(vcjob(task("ps"), task(replicas=3, minimum=1), min_available=1, policies=(policy,)))
     world.fail("train-worker-0")
     world.step()
@@ -78,13 +78,13 @@ def test_pods_of_fewer_replicas_have_not_gone() -> None:
 
 
 def test_a_job_that_ends_loses_no_pods() -> None:
-    world = started(WORKERS).ask(Action.ABORT_JOB)
+    world = started(WORKERS).ask(JobAction.ABORT_JOB)
     world.step()
     assert names(without(world, "train-worker-0")) == []
 
 
 def test_what_was_lost_counts_as_evicted() -> None:
-    policy = LifecyclePolicy(Action.RESTART_JOB, frozenset({Event.POD_EVICTED}))
+    policy = VcjobPolicy(JobAction.RESTART_JOB, frozenset({JobEvent.POD_EVICTED}))
     world = without(started(vcjob(task(replicas=3), policies=(policy,))), "train-worker-2")
     world.evicted = {pod.uid: pod for pod in lost_pods(world.view, world.now)}
     world.settle()

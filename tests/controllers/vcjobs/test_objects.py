@@ -17,7 +17,7 @@ from vsched.controllers.vcjobs.objects import (
     objects_of,
 )
 from vsched.controllers.vcjobs.plugins import KeyPair, needs_keys
-from vsched.controllers.vcjobs.spec import TaskSpec, VcJob, VolumeSpec
+from vsched.controllers.vcjobs.spec import TaskSpec, VcJob, VcjobVolume
 
 KEYS = KeyPair("private", "public")
 
@@ -58,7 +58,7 @@ def test_plugins_need_objects_by_fixed_names(
 
 
 def test_claims_stay_when_the_objects_of_plugins_go() -> None:
-    job = vcjob(plugins={"svc": ()}, volumes=(VolumeSpec("/d", claim={}),))
+    job = vcjob(plugins={"svc": ()}, volumes=(VcjobVolume("/d", claim={}),))
     kinds = [body["kind"] for body in objects_of(job)]
     assert kinds == ["PersistentVolumeClaim", "ConfigMap", "Service", "NetworkPolicy"]
     assert "PersistentVolumeClaim" not in {kind for kind, _ in names_of_plugin_objects(job)}
@@ -77,7 +77,7 @@ def test_the_hosts_follow_the_replicas_of_a_job() -> None:
         pytest.param({"tasks": (task("server", 2),)}, False, id="another task"),
         pytest.param({"tasks": (task("worker", 2, spec={"hostname": "h"}),)}, False, id="another host name"),
         pytest.param({"plugins": {"svc": (), "ssh": ()}}, False, id="another plugin"),
-        pytest.param({"volumes": (VolumeSpec("/d", "c"),)}, False, id="another volume"),
+        pytest.param({"volumes": (VcjobVolume("/d", "c"),)}, False, id="another volume"),
         pytest.param({"tasks": (task("worker", 2, cpu="9"),)}, True, id="another request, which no object names"),
     ],
 )
@@ -109,7 +109,7 @@ def test_new_keys_are_a_pair_that_differs_each_time() -> None:
 
 
 def test_the_status_names_what_plugins_and_volumes_have_made() -> None:
-    job = vcjob(plugins={"pytorch": (), "hcclrank": ()}, volumes=(VolumeSpec("/d", "data"),))
+    job = vcjob(plugins={"pytorch": (), "hcclrank": ()}, volumes=(VcjobVolume("/d", "data"),))
     assert controlled_resources(job) == {
         "plugin-svc": "svc",
         "plugin-pytorch": "pytorch",

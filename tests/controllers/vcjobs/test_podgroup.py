@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.podgroup import correction, minimum, podgroup_of, podgroup_spec
-from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, Topology, VcJob
+from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, VcJob, VcjobTopology
 from vsched.errors import BadObject
 from vsched.sim.apply.patches import merge_patch
 
@@ -97,7 +97,7 @@ def test_the_minimum_names_what_quotas_count() -> None:
 
 
 def test_partitions_become_sub_groups() -> None:
-    near, far = Topology("hard", 1), Topology("soft", None, "rack")
+    near, far = VcjobTopology("hard", 1), VcjobTopology("soft", None, "rack")
     one = task("worker", 4, partitions=Partitions(2, 2, 1, near))
     other = task("ps", 2, partitions=Partitions(2, 1))
     found = podgroup_spec(vcjob(one, other, task("driver"), topology=far), {})

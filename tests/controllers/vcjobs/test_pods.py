@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.pods import pod_of
-from vsched.controllers.vcjobs.spec import JobStatus, TaskSpec, VcJob, VolumeSpec
+from vsched.controllers.vcjobs.spec import JobStatus, TaskSpec, VcJob, VcjobVolume
 
 WORKER = task("worker", 4)
 
@@ -129,7 +129,7 @@ def test_the_job_fills_in_what_a_template_leaves_out(
 def test_every_container_mounts_the_volumes_of_the_job() -> None:
     containers = [{"name": "a"}, {"name": "b", "volumeMounts": [{"name": "own", "mountPath": "/own"}]}]
     one = task("worker", spec={"containers": containers, "initContainers": [{"name": "i"}]})
-    volumes = (VolumeSpec("/data", "shared"), VolumeSpec("/again", "shared"), VolumeSpec("/new", claim={"x": 1}))
+    volumes = (VcjobVolume("/data", "shared"), VcjobVolume("/again", "shared"), VcjobVolume("/new", claim={"x": 1}))
     found = spec(one, volumes=volumes)
     shared, new = (each["name"] for each in found["volumes"])
     sources = [each["persistentVolumeClaim"]["claimName"] for each in found["volumes"]]
@@ -144,7 +144,7 @@ def test_every_container_mounts_the_volumes_of_the_job() -> None:
 
 def test_a_template_is_the_same_after_its_pods_are_made() -> None:
     one = task("worker", 2, metadata={"labels": {"a": "1"}})
-    job = vcjob(one, plugins={"svc": (), "env": (), "ssh": (), "pytorch": ()}, volumes=(VolumeSpec("/d", "c"),))
+    job = vcjob(one, plugins={"svc": (), "env": (), "ssh": (), "pytorch": ()}, volumes=(VcjobVolume("/d", "c"),))
     before = copy.deepcopy(one.template)
     first, again = pod_of(job, one, 0), pod_of(job, one, 0)
     assert one.template == before

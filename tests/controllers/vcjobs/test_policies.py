@@ -8,32 +8,37 @@ import pytest
 
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.policies import due
-from vsched.controllers.vcjobs.spec import Action, Event, JobStatus, LifecyclePolicy
-from vsched.controllers.vcjobs.view import GroupState, JobView, PodState
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, JobStatus, VcjobPolicy
+from vsched.controllers.vcjobs.view import GroupState, VcjobPod, VcjobView
 
 NOW = 1000.0
-RESTART, ABORT, COMPLETE, POD = Action.RESTART_JOB, Action.ABORT_JOB, Action.COMPLETE_JOB, Action.RESTART_POD
+RESTART, ABORT, COMPLETE, POD = (
+    JobAction.RESTART_JOB,
+    JobAction.ABORT_JOB,
+    JobAction.COMPLETE_JOB,
+    JobAction.RESTART_POD,
+)
 
 
-def on(event: str, action: Action = RESTART, seconds: float = 0.0) -> LifecyclePolicy:
-    return LifecyclePolicy(action, frozenset({Event(event)}), timeout_seconds=seconds)
+def on(event: str, action: JobAction = RESTART, seconds: float = 0.0) -> VcjobPolicy:
+    return VcjobPolicy(action, frozenset({JobEvent(event)}), timeout_seconds=seconds)
 
 
-def code(number: int, action: Action = RESTART) -> LifecyclePolicy:
-    return LifecyclePolicy(action, exit_code=number)
+def code(number: int, action: JobAction = RESTART) -> VcjobPolicy:
+    return VcjobPolicy(action, exit_code=number)
 
 
-def pod(index: int = 0, phase: str = "Running", name: str = "worker", **fields: Any) -> PodState:
+def pod(index: int = 0, phase: str = "Running", name: str = "worker", **fields: Any) -> VcjobPod:
     fields.setdefault("since", NOW - 10)
     fields.setdefault("uid", f"{name}{index}")
-    return PodState(name=f"train-{name}-{index}", task=name, index=index, phase=phase, **fields)
+    return VcjobPod(name=f"train-{name}-{index}", task=name, index=index, phase=phase, **fields)
 
 
-def view(*pods: PodState, job: tuple[LifecyclePolicy, ...] = (), **fields: Any) -> JobView:
+def view(*pods: VcjobPod, job: tuple[VcjobPolicy, ...] = (), **fields: Any) -> VcjobView:
     """A job of a parameter server and three workers."""
     tasks = (task("ps", policies=fields.pop("ps", ())), task(replicas=3, policies=fields.pop("worker", ())))
     status = JobStatus(version=fields.pop("version", 0), retries=fields.pop("retries", 0))
-    return JobView(vcjob(*tasks, policies=job, status=status), {each.name: each for each in pods}, **fields)
+    return VcjobView(vcjob(*tasks, policies=job, status=status), {each.name: each for each in pods}, **fields)
 
 
 FAILED = pod(1, "Failed", exit_code=3)
@@ -91,10 +96,10 @@ LOST = GroupState("g", "1", "Unknown", {}, since=NOW - 5)
         pytest.param(view(group=LOST, job=(on("Unknown"),)), RESTART, id="the PodGroup has lost pods"),
         pytest.param(view(FAILED, version=1, job=(on("PodFailed"),)), None, id="pods of an older version"),
         pytest.param(view(pod(5, "Failed"), job=(on("PodFailed"),)), None, id="a pod above the replicas of its task"),
-        pytest.param(view(FAILED, job=(on("PodFailed", Action.SYNC_JOB),)), None, id="an action that does nothing"),
+        pytest.param(view(FAILED, job=(on("PodFailed", JobAction.SYNC_JOB),)), None, id="an action that does nothing"),
     ],
 )
-def test_the_action_that_is_due(seen: JobView, action: Action | None) -> None:
+def test_the_action_that_is_due(seen: VcjobView, action: JobAction | None) -> None:
     requests = due(seen, NOW).requests
     assert (requests[0].action if requests else None) == action
 
@@ -122,7 +127,7 @@ def test_a_policy_with_a_time_wakes_the_controller() -> None:
         pytest.param((pod(0, "Pending", uid="new"),), ABORT, id="its successor is still pending"),
     ],
 )
-def test_an_eviction_lasts_until_its_time_is_over(back: tuple[Any, ...], expected: Action) -> None:
+def test_an_eviction_lasts_until_its_time_is_over(back: tuple[Any, ...], expected: JobAction) -> None:
     seen = view(*back, evicted=(pod(0, since=NOW),), job=(on("PodEvicted", expected, 60),))
     early = due(seen, NOW + 59)
     assert (early.requests, early.waiting) == ((), {"worker0"})
@@ -141,5 +146,5 @@ def test_the_time_of_an_eviction_does_not_begin_before_the_pod_is_gone() -> None
 
 def test_a_task_without_limit_never_fails() -> None:
     policies = (on("TaskFailed"),)
-    seen = JobView(vcjob(task(max_retry=-1), policies=policies), {"train-worker-0": pod(0, restarts=99)})
+    seen = VcjobView(vcjob(task(max_retry=-1), policies=policies), {"train-worker-0": pod(0, restarts=99)})
     assert due(seen, NOW).requests == ()

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 
 from tests.controllers.vcjobs.manifests import job_from, manifest, worker
-from vsched.controllers.vcjobs.counts import Counts
+from vsched.controllers.vcjobs.counts import PodsByPhase
 from vsched.controllers.vcjobs.spec import (
-    Action,
     Dependency,
-    Event,
+    JobAction,
+    JobEvent,
     JobPhase,
     JobStatus,
-    LifecyclePolicy,
     Partitions,
-    Topology,
     VcJob,
-    VolumeSpec,
+    VcjobPolicy,
+    VcjobTopology,
+    VcjobVolume,
 )
 from vsched.controllers.vcjobs.status import go_duration, status_body
 
@@ -53,31 +53,31 @@ HALVES = {"totalPartitions": 2, "partitionSize": 2}
         pytest.param(
             manifest(worker(), volumes=[{"mountPath": "/d", "volumeClaim": {"storageClassName": "fast"}}]),
             "volumes",
-            (VolumeSpec("/d", claim={"storageClassName": "fast"}),),
+            (VcjobVolume("/d", claim={"storageClassName": "fast"}),),
             id="a claim to be made",
         ),
         pytest.param(
             manifest(worker(), volumes=[{"mountPath": "/d", "volumeClaimName": "shared", "volumeClaim": None}]),
             "volumes",
-            (VolumeSpec("/d", "shared"),),
+            (VcjobVolume("/d", "shared"),),
             id="a claim that is there",
         ),
         pytest.param(
             manifest(worker(), networkTopology={"highestTierAllowed": 2}),
             "topology",
-            Topology("hard", 2),
+            VcjobTopology("hard", 2),
             id="networkTopology is hard",
         ),
         pytest.param(
             manifest(worker(), policies=[{"event": "PodEvicted", "action": "RestartJob", "timeout": "1m30s"}]),
             "policies",
-            (LifecyclePolicy(Action.RESTART_JOB, frozenset({Event.POD_EVICTED}), timeout_seconds=90.0),),
+            (VcjobPolicy(JobAction.RESTART_JOB, frozenset({JobEvent.POD_EVICTED}), timeout_seconds=90.0),),
             id="a policy",
         ),
         pytest.param(
             manifest(worker(), policies=[{"exitCode": 3, "action": "AbortJob"}]),
             "policies",
-            (LifecyclePolicy(Action.ABORT_JOB, exit_code=3),),
+            (VcjobPolicy(JobAction.ABORT_JOB, exit_code=3),),
             id="a policy for an exit code",
         ),
     ],
@@ -141,7 +141,7 @@ def with_status(body: dict[str, Any]) -> VcJob:
 def test_what_is_written_is_read_as_the_same_status() -> None:
     job = job_from(manifest(worker()))
     after = JobStatus(JobPhase.RUNNING, "RestartJob", "why", 1_767_225_600.0, 2, 1, (("plugin-svc", "svc"),))
-    counts = Counts(running=1, failed=1, terminating=1, tasks={"worker": {"Running": 1, "Failed": 1}})
+    counts = PodsByPhase(running=1, failed=1, terminating=1, tasks={"worker": {"Running": 1, "Failed": 1}})
     body = status_body(job, after, counts, 1_767_225_600.0)
     assert body == {
         "state": {
@@ -172,7 +172,7 @@ def test_a_status_of_the_go_client_is_the_same_without_what_is_zero() -> None:
 
 def test_a_job_that_ends_says_how_long_it_took() -> None:
     job = with_status({"state": {"phase": "Running"}})
-    body = status_body(job, JobStatus(JobPhase.COMPLETED), Counts(succeeded=1), job.created + 3723)
+    body = status_body(job, JobStatus(JobPhase.COMPLETED), PodsByPhase(succeeded=1), job.created + 3723)
     assert body["runningDuration"] == "1h2m3s"
 
 

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
 from vsched.controllers.vcjobs.reconcile import reconcile
-from vsched.controllers.vcjobs.spec import Action, Dependency, Event, JobPhase, LifecyclePolicy, VolumeSpec
+from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, VcjobPolicy, VcjobVolume
 
-ABORT, RESUME, RESTART = Action.ABORT_JOB, Action.RESUME_JOB, Action.RESTART_JOB
+ABORT, RESUME, RESTART = JobAction.ABORT_JOB, JobAction.RESUME_JOB, JobAction.RESTART_JOB
 
 
-def on(event: Event, action: Action, seconds: float = 0.0) -> LifecyclePolicy:
-    return LifecyclePolicy(action, frozenset({event}), timeout_seconds=seconds)
+def on(event: JobEvent, action: JobAction, seconds: float = 0.0) -> VcjobPolicy:
+    return VcjobPolicy(action, frozenset({event}), timeout_seconds=seconds)
 
 
 def test_pods_are_made_once_the_podgroup_is_admitted() -> None:
@@ -44,7 +44,7 @@ def test_a_job_whose_pods_succeed_is_completed_and_its_podgroup_goes() -> None:
 
 
 def test_a_failed_pod_restarts_the_whole_job_until_its_retries_are_used_up() -> None:
-    world = started(vcjob(task(replicas=2), policies=(on(Event.POD_FAILED, RESTART),)))
+    world = started(vcjob(task(replicas=2), policies=(on(JobEvent.POD_FAILED, RESTART),)))
     for retry in (1, 2):
         group = world.group
         world.fail("train-worker-1").settle()
@@ -63,13 +63,13 @@ def test_a_failed_pod_restarts_the_whole_job_until_its_retries_are_used_up() -> 
 @pytest.mark.parametrize(
     ("action", "restarted"),
     [
-        pytest.param(Action.RESTART_POD, {"train-worker-3"}, id="one pod"),
-        pytest.param(Action.RESTART_PARTITION, {"train-worker-2", "train-worker-3"}, id="its partition"),
-        pytest.param(Action.RESTART_TASK, {f"train-worker-{index}" for index in range(4)}, id="its task"),
+        pytest.param(JobAction.RESTART_POD, {"train-worker-3"}, id="one pod"),
+        pytest.param(JobAction.RESTART_PARTITION, {"train-worker-2", "train-worker-3"}, id="its partition"),
+        pytest.param(JobAction.RESTART_TASK, {f"train-worker-{index}" for index in range(4)}, id="its task"),
     ],
 )
-def test_a_restart_in_part_leaves_the_others_and_the_podgroup(action: Action, restarted: set[str]) -> None:
-    policy = LifecyclePolicy(action, exit_code=7)
+def test_a_restart_in_part_leaves_the_others_and_the_podgroup(action: JobAction, restarted: set[str]) -> None:
+    policy = VcjobPolicy(action, exit_code=7)
     world = started(vcjob(task(replicas=4, size=2), task("ps"), policies=(policy,)))
     before, group = dict(world.pods), world.group
     world.fail("train-worker-3", 7).settle()
@@ -82,7 +82,7 @@ def test_a_restart_in_part_leaves_the_others_and_the_podgroup(action: Action, re
 
 
 def test_a_pod_that_a_restart_still_terminates_is_not_evicted_when_the_next_one_begins() -> None:
-    policies = (on(Event.POD_FAILED, Action.RESTART_POD), on(Event.POD_EVICTED, Action.ABORT_JOB))
+    policies = (on(JobEvent.POD_FAILED, JobAction.RESTART_POD), on(JobEvent.POD_EVICTED, JobAction.ABORT_JOB))
     world = started(vcjob(task(replicas=4, minimum=1), policies=policies)).fail("train-worker-0")
     world.step()
     world.step()
@@ -107,7 +107,7 @@ def test_abort_and_resume_by_command() -> None:
 
 
 def test_pods_that_had_ended_are_not_made_anew_when_they_are_deleted() -> None:
-    policies = (on(Event.POD_EVICTED, RESTART),)
+    policies = (on(JobEvent.POD_EVICTED, RESTART),)
     world = started(vcjob(task("a", 2), task("b", 2), policies=policies))
     world.set("train-a-0", "Succeeded").set("train-a-1", "Succeeded").settle()
     before = world.status
@@ -144,7 +144,7 @@ def test_a_command_that_the_status_names_is_not_counted_again() -> None:
 
 
 def test_policies_wait_until_a_command_that_is_carried_out_is_deleted() -> None:
-    policies = (on(Event.POD_FAILED, RESTART), on(Event.POD_EVICTED, RESTART))
+    policies = (on(JobEvent.POD_FAILED, RESTART), on(JobEvent.POD_EVICTED, RESTART))
     world = started(vcjob(task(replicas=3, minimum=1), policies=policies)).ask(RESTART)
     command = world.command
     world.settle().admit().settle().run().settle()
@@ -207,11 +207,11 @@ def test_a_job_whose_tasks_wait_for_one_that_has_failed_fails(least: int, phase:
         pytest.param(3, 2, False, (), "Failed", id="too few are left for the gang"),
         pytest.param(3, 2, True, (), "Running", id="one that is left has a node"),
         pytest.param(3, 1, False, (), "Running", id="enough are left for the gang"),
-        pytest.param(3, 2, False, (on(Event.POD_FAILED, RESTART, 60),), "Running", id="a policy will act"),
+        pytest.param(3, 2, False, (on(JobEvent.POD_FAILED, RESTART, 60),), "Running", id="a policy will act"),
     ],
 )
 def test_a_job_that_can_get_no_nodes_any_more_fails(
-    replicas: int, least: int, bound: bool, policies: tuple[LifecyclePolicy, ...], phase: str
+    replicas: int, least: int, bound: bool, policies: tuple[VcjobPolicy, ...], phase: str
 ) -> None:
     job = vcjob(task(replicas=replicas, minimum=least), policies=policies)
     world = World(job).settle().admit().settle()
@@ -230,11 +230,11 @@ def test_a_task_starts_while_one_of_those_that_it_may_wait_for_is_left() -> None
 
 
 def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
-    world = World(vcjob(volumes=(VolumeSpec("/data", "shared"),)))
+    world = World(vcjob(volumes=(VcjobVolume("/data", "shared"),)))
     world.claims = ("shared",)
     world.settle()
     assert (world.phase, world.group, world.job.status.reason) == ("Pending", None, "PVCError")
-    assert world.events == ["PVCError: there is no PersistentVolumeClaim shared in namespace ml"]
+    assert world.events == ["PVCError: PersistentVolumeClaim shared does not exist in namespace ml"]
     world.claims = ()
     world.settle()
     assert world.group is not None
@@ -267,7 +267,7 @@ def test_what_cannot_be_created_is_the_reason_of_a_job_that_waits(reason: str, p
 
 
 def test_fewer_replicas_take_the_last_pods_away() -> None:
-    world = started(vcjob(task(replicas=3, minimum=1), policies=(on(Event.POD_EVICTED, RESTART),)))
+    world = started(vcjob(task(replicas=3, minimum=1), policies=(on(JobEvent.POD_EVICTED, RESTART),)))
     (before,) = world.job.tasks
     world.job = vcjob(task(replicas=1), policies=world.job.policies, status=world.job.status)
     world.settle()

@@ -13,7 +13,7 @@ from tests.support.vcjobs import vcjob
 from vsched.controllers.vcjobs.objects import content_key, objects_of
 from vsched.controllers.vcjobs.plugins import PLUGINS, KeyPair
 from vsched.controllers.vcjobs.pods import pod_of
-from vsched.controllers.vcjobs.spec import TaskSpec, VcJob, VolumeSpec
+from vsched.controllers.vcjobs.spec import TaskSpec, VcJob, VcjobVolume
 from vsched.controllers.vcjobs.template import template_problem
 
 ALL: dict[str, tuple[str, ...]] = dict.fromkeys(PLUGINS, ())
@@ -22,7 +22,7 @@ AT = "spec.tasks[0].template"
 
 def job_with(template: dict[str, Any]) -> VcJob:
     """A job of one task with every plugin and a volume."""
-    return vcjob(TaskSpec("master", 2, 2, template), plugins=ALL, volumes=(VolumeSpec("/d", "c"),))
+    return vcjob(TaskSpec("master", 2, 2, template), plugins=ALL, volumes=(VcjobVolume("/d", "c"),))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from tests.controllers.vcjobs.contending import START, Contest
 from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.vcjobs import task, vcjob
-from vsched.controllers.vcjobs.spec import Action, Event, LifecyclePolicy, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob, VcjobPolicy
 from vsched.framework.policy import Policy
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -40,11 +40,11 @@ KINDS = [
     pytest.param(IN_A_TREE, id="capacity in a tree"),
     pytest.param(PROPORTION, id="proportion"),
 ]
-RESTARTS = (Action.RESTART_JOB, Action.RESTART_TASK, Action.RESTART_POD)
+RESTARTS = (JobAction.RESTART_JOB, JobAction.RESTART_TASK, JobAction.RESTART_POD)
 
 
-def job(name: str, queue: str, replicas: int, minimum: int, action: Action | None = Action.RESTART_JOB) -> VcJob:
-    policies = () if action is None else (LifecyclePolicy(action, frozenset({Event.POD_EVICTED})),)
+def job(name: str, queue: str, replicas: int, minimum: int, action: JobAction | None = JobAction.RESTART_JOB) -> VcJob:
+    policies = () if action is None else (VcjobPolicy(action, frozenset({JobEvent.POD_EVICTED})),)
     made = vcjob(task("w", replicas), min_available=minimum, max_retry=1000, policies=policies)
     return replace(made, name=name, uid=f"uid-{name}", queue=queue)
 

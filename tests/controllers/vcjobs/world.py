@@ -11,9 +11,9 @@ from vsched.controllers.vcjobs.naming import partition_of, pod_name
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
 from vsched.controllers.vcjobs.read import status_of
 from vsched.controllers.vcjobs.reconcile import reconcile
-from vsched.controllers.vcjobs.spec import Action, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, VcJob
 from vsched.controllers.vcjobs.stages import gang_of
-from vsched.controllers.vcjobs.view import GroupState, JobPlan, JobView, PodState, Request
+from vsched.controllers.vcjobs.view import ActionRequest, GroupState, JobPlan, VcjobPod, VcjobView
 from vsched.mirror.wire.batch import VolcanoJobStatus
 
 
@@ -23,11 +23,11 @@ class World:
     def __init__(self, job: VcJob, now: float = 1_000_000.0) -> None:
         self.job = job
         self.now = now
-        self.pods: dict[str, PodState] = {}
+        self.pods: dict[str, VcjobPod] = {}
         self.group: GroupState | None = None
         self.objects = False
-        self.evicted: dict[str, PodState] = {}
-        self.command: Request | None = None
+        self.evicted: dict[str, VcjobPod] = {}
+        self.command: ActionRequest | None = None
         self.claims: tuple[str, ...] = ()
         self.made: list[str] = []
         """The names of pods in the order in which they were made."""
@@ -44,8 +44,8 @@ class World:
         return self.job.status.body
 
     @property
-    def view(self) -> JobView:
-        return JobView(self.job, dict(self.pods), self.group, self.claims, tuple(self.evicted.values()))
+    def view(self) -> VcjobView:
+        return VcjobView(self.job, dict(self.pods), self.group, self.claims, tuple(self.evicted.values()))
 
     def plan(self) -> JobPlan:
         return reconcile(self.view, self.command, self.now)
@@ -96,9 +96,9 @@ class World:
             del self.pods[name]
         return bool(deleting)
 
-    def ask(self, action: Action, uid: str = "c-1") -> World:
+    def ask(self, action: JobAction, uid: str = "c-1") -> World:
         """A Command."""
-        self.command = Request(action, why=f"Command stop ({uid})")
+        self.command = ActionRequest(action, why=f"Command stop ({uid})")
         return self
 
     def admit(self) -> World:
@@ -145,7 +145,7 @@ class World:
         assert name not in self.pods, f"{name} is doubled"
         spec = next(each for each in self.job.tasks if each.name == task)
         status = self.job.status
-        self.pods[name] = PodState(
+        self.pods[name] = VcjobPod(
             name=name,
             uid=self._uid(),
             task=task,

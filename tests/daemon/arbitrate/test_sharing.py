@@ -37,7 +37,7 @@ from vsched.daemon.parts.shard_mirror import ShardMirror
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.kube.lease.record import LeaseSettings
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.mirror.turns import TURN_SECONDS
 from vsched.model.arbitration.records import WHOLE, Ceiling
 from vsched.sim.cluster import Cluster
@@ -169,7 +169,15 @@ async def test_jobs_that_wait_for_their_turn_are_left_out_and_what_changed_meanw
     election._electors[0].leading.set()
     async with ApiClient(Connection("http://nowhere")) as client:
         shards = ShardMirror(
-            cache, election, Division(2), client, ("vsched",), clock, lambda: None, lambda: None, divided_later=True
+            cache,
+            election,
+            ShardDivision(2),
+            client,
+            ("vsched",),
+            clock,
+            lambda: None,
+            lambda: None,
+            divided_later=True,
         )
     sharing = Together(shards, election)
     cpu = cache.axis.column("cpu")

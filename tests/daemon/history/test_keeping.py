@@ -221,7 +221,7 @@ async def test_a_broken_history_is_replaced_by_a_new_one(spoil: Callable[[Cluste
                 assert found is not None
                 assert found.since >= began - 1
                 await until(lambda: events(cluster))
-        (line,) = told(lines, "usage history begins anew")
+        (line,) = told(lines, "usage history starts empty")
         assert line["log_level"] == "warning"
         assert why in line["problem"]
         assert why in events(cluster)[0]["message"]
@@ -237,9 +237,9 @@ async def test_a_lost_history_is_begun_anew_and_that_is_said() -> None:
             async with writing(cluster):
                 cluster.client.delete("configmaps", PLACE, NAME)
                 await until(lambda: stored(cluster))
-        (line,) = told(lines, "usage history begins anew")
+        (line,) = told(lines, "usage history starts empty")
         assert line["log_level"] == "info"
-        assert line["reason"] == "there is no such object"
+        assert line["reason"] == "the ConfigMap does not exist"
 
 
 def refused(proxy: FaultProxy, code: int, times: int) -> None:
@@ -283,7 +283,7 @@ async def test_who_may_read_but_not_write_says_so_once() -> None:
                 proxy.mend()
                 await until(lambda: stored(cluster))
         assert len(told(lines, "usage history cannot be written")) == 1
-        assert len(told(lines, "usage history is written again")) == 1
+        assert len(told(lines, "usage history can be written again")) == 1
 
 
 @asynccontextmanager

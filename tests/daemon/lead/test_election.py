@@ -97,7 +97,7 @@ async def test_one_leads_the_other_stands_by_and_takes_over_when_the_first_ends(
     async with taking_part(cluster.url) as first:
         await until(first.election.leading.is_set)
         async with taking_part(cluster.url) as standby:
-            await until(lambda: standby.told.events == ["seeking the lease", "standing by"])
+            await until(lambda: standby.told.events == ["waiting for the lease", "standby"])
             assert first.election.holds()
             assert not standby.election.holds()
             assert (first.election.role, standby.election.role) == ("leader", "standby")
@@ -110,7 +110,7 @@ async def test_one_leads_the_other_stands_by_and_takes_over_when_the_first_ends(
             assert spec_of(cluster)["leaseTransitions"] == 1
             assert standby.election.numbers()["vsched_leader_transitions_total"] == {"vsched": 1.0}
     assert first.roles == standby.roles == ["leader", "released"]
-    assert first.told.events == ["seeking the lease", "leading", "lease released"]
+    assert first.told.events == ["waiting for the lease", "leading", "lease released"]
     assert spec_of(cluster)["holderIdentity"] == ""
 
 
@@ -188,7 +188,7 @@ async def test_what_acts_begins_when_this_daemon_leads(cluster: Cluster) -> None
     )
     async with taking_part(cluster.url) as party:
         acting = asyncio.create_task(led(party.election, act)())
-        await until(lambda: party.told.events[-1:] == ["standing by"])
+        await until(lambda: party.told.events[-1:] == ["standby"])
         assert not begun.is_set()
         take(cluster, "")
         await asyncio.wait_for(begun.wait(), PATIENCE_SECONDS)
@@ -232,10 +232,10 @@ async def test_a_lease_that_must_not_be_watched_is_told_once_and_polled(cluster:
     async with faulty(cluster.url) as proxy:
         proxy.spoil("GET", ".*/leases", 403, times=1_000_000, message="not for you")
         async with taking_part(proxy.url) as party:
-            await until(lambda: "lease is polled, it cannot be watched" in party.told.events)
+            await until(lambda: "lease cannot be watched, polling it instead" in party.told.events)
             take(cluster, "")
             await until(party.election.holds)
-    [told] = [fields for event, fields in party.told.lines if "polled" in event]
+    [told] = [fields for event, fields in party.told.lines if "polling" in event]
     assert "not for you" in str(told["problem"])
 
 

@@ -119,8 +119,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "too many parts": ({"leader_endpoints": "a/b/c"}, "--leader-endpoints: 'a/b/c' (expected NAMESPACE/NAME)"),
     "no address": ({"advertise_address": ""}, "--advertise-address: '' (expected an IP address"),
     "a name": ({"advertise_address": "here"}, "--advertise-address: 'here' (expected an IP address"),
-    "no port": ({"listen_address": ""}, "no port to tell of in '' (expected --listen-address :PORT)"),
-    "any port": ({"listen_address": ":0"}, "no port to tell of in ':0' (expected --listen-address :PORT)"),
+    "no port": ({"listen_address": ""}, "'' has no port (expected --listen-address :PORT)"),
+    "any port": ({"listen_address": ":0"}, "':0' has no port (expected --listen-address :PORT)"),
     "no namespace of the pod": ({"leader_pod": "vsched-0"}, "--leader-pod: 'vsched-0' (expected NAMESPACE/NAME)"),
     "a lease that is no label": (
         {"leader_pod": "a/b", "lease": LeaseSettings(name="l" * 64)},

@@ -153,7 +153,7 @@ def test_a_cycle_spends_no_more_on_calls_than_it_may(server: ExtenderServer, cal
             calls.call(endpoint(server.url, 1.0, cycle=0.35), "slow", b"{}")
         except Unavailable:
             break
-    with pytest.raises(Unavailable, match=r"took all of the 0\.35 s of the cycle"):
+    with pytest.raises(Unavailable, match=r"used up the 0\.35 s of the cycle"):
         calls.call(endpoint(server.url, 1.0, cycle=0.35), "good", b"{}")
 
     assert len(server.requests) <= 4, "each of them took at least 0.1 s"
@@ -213,4 +213,4 @@ def test_hanging_up_ends_the_call_that_is_under_way(server: ExtenderServer) -> N
 
     assert time.monotonic() - began < 10.0
     assert len(told) == 1
-    assert "not called any more" in failure(caller, endpoint(server.url), "good")
+    assert "no longer called" in failure(caller, endpoint(server.url), "good")

@@ -10,7 +10,7 @@ from tests.daemon.looping import looping
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.daemon.loop.short_cycles import ShortCycles, ShortCycleSettings
-from vsched.framework.policy import Policy, Tier
+from vsched.framework.policy import PluginTier, Policy
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -85,7 +85,7 @@ def test_what_may_take_long_never_runs_on_the_loop(settings: ShortCycleSettings)
 
 def test_another_policy_begins_anew() -> None:
     cycles = after(*(SHORT,) * 5)
-    assert not cycles.expects(shown(), Policy((), (Tier(()),)))
+    assert not cycles.expects(shown(), Policy((), (PluginTier(()),)))
 
 
 def test_a_policy_that_calls_a_service_decides_in_a_thread() -> None:

@@ -1,4 +1,4 @@
-"""What somebody is told who asks about a vcjob that has no PodGroup."""
+"""What somebody is told who asks about a vcjob that does not run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,55 @@ from tests.support.asking import ask
 from tests.support.running import node
 from tests.support.serving import serving
 from tests.support.vcjob_cluster import command, phase, task, vcjob
-from tests.support.waiting import until
+from tests.support.waiting import until, until_answered
 from vsched.sim.cluster import Cluster
+
+WAITING = {
+    "a plugin that does not exist": (
+        vcjob("plugin", task("w", 1), plugins={"sssh": []}),
+        "vcjob default/plugin cannot be run: spec.plugins: 'sssh' (expected env, svc, ",
+    ),
+    "an event that does not exist": (
+        vcjob("event", task("w", 1), policies=[{"event": "PodGone", "action": "RestartJob"}]),
+        "vcjob default/event cannot be run: spec.policies[0].event: 'PodGone' (expected one of ",
+    ),
+    "a task that depends on none there is": (
+        vcjob("task", task("a", 1), task("b", 1, dependsOn={"name": ["z"]})),
+        "vcjob default/task cannot be run: spec.tasks[1].dependsOn.name: there is no task 'z'",
+    ),
+    "a claim that does not exist": (
+        vcjob("claim", task("w", 1), volumes=[{"mountPath": "/data", "volumeClaimName": "data"}]),
+        "vcjob default/claim is Pending and has no PodGroup: "
+        "PersistentVolumeClaim data does not exist in namespace default",
+    ),
+    "a queue that does not exist": (vcjob("queue", task("w", 1), queue="reserch"), "queue reserch does not exist"),
+    "a quota that refuses its pods": (
+        vcjob("quota", task("w", 3), minAvailable=3),
+        "ResourceQuota small allows 1 pods: 1 used, 2 missing pods ask for 2; role w has 1 of the 3 pods that it needs",
+    ),
+}
+"""What keeps a vcjob from running, and the beginning of what is said of it."""
+
+
+async def test_what_keeps_a_vcjob_from_running_is_said() -> None:
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "small", "namespace": "default"},
+        "spec": {"hard": {"pods": "1"}},
+    }
+    async with Cluster([node("n1")]) as cluster, serving(cluster.url) as (_, url):
+        cluster.apply([quota])
+        await until(lambda: (cluster.client.get("resourcequotas", "default", "small") or {}).get("status"))
+        cluster.apply([job for job, _ in WAITING.values()])
+        for job, said in WAITING.values():
+            path = f"{url}/explain/default/{job['metadata']['name']}"
+
+            async def is_said(path: str = path, said: str = said) -> bool:
+                body = (await ask(path)).body
+                return str(body.get("error") or body["message"]).startswith(said)
+
+            await until_answered(is_said)
 
 
 async def test_a_vcjob_without_a_podgroup_is_known_all_the_same() -> None:
@@ -29,3 +76,17 @@ async def test_a_vcjob_without_a_podgroup_is_known_all_the_same() -> None:
     assert told["other"] == (404, "vcjob default/other is for scheduler volcano, which this daemon does not serve")
     assert told["many"][1].startswith("vcjob default/many cannot be run: ")
     assert told["nobody"] == (404, "no pod or PodGroup default/nobody is known here")
+
+
+async def test_what_keeps_the_pods_of_a_vcjob_from_being_created_is_told() -> None:
+    wrong = task("w", 2)
+    wrong["template"]["spec"]["restartPolicy"] = "Nevr"
+    async with Cluster([node("n1")]) as cluster, serving(cluster.url) as (_, url):
+        cluster.apply([vcjob("train", wrong)])
+
+        async def told() -> list[str]:
+            answer = await ask(f"{url}/explain/default/train")
+            return [one["message"] for one in answer.body.get("constraints", ()) if one["code"] == "Refused"]
+
+        [message] = await until_answered(told)
+    assert message.startswith('its pods cannot be created: Pod train-w-0: Pod "train-w-0" is invalid: ')

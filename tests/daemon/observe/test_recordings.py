@@ -119,7 +119,7 @@ async def test_what_cannot_be_had_is_said_in_a_line() -> None:
         assert (await ask(f"{url}/recordings")).body == {"recordings": []}
         for number in ("7", "x", "9" * 30):
             answer = await ask(f"{url}/recordings/{number}")
-            assert (answer.status, answer.body["error"].startswith("no recording")) == (404, True)
+            assert (answer.status, answer.body["error"].startswith("there is no recording")) == (404, True)
         answer = await ask(f"{url}/dump?anonymous=perhaps")
         assert (answer.status, answer.body["error"]) == (400, "anonymous: expected true or false")
 
@@ -220,7 +220,7 @@ async def test_bindings_that_are_decided_again_and_again_are_kept() -> None:
         cluster.apply(gang("g", 1))
         await until(lambda: kept(daemon, "no-progress"), 40.0)
         [found] = daemon.inspection.recorder.ring
-    assert found.head.says == "pod default/g-0 was to be bound 2 times, and is not"
+    assert found.head.says == "pod default/g-0 is not bound after 2 attempts"
     recording = decode(found.data)
     assert recording.report is not None
     assert [bind.name for bind in recording.report.binds] == ["g-0"]
@@ -280,7 +280,9 @@ async def test_a_loop_that_is_told_before_its_session_is_held_is_kept_all_the_sa
     await recorder.decided(one.snapshot, policy, one.report)
     await until(lambda: len(recorder.ring) or packing.done(), 10.0)
     packing.cancel()
-    assert [kept.head.says for kept in recorder.ring] == ["default/high and default/low take from each other in turn"]
+    assert [kept.head.says for kept in recorder.ring] == [
+        "default/high and default/low evict each other's pods in turn"
+    ]
 
 
 async def test_a_cycle_that_cannot_be_written_down_is_told_and_nothing_else_comes_of_it() -> None:

@@ -80,20 +80,20 @@ async def test_a_session_that_fails_leaves_the_question_to_the_next_one() -> Non
 async def test_where_nothing_decides_it_is_said_after_a_while() -> None:
     service = SnapshotService(lambda: None, patience_seconds=0.05)
 
-    with pytest.raises(Unavailable, match=r"no session within 0.05 s \(one takes long"):
+    with pytest.raises(Unavailable, match=r"no session within 0.05 s \(a session is slow"):
         await service.look()
     assert service.begin() == []
     service.fail([])
-    with pytest.raises(Unavailable, match="its sessions end in errors: see its log"):
+    with pytest.raises(Unavailable, match="its sessions fail: see its log"):
         await service.look()
 
 
 async def test_where_others_decide_it_is_said_at_once() -> None:
     role = "standby"
-    with pytest.raises(Unavailable, match=r"^this daemon is standby and decides nothing \(expected the leader"):
+    with pytest.raises(Unavailable, match=r"^this daemon is standby; ask the leader"):
         async with asyncio.timeout(5):
             await SnapshotService(lambda: None, lambda: role).look()
     role = "starting"  # that may be over any moment
     service = SnapshotService(lambda: None, lambda: role, patience_seconds=0.01)
-    with pytest.raises(Unavailable, match="is starting and decides nothing yet"):
+    with pytest.raises(Unavailable, match="is starting: its log"):
         await service.look()

@@ -182,7 +182,7 @@ def test_evictions_in_vain_are_counted_and_told() -> None:
         for _ in range(70):
             clock.advance(1.0)
             telemetry.tell(cluster.snapshot(), CycleReport(), TIMING)
-    [told] = [line for line in lines if line["event"] == "evicted in vain"]
+    [told] = [line for line in lines if line["event"] == "evicted pods for a job that was not placed"]
     assert (told["beneficiary"], told["node"], told["evictions"]) == ("ns/g", "n1", 2)
     for action in ("preempt", "reclaim"):
         assert telemetry.registry.get_sample_value("vsched_useless_evictions_total", {"action": action}) == 1

@@ -60,7 +60,7 @@ async def test_an_edit_takes_the_place_of_the_table_before(edit: Callable[[Path,
         edit(path, OTHER)
         await until(lambda: told.tables)
         assert told.tables[-1].by_id["Thing.a.example.com"].minimum == 3
-        assert told.notes == [("table of workload kinds read", {"changed": "Thing.a.example.com"})]
+        assert told.notes == [("workload kinds loaded", {"changed": "Thing.a.example.com"})]
 
 
 async def test_a_bad_edit_changes_nothing_and_is_said_once_with_its_line(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ async def test_a_bad_edit_changes_nothing_and_is_said_once_with_its_line(tmp_pat
         write(path, GOOD)
         await until(lambda: told.notes)
         assert told.problems == [f"{path}:2: workloads[0]: object contains unknown field minimal"]
-        assert told.notes == [("back to the table of workload kinds in force", {})]
+        assert told.notes == [("workload kinds are valid again and unchanged", {})]
         assert not told.tables
 
 

@@ -134,11 +134,11 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "certificates without an authority": (
         {"access": AccessOptions(authentication="certificate"), **TLS},
-        "--authentication certificate: nobody could be known (expected --client-ca-file)",
+        "--authentication certificate: no client could be authenticated (expected --client-ca-file)",
     ),
     "a token file for nothing": (
         {"access": AccessOptions(token_file=Path("tokens"))},
-        "--token-file: nobody is asked who they are",
+        "--token-file: needs authentication",
     ),
     "a token file that is not named": (
         {"access": AccessOptions(authentication="token-file"), **TLS},
@@ -150,18 +150,18 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "people named for nothing": (
         {"access": AccessOptions(allow_groups=("g",))},
-        "--allow-group: nobody is asked who they are (expected --authentication other than none)",
+        "--allow-group: needs authentication (expected --authentication other than none)",
     ),
     "an authority for nothing": (
         {"access": AccessOptions(client_ca_file=Path("ca")), **TLS},
-        "--client-ca-file: nobody is asked who they are",
+        "--client-ca-file: needs authentication",
     ),
     "an audience for nothing": (
         {
             "access": AccessOptions(authentication="certificate", client_ca_file=Path("ca"), token_audiences=("a",)),
             **TLS,
         },
-        "--token-audience: nobody asks for whom a token is",
+        "--token-audience: has no effect here",
     ),
     "probes over TLS without a certificate": (
         {"access": AccessOptions(tls_on=("healthz",))},
@@ -302,9 +302,9 @@ async def test_secrets_are_in_no_line_and_on_no_page(tmp_path: Path, form: str) 
     login = b64encode(f"vsched:{secrets['password']}".encode()).decode()
     assert any(login in str(request) for request in source.asked)
     assert "go away" in lines
-    assert "turned away" in lines
-    assert "policy refused" in lines
-    assert "the former list of tokens stays in use" in lines
+    assert "request refused" in lines
+    assert "policy rejected" in lines
+    assert "the previous list of tokens stays in use" in lines
     told = [lines, *(f"{page.headers}{page.body}" for page in pages)]
     for text in told:
         assert MARKED not in text

@@ -201,8 +201,8 @@ def test_a_reload_is_over_once_the_policy_was_read(manager: Manager) -> None:
     [told] = manager.hear()
     assert told == {"RELOADING": "1", "MONOTONIC_USEC": str(int(story.clock.monotonic() * 1e6))}
     assert "READY" not in story.beat(0.1)
-    story.reading, story.status = object(), "leader; policy refused"
-    assert story.beat(0.1) == {"READY": "1", "STATUS": "leader; policy refused"}
+    story.reading, story.status = object(), "leader; policy rejected"
+    assert story.beat(0.1) == {"READY": "1", "STATUS": "leader; policy rejected"}
     assert "READY" not in story.beat()
 
 
@@ -237,7 +237,7 @@ def test_a_service_manager_that_is_gone_is_worried_about_once(manager: Manager) 
     os.unlink(manager.address)
     story.supervision.beat()
     story.supervision.beat()
-    assert story.worries == ["service manager does not listen"]
+    assert story.worries == ["service manager cannot be notified"]
 
 
 # -- the status line
@@ -269,13 +269,13 @@ def test_the_status_names_what_is_waited_for_but_not_what_cannot_be_had() -> Non
     synced = {"Pod": False, "Node": True, "Command": False, **{f"Kind{number}": False for number in range(5)}}
     details = {"role": "standby", "synced": synced, "absent": {"Command": "not found"}}
     line = status_line(HealthCheck(False, details), SIZES, None, FINE)
-    assert line == "waits for the first lists: Pod, Kind0, Kind1, Kind2 and 2 more"
+    assert line == "waiting for the first lists: Pod, Kind0, Kind1, Kind2 and 2 more"
 
 
 def test_the_status_says_that_a_policy_was_refused() -> None:
     refused = PolicyReading(False, 0.0, 1, problems=("scheduler.yaml: actions, line 1: no such action", "and more"))
     line = status_line(HealthCheck(True, LISTED), SIZES, None, refused)
-    assert line.endswith("; policy refused, the last good one stays: scheduler.yaml: actions, line 1: no such action")
+    assert line.endswith("; policy rejected, keeping the previous one: scheduler.yaml: actions, line 1: no such action")
 
 
 # -- a process
@@ -313,7 +313,7 @@ async def test_a_daemon_under_a_service_manager(manager: Manager, tmp_path: Path
             assert int(reloading["MONOTONIC_USEC"]) >= before
             await until(lambda: manager.has_heard_after(reloading, "READY"))
             refused = [message["STATUS"] for message in manager.heard if "STATUS" in message][-1]
-            assert "policy refused" in refused
+            assert "policy rejected" in refused
             assert "wander" in refused
 
             cluster.apply(gang("g", 2))

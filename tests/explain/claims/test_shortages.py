@@ -134,7 +134,7 @@ def test_devices_that_taints_keep_a_claim_off(tainted: list[list[str]], asked: i
 @pytest.mark.parametrize(
     ("published", "why"),
     [
-        pytest.param(resource_slice("n1", 2, count=2), "some of its slices are not there yet", id="a slice is missing"),
+        pytest.param(resource_slice("n1", 2, count=2), "some of its slices do not exist yet", id="a slice is missing"),
         pytest.param(
             resource_slice("n1", [device("a"), device("a")]),
             "device a is there more than once",

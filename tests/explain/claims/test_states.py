@@ -15,9 +15,9 @@ from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, Volum
 from vsched.model.claims.devices import (
     ALL,
     AllocatedDevice,
-    Allocation,
+    AllocationResult,
+    ClaimConsumer,
     ClaimSpec,
-    Consumer,
     DeviceClaim,
     DeviceClass,
     DeviceConstraint,
@@ -43,7 +43,7 @@ VOLUMES = {
     "pv-free": Volume("pv-free", "made"),
 }
 GPUS = ClaimSpec(((DeviceRequest("gpus", "gpu", count=2),),))
-HAD = Allocation((AllocatedDevice("gpus", DeviceId("gpu.example.com", "n1", "gpu-0")),), (ON_N1,))
+HAD = AllocationResult((AllocatedDevice("gpus", DeviceId("gpu.example.com", "n1", "gpu-0")),), (ON_N1,))
 
 
 def pod(claims: PodClaims, number: int = 0) -> Task:
@@ -108,7 +108,7 @@ def devices(**fields: Any) -> DeviceClaim:
         ),
         pytest.param(
             volume(volume="pv-free", storage_class="made"),
-            "PersistentVolume pv-free is chosen, and is not bound yet",
+            "PersistentVolume pv-free is chosen but not bound yet",
             True,
             id="a static volume is chosen",
         ),
@@ -141,7 +141,7 @@ def devices(**fields: Any) -> DeviceClaim:
         ),
         pytest.param(
             volume(),
-            "is not bound: it names no storage class, and waits for a volume of none",
+            "is not bound: it names no storage class and no volume without a class is free",
             False,
             id="it names no class",
         ),
@@ -177,14 +177,14 @@ def test_a_volume_claim_says_what_it_asks_for() -> None:
             id="no such class",
         ),
         pytest.param(
-            devices(allocation=HAD, consumers=(Consumer("uid-1", "a"), Consumer("uid-2", "b"))),
+            devices(allocation=HAD, consumers=(ClaimConsumer("uid-1", "a"), ClaimConsumer("uid-2", "b"))),
             "has 1 device on node n1: n1/gpu-0; reserved for 2 pods",
             True,
             id="with devices on a node",
         ),
         pytest.param(
-            devices(allocation=HAD, consumers=tuple(Consumer(f"u{number}", "a") for number in range(256))),
-            "has 1 device on node n1: n1/gpu-0; reserved for 256 pods, which is the most",
+            devices(allocation=HAD, consumers=tuple(ClaimConsumer(f"u{number}", "a") for number in range(256))),
+            "has 1 device on node n1: n1/gpu-0; reserved for 256 pods, the maximum",
             False,
             id="reserved for as many pods as possible",
         ),

@@ -122,14 +122,14 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
         pytest.param(
             f"{FULL} {TAKES}5m\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1",
             (0.0, None),
-            "how late is unknown, as ns/b has run for longer than was to be expected",
+            "how late is unknown, as ns/b has already run longer than expected",
             id="a job that runs for longer than it said may end now, or late",
         ),
         pytest.param(
             f"{FULL.replace('ns/b', 'ns/train-99')}\n{BEFORE}\n"
             "pods ns/train-99 4 cpu=1 on=n1 started=550 restart=Never\njob ns/a min=2 pods=2 cpu=1",
-            (0.0, 550.0),
-            "if ns/train-99 ends as its like did before",
+            (0.0, 630.0),
+            "if ns/train-99 ends as similar work did before",
             id="as others of its name that ran as long already",
         ),
         pytest.param(
@@ -193,13 +193,13 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
         pytest.param(
             f"{FULL} {TAKES}87601h\npods ns/b 4 cpu=1 on=n1 started=0\njob ns/a min=2 pods=2 cpu=1",
             NONE,
-            "unknown: work takes its places for more than 10 years, as declared",
+            "unknown: work is declared to hold its resources for more than 10 years, as declared",
             id="longer than anybody plans",
         ),
         pytest.param(
             f"{FULL}\npods ns/b 4 cpu=1 on=n1 started=600 deadline=500\njob ns/a min=2 pods=2 cpu=1",
             (0.0, None),
-            "how late is unknown, as ns/b has run for longer than was to be expected",
+            "how late is unknown, as ns/b has already run longer than expected",
             id="a deadline that nobody keeps",
         ),
         pytest.param(
@@ -224,8 +224,8 @@ def test_before_any_work_has_finished_declared_times_are_taken_for_half_of_the_t
     order = waiting_order(snapshot, DEFAULT_POLICY, REGISTRY)
     found = estimate(snapshot, DEFAULT_POLICY, REGISTRY, report, Goal("ns/a"), order)
     assert found.message == (
-        "between 08:50 and 09:50 UTC (in 50m to 1h50m), if ns/b ends after 1 to 2 times the declared 1h; how well "
-        "declared run times are kept is not known yet"
+        "between 08:50 and 09:50 UTC (in 50m to 1h50m), if ns/b ends after 1 to 2 times the declared 1h; it is "
+        "not known yet how accurate declared run times are"
     )
 
 
@@ -260,10 +260,10 @@ def test_nothing_is_estimated_where_there_is_nothing_to_wait_for(text: str) -> N
 
 def test_whoever_has_no_time_is_told_so() -> None:
     text = f"{FULL} {TAKES}1h\npods ns/b 4 cpu=1 on=n1 started=600\njob ns/a min=2 pods=2 cpu=1"
-    assert _goal(text, "ns/a", spent_after=0).message.startswith("unknown: too much goes before it")
+    assert _goal(text, "ns/a", spent_after=0).message.startswith("unknown: too many jobs go first")
     half = _goal(text, "ns/a", spent_after=1)
     assert span(half) == (2400.0, None)
-    assert "too much goes before it to foresee how late" in half.message
+    assert "too many jobs go first to estimate how late" in half.message
     # Found roughly, so the range is as wide as what was taken at once.
     assert span(_goal(text, "ns/a", spent_after=2)) == (2400.0, 3750.0)
 
@@ -277,7 +277,7 @@ def test_no_time_to_look_for_those_in_the_way_is_not_the_same_as_none() -> None:
     text = f"{FULL}\npods ns/b 4 cpu=1 on=n1\njob ns/c min=1 {TAKES}1h\npods ns/c 1 cpu=0 on=n1"
     text += "\njob ns/a min=1 pods=1 cpu=1"
     # Nothing comes of the end of c, and then there is no time left.
-    assert "too much goes before it" in _goal(text, "ns/a", spent_after=1).message
+    assert "too many jobs go first" in _goal(text, "ns/a", spent_after=1).message
     assert "1 running job of unknown duration (ns/b)" in _goal(text, "ns/a").message
 
 

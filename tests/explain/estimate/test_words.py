@@ -8,17 +8,17 @@ import pytest
 
 from tests.support.plans import NOW
 from vsched.explain.estimate.words import Foreseen, told, when
-from vsched.framework.durations import Basis, Left
+from vsched.framework.durations import Basis, TimeLeft
 from vsched.framework.times import length
 
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
-DECLARED = Left(9.0, 9.0, Basis.DECLARED, 2 * HOUR)
-LONGER = Left(9.0, 9.0, Basis.DECLARED, 3 * HOUR)
+DECLARED = TimeLeft(9.0, 9.0, Basis.DECLARED, 2 * HOUR)
+LONGER = TimeLeft(9.0, 9.0, Basis.DECLARED, 3 * HOUR)
 LATE = DECLARED._replace(worth=(1.0, 1.8))
 HALF = DECLARED._replace(worth=(0.5, 0.52))
 UNPROVEN = DECLARED._replace(worth=(1.0, 2.0), proven=False)
-LEARNT = Left(5.0, 9.0, Basis.LEARNT)
-OVERDUE = Left(0.0, inf, Basis.OVERDUE)
+LEARNT = TimeLeft(5.0, 9.0, Basis.LEARNT)
+OVERDUE = TimeLeft(0.0, inf, Basis.OVERDUE)
 
 
 @pytest.mark.parametrize(
@@ -72,34 +72,34 @@ def test_lengths_have_two_units_at_most(seconds: float, expected: str) -> None:
         (
             [("ns/a", LEARNT), ("ns/b", DECLARED), ("ns/d", LONGER)],
             ["ns/c", "ns/e"],
-            "about 08:05 UTC (in 5m), if ns/a and 2 others end as declared, or as their like did before, after 2 jobs "
-            "that go first",
+            "about 08:05 UTC (in 5m), if ns/a and 2 others end as declared, or as similar work did before, after 2 "
+            "jobs that go first",
         ),
         (
             [("ns/a", LATE)],
             [],
-            "about 08:05 UTC (in 5m), if ns/a ends after 1 to 1.8 times the declared 2h, as its like did before",
+            "about 08:05 UTC (in 5m), if ns/a ends after 1 to 1.8 times the declared 2h (as similar work did)",
         ),
         (
             [("ns/a", LATE), ("ns/b", LONGER), ("ns/c", LEARNT)],
             [],
-            "about 08:05 UTC (in 5m), if ns/a and 2 others end after 1 to 1.8 times the declared time, as their like "
-            "did before, or as their like did before",
+            "about 08:05 UTC (in 5m), if ns/a and 2 others end after 1 to 1.8 times the declared time (as similar "
+            "work did), or as similar work did before",
         ),
         (
             [("ns/a", HALF)],
             [],
-            "about 08:05 UTC (in 5m), if ns/a ends after 0.5 times the declared 2h, as its like did before",
+            "about 08:05 UTC (in 5m), if ns/a ends after 0.5 times the declared 2h (as similar work did)",
         ),
         (
             [("ns/a", UNPROVEN)],
             [],
-            "about 08:05 UTC (in 5m), if ns/a ends after 1 to 2 times the declared 2h; how well declared run times are "
-            "kept is not known yet",
+            "about 08:05 UTC (in 5m), if ns/a ends after 1 to 2 times the declared 2h; it is not known yet how "
+            "accurate declared run times are",
         ),
     ],
 )
-def test_what_an_estimate_rests_on(ends: list[tuple[str, Left]], first: list[str], expected: str) -> None:
+def test_what_an_estimate_rests_on(ends: list[tuple[str, TimeLeft]], first: list[str], expected: str) -> None:
     at = NOW + 5 * MINUTE
     assert told(Foreseen(NOW, at, at, ends, first)).message == expected
 
@@ -134,4 +134,4 @@ def test_work_of_unknown_duration_lets_it_start_earlier(latest: float, sooner: l
 def test_what_cannot_be_said_is_none() -> None:
     found = told(Foreseen(NOW, NOW + HOUR, inf, [("ns/a", DECLARED), ("ns/b", OVERDUE)], []))
     assert (found.earliest, found.latest) == (NOW + HOUR, None)
-    assert found.message.endswith("; how late is unknown, as ns/b has run for longer than was to be expected")
+    assert found.message.endswith("; how late is unknown, as ns/b has already run longer than expected")

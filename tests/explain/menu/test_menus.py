@@ -12,7 +12,7 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.menu.gang import Limit
 from vsched.explain.menu.menus import Menus, menus
-from vsched.explain.menu.records import Answer, Menu, Pool, VictimJob
+from vsched.explain.menu.records import Menu, MenuAnswer, OfferedPool, VictimJob
 from vsched.explain.simulation import never
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.cycle import run_cycle
@@ -31,10 +31,10 @@ QUOTAS = policy_of("priority gang", "predicates resourcequota nodeorder")
 MINUTE = 60.0
 
 
-def pool(name: str = "h100", gpus: int = 8, **more: Any) -> Pool:
+def pool(name: str = "h100", gpus: int = 8, **more: Any) -> OfferedPool:
     """A pool whose nodes have so many devices."""
     amounts = {"cpu": 64_000, "memory": 1 << 40, "pods": 110, GPU: 1000 * gpus}
-    return Pool(name, "file", (PoolNode({"pool": name}, (), amounts),), **more)
+    return OfferedPool(name, "file", (PoolNode({"pool": name}, (), amounts),), **more)
 
 
 H100 = pool(price=2.5, delay_seconds=30.0)
@@ -46,13 +46,13 @@ def snapshot_of(text: str) -> Snapshot:
 
 
 def found(
-    text: str, *pools: Pool, policy: Policy = DEFAULT_POLICY, limit: Limit = lambda: never, most: int = 10
+    text: str, *pools: OfferedPool, policy: Policy = DEFAULT_POLICY, limit: Limit = lambda: never, most: int = 10
 ) -> Menus:
     snapshot = snapshot_of(text)
     return menus(snapshot, policy, REGISTRY, run_cycle(snapshot, policy, REGISTRY), pools, limit, most)
 
 
-def menu(text: str, *pools: Pool, policy: Policy = DEFAULT_POLICY) -> Menu:
+def menu(text: str, *pools: OfferedPool, policy: Policy = DEFAULT_POLICY) -> Menu:
     """The menu of the only gang that waits."""
     (one,) = found(text, *pools, policy=policy).menus
     return one
@@ -111,7 +111,7 @@ NODES: list[Any] = [
         EMPTY + LACKING,
         [H100._replace(room=0), pool("gone", problem="none in stock")],
         [],
-        {"h100": "pool h100: may have no more nodes", "gone": "pool gone: none in stock"},
+        {"h100": "pool h100: cannot grow", "gone": "pool gone: none in stock"},
         id="a pool that has none left is no offer",
     ),
     pytest.param(
@@ -123,7 +123,7 @@ NODES: list[Any] = [
     ),
     pytest.param(
         EMPTY + LACKING,
-        [Pool("t", "file", (PoolNode({}, (Taint("gpu", "yes"),), H100.nodes[0].allocatable),))],
+        [OfferedPool("t", "file", (PoolNode({}, (Taint("gpu", "yes"),), H100.nodes[0].allocatable),))],
         [],
         {"t": "up to 8 more of pool t would not start it"},
         id="taints of a pool count",
@@ -131,7 +131,7 @@ NODES: list[Any] = [
     pytest.param(
         EMPTY + "job x/a min=4 pods=4 gpu=8 cpu=1 age=60\n" + "job x/b min=8 pods=8 gpu=8 cpu=1",
         [H100],
-        ["12 more of pool h100 would start it; 8 if others did not go before it"],
+        ["12 more of pool h100 would start it; 8 if other jobs did not go first"],
         {},
         id="those who go first take new nodes first",
     ),
@@ -154,10 +154,10 @@ NODES: list[Any] = [
 
 
 @pytest.mark.parametrize(("text", "pools", "offers", "refused"), NODES)
-def test_nodes(text: str, pools: list[Pool], offers: list[str], refused: dict[str, str]) -> None:
+def test_nodes(text: str, pools: list[OfferedPool], offers: list[str], refused: dict[str, str]) -> None:
     one = next(each for each in found(text, *pools).menus if each.job == "x/b")
     assert [offer.message for offer in one.nodes.offers] == offers
-    assert one.nodes.answer is (Answer.ENOUGH if offers else Answer.NO)
+    assert one.nodes.answer is (MenuAnswer.ENOUGH if offers else MenuAnswer.NO)
     assert one.nodes.refused.keys() == refused.keys()
     for name, why in refused.items():
         assert one.nodes.refused[name].startswith(why)
@@ -222,7 +222,7 @@ def test_an_offer_has_its_price_and_how_long_it_takes() -> None:
         pytest.param(
             EMPTY + LACKING,
             DEFAULT_POLICY,
-            "no limit of its queue or its namespace, raised, would start it",
+            "raising no limit of its queue or namespace would start it",
             False,
             id="no limit is in the way",
         ),
@@ -231,7 +231,7 @@ def test_an_offer_has_its_price_and_how_long_it_takes() -> None:
 def test_quota(text: str, policy: Policy, message: str, enough: bool) -> None:
     one = menu(text, H100, policy=policy)
     assert one.quota.message == message
-    assert one.quota.answer is (Answer.ENOUGH if enough else Answer.NO)
+    assert one.quota.answer is (MenuAnswer.ENOUGH if enough else MenuAnswer.NO)
     assert bool(one.quota.changes) is enough
 
 
@@ -247,14 +247,14 @@ ENDING = (
 
 def test_waiting_has_the_time_at_which_it_may_start() -> None:
     one = menu(ENDING)
-    assert one.waiting.answer is Answer.ENOUGH
+    assert one.waiting.answer is MenuAnswer.ENOUGH
     assert one.waiting.message.startswith("between 08:10 and 08:20 UTC (in 10m to 20m), if x/a ends after")
     assert one.waiting.start.latest == pytest.approx(NOW + 20 * MINUTE, abs=MINUTE)
 
 
 def test_waiting_is_not_known_where_nothing_is_known_to_end() -> None:
     one = menu(EMPTY + LACKING, H100)
-    assert one.waiting.answer is Answer.UNKNOWN
+    assert one.waiting.answer is MenuAnswer.UNKNOWN
     assert one.waiting.message.startswith("unknown")
 
 
@@ -307,7 +307,7 @@ WORK: list[Any] = [
     pytest.param(
         "node n1 cpu=4\njob x/a min=1 pods=1 cpu=1 phase=Running on=n1\njob x/b min=8 pods=8 cpu=1",
         PREEMPTING,
-        "not even the end of all jobs that hold what it needs would start it",
+        "even the end of all jobs that hold what it needs would not start it",
         [],
         id="the cluster would be too small without anybody",
     ),
@@ -328,7 +328,7 @@ def test_whose_work(text: str, policy: Policy, message: str, jobs: list[VictimJo
     one = menu(text, policy=policy)
     assert one.work.message == message
     assert list(one.work.jobs) == jobs
-    assert one.work.answer is (Answer.ENOUGH if jobs else Answer.NO)
+    assert one.work.answer is (MenuAnswer.ENOUGH if jobs else MenuAnswer.NO)
 
 
 def test_gangs_that_start_or_run_get_no_menu() -> None:
@@ -346,7 +346,7 @@ def test_menus_are_in_the_order_in_which_gangs_are_tried_and_at_most_so_many() -
 def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
     text = "node n1 cpu=4\nqueue q capability=cpu:2\njob x/b min=4 minResources=cpu:4 queue=q phase=Pending"
     one = menu(text)
-    assert one.note == "its pods are not made yet: this is what would let it be admitted"
+    assert one.note == "its pods do not exist yet: this is what would let it be admitted"
     assert one.quota.message == "2 more cpu in queue q (capability 4)"
 
 
@@ -357,7 +357,7 @@ def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
         pytest.param([H100], "1 more of pool h100 would start it", id="of a pool"),
     ],
 )
-def test_a_job_without_pods_may_lack_nodes_to_be_admitted(pools: list[Pool], message: str) -> None:
+def test_a_job_without_pods_may_lack_nodes_to_be_admitted(pools: list[OfferedPool], message: str) -> None:
     text = "node n1 cpu=4\njob x/b min=4 minResources=cpu:16 phase=Pending"
     assert menu(text, *pools, policy=policy_of("priority gang", "overcommit predicates")).nodes.message == message
 
@@ -381,8 +381,8 @@ def test_otherwise_the_smallest_other_changes(text: str, other: list[str]) -> No
 def test_what_is_not_found_in_time_is_not_known() -> None:
     (one,) = found(EMPTY + LACKING, H100, limit=lambda: lambda: True).menus
     answers = (one.nodes.answer, one.quota.answer, one.waiting.answer, one.work.answer)
-    assert answers == (Answer.UNKNOWN,) * 4
-    assert one.nodes.message == "not known: the time was over"
+    assert answers == (MenuAnswer.UNKNOWN,) * 4
+    assert one.nodes.message == "unknown: the search ran out of time"
 
 
 def test_each_part_has_its_own_time() -> None:
@@ -400,9 +400,9 @@ def test_each_part_has_its_own_time() -> None:
         return over
 
     (one,) = found(CAPPED, H100, limit=limit).menus
-    assert one.quota.answer is Answer.ENOUGH
-    assert one.nodes.answer is Answer.UNKNOWN
-    assert one.work.answer is Answer.NO
+    assert one.quota.answer is MenuAnswer.ENOUGH
+    assert one.nodes.answer is MenuAnswer.UNKNOWN
+    assert one.work.answer is MenuAnswer.NO
 
 
 def test_limits_of_several_kinds_that_are_in_the_way_at_once_are_told_together() -> None:
@@ -412,7 +412,7 @@ def test_limits_of_several_kinds_that_are_in_the_way_at_once_are_told_together()
         "job ns/b min=4 queue=q minResources=cpu:4 phase=Pending",
         policy=policy,
     )
-    assert (one.nodes.answer, one.quota.answer) == (Answer.NO, Answer.ENOUGH)
+    assert (one.nodes.answer, one.quota.answer) == (MenuAnswer.NO, MenuAnswer.ENOUGH)
     assert (
         one.quota.message
         == "1 more cpu in queue q (capability 4) and 1 more requests.cpu in resource quota ns/rq (4 in all)"

@@ -58,7 +58,7 @@ class Case(NamedTuple):
     pod: str = ""
     """The pod that is asked about; empty for the PodGroup."""
     also: str = ""
-    """Part of something that is told to be in the way besides: who holds it, or what protects them."""
+    """Parts of what is told to be in the way besides, with ``|`` between them: who holds it, or what protects them."""
 
 
 def snapshot_of(case: Case) -> Snapshot:

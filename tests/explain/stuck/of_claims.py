@@ -91,6 +91,14 @@ CASES: dict[str, Case] = {
         spec=DATA,
         more=[storage_class("fast"), claim(storage_class="fastt")],
         never=True,
+        also="did you mean StorageClass fast?",
+    ),
+    "its claim names no class": Case(
+        ONE,
+        Code.CLAIM,
+        "data is not bound: it names no StorageClass",
+        spec=DATA,
+        more=[storage_class(), claim(storage_class="")],
     ),
     "the class of its ephemeral volume does not exist": Case(
         ONE,
@@ -129,6 +137,7 @@ CASES: dict[str, Case] = {
             volume(claim="ns/data", modes=("ReadWriteOncePod",)),
             holder("other", "n1", volumes=claim_volumes("data")),
         ],
+        also="PersistentVolumeClaim data (ReadWriteOncePod) is used by pod ns/other",
     ),
     "the node can attach no more volumes": Case(
         ONE,
@@ -146,6 +155,7 @@ CASES: dict[str, Case] = {
             volume("pv2", claim="ns/old"),
             holder("other", "n1", volumes=claim_volumes("old")),
         ],
+        also="node n1 can attach 1 volume of csi.example.com: used by pod ns/other",
     ),
     "its class makes volumes in a zone without nodes": Case(
         f"node n1 cpu=4 {ZONE}=a\njob ns/b pods=1 cpu=1",
@@ -232,6 +242,7 @@ CASES: dict[str, Case] = {
             claim_template("gpus", request(device_class="gpu.exmaple.com")),
         ],
         never=True,
+        also="did you mean DeviceClass gpu.example.com?",
     ),
     "others hold all devices": Case(
         ONE,
@@ -245,7 +256,8 @@ CASES: dict[str, Case] = {
             claim_template("gpus"),
             *held_by("other", "n1", "gpu-0", "gpu-1"),
         ],
-        also="0 of 1 of class gpu.example.com are free on any one node (0 of 2 in all)",
+        also="0 of 1 of class gpu.example.com are free on any one node (0 of 2 in all)"
+        "|Pod ns/other holds 2 of class gpu.example.com",
     ),
     "a rule taints all devices": Case(
         ONE,
@@ -319,6 +331,7 @@ CASES: dict[str, Case] = {
             claim_template("gpus", request(count=0)),
             *held_by("other", "n1", "gpu-0"),
         ],
+        also="Pod ns/other holds 1 of class gpu.example.com",
     ),
     "its devices have to be of one board, and boards have one each": Case(
         ONE,
@@ -375,7 +388,8 @@ CASES: dict[str, Case] = {
             claim_template("gpus", request("gpu", 1, f"device.attributes['{GPUS}'].size == 2")),
             *held_by("other", "n1", "half-0"),
         ],
-        also="0 of 1 of class gpu.example.com with size 2 are free on any one node (0 of 1 in all)",
+        also="0 of 1 of class gpu.example.com with size 2 are free on any one node (0 of 1 in all)"
+        "|Pod ns/other holds 1 of class gpu.example.com",
     ),
     "its queue may hold two devices of the class, and holds both": Case(
         f"node n1 cpu=8\nqueue q capability=deviceclass/{GPUS}:2\njob ns/b pods=1 cpu=1 queue=q",
@@ -402,5 +416,6 @@ CASES: dict[str, Case] = {
                 for found in held_by("other", "n1", "gpu-0", "gpu-1")
             ),
         ],
+        also="queue q: ns/o holds 2 deviceclass/gpu.example.com",
     ),
 }

@@ -99,6 +99,7 @@ CASES: dict[str, Case] = {
         Code.GANG_INCOMPLETE,
         "worker|0 of the 1",
         [(AddPods("ns/b", "b.0", 1, "worker"),)],
+        also="1 pod has role wroker, which minTaskMember does not name",
     ),
     "a gang that lost a pod, and the node has become too small for it": Case(
         "node n1 cpu=5\njob ns/b min=3 phase=Running\npods ns/b 2 cpu=2 on=n1\npods ns/b 1 cpu=2",
@@ -127,6 +128,20 @@ CASES: dict[str, Case] = {
         Code.GANG_SIZE,
         "needs 2, 1 fits|9 cpu|8",
         [(SetMinMember("ns/b", 1),), (SetRequest("ns/b", "cpu", 7000),)],
+        never=True,
+    ),
+    "pods that ask for nothing, and a node with a taint": Case(
+        "node n1 cpu=4 taint=gpu:yes\njob ns/b min=1 pods=1",
+        Code.TAINTS,
+        "no node fits: 1 node is tainted {gpu: yes}",
+        [(Tolerate("ns/b", "gpu", "yes"),)],
+        never=True,
+    ),
+    "a gang of pods that ask for nothing, and a node with a taint": Case(
+        "node n1 cpu=4 taint=gpu:yes\njob ns/b min=2 pods=2",
+        Code.TAINTS,
+        "the gang needs 2, none fit: 1 node is tainted {gpu: yes}",
+        [(Tolerate("ns/b", "gpu", "yes"),)],
         never=True,
     ),
     "the only node is not ready": Case(
@@ -221,6 +236,7 @@ CASES: dict[str, Case] = {
         [(DropRule("ns/b", "nodeSelector"),)],
         spec=near(HOSTNAME, "NotIn", "n1"),
         never=True,
+        also="its node affinity asks for kubernetes.io/hostname notin (n1)",
     ),
     "it is for a node that is gone": Case(
         "node n1 cpu=4\njob ns/b pods=1 cpu=1",
@@ -229,6 +245,7 @@ CASES: dict[str, Case] = {
         [(DropRule("ns/b", "nodeSelector"),)],
         spec=near("metadata.name", "In", "n9", field=True),
         never=True,
+        also="its node affinity asks for node n9, which does not exist",
     ),
     "the only node that its selector matches is cordoned": Case(
         "node n1 cpu=4 zone=a cordoned\nnode n2 cpu=4 zone=b\nnode n3 cpu=4 zone=b\n"
@@ -236,6 +253,7 @@ CASES: dict[str, Case] = {
         Code.CORDONED,
         "1|cordoned",
         [(DropRule("ns/b", "nodeSelector"),), (Uncordon(("n1",)),)],
+        also="its node selector is zone=a",
     ),
     "it wants to be beside a database that is not there": Case(
         "node n1 cpu=4\njob ns/b pods=1 cpu=1",
@@ -243,6 +261,7 @@ CASES: dict[str, Case] = {
         "affinity",
         [(DropRule("ns/b", "podAffinity"),)],
         spec=affine("podAffinity", app="db"),
+        also="asks for a pod with app=db with the same kubernetes.io/hostname, and no such pod is on a node",
     ),
     "its database is in a zone that is full": Case(
         "node n1 cpu=2 zone=a\nnode n2 cpu=4 zone=b\njob x/db phase=Running\npods x/db 1 cpu=2 on=n1 labels=app:db\n"
@@ -287,6 +306,16 @@ CASES: dict[str, Case] = {
         "needs 3|2|spread",
         [(SetMinMember("ns/b", 2),), (DropRule("ns/b", "topologySpread"),)],
         spec=spread(minDomains=3),
+        also="ask for 3 domains by zone (minDomains), and there are 2",
+    ),
+    "it has to spread over two zones, and one is full": Case(
+        "node n1 cpu=2 zone=a\nnode n2 cpu=4 zone=b\njob x/a phase=Running\npods x/a 2 cpu=1 on=n1\n"
+        "job ns/b min=3 pods=3 cpu=1",
+        Code.GANG_SIZE,
+        "needs 3, 1 fits: |spread",
+        [(SetMinMember("ns/b", 1),), (DropRule("ns/b", "topologySpread"),)],
+        spec=spread(),
+        also="3 pods ask for 1 cpu each, 0 free on node n1: x/a holds 2 cpu",
     ),
     "nodes have no label of the zones that it spreads over": Case(
         "node n1 cpu=4\nnode n2 cpu=4\njob ns/b pods=1 cpu=1",
@@ -295,6 +324,7 @@ CASES: dict[str, Case] = {
         [(DropRule("ns/b", "topologySpread"),)],
         spec=spread(),
         never=True,
+        also="the label zone: 2 of 2 nodes lack it",
     ),
     "two with the same host port, and one node": Case(
         "node n1 cpu=4\njob ns/b min=2 pods=2 cpu=1 port=9000",
@@ -347,6 +377,7 @@ CASES: dict[str, Case] = {
         "rack|2 of 4",
         [(SetHighestTier("ns/b", 2),), (EndJobs(("x/a",)),)],
         more=TREE_OF_RACKS,
+        also="4 pods ask for 2 cpu each, 4 free on 2 nodes, 4 at most on one (n2): x/a holds 4 cpu",
     ),
     "no tier has the name that it asks for": Case(
         f"{RACKS}",

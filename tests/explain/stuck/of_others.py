@@ -62,11 +62,26 @@ CASES: dict[str, Case] = {
     ),
     "the victims have not run for as long as they may": Case(
         f"{CLASSES}node n1 cpu=4\n{LOW} vsched.io/preempt-min-runtime=1h\npods ns/a 4 cpu=1 on=n1 started=600\n{HIGH}",
-        Code.RESOURCES,
-        "cpu",
-        [],
+        Code.PROTECTED,
+        "it can preempt other jobs from 08:50 UTC at the earliest (their minimum run time is not over); no node fits",
+        [(SetNodeAmount("n1", "cpu", 5000),)],
         PREEMPT,
-        also="their minimum run time is not over until 08:50 UTC",
+    ),
+    "it is behind a gang that cannot start, and needs less": Case(
+        "node b1 cpu=4\njob x/a phase=Running\npods x/a 1 cpu=4 on=b1\njob ns/g min=2 pods=2 cpu=6 age=60\n"
+        "job ns/b pods=1 cpu=4",
+        Code.RESOURCES,
+        "1 node has too little cpu",
+        [(SetNodeAmount("b1", "cpu", 8000),)],
+        BY_ORDER,
+    ),
+    "it is behind a gang that would take what is added first": Case(
+        "node b1 cpu=4\njob x/a phase=Running\npods x/a 1 cpu=4 on=b1\njob ns/g min=2 pods=2 cpu=2 age=60\n"
+        "job ns/b pods=1 cpu=4",
+        Code.RESOURCES,
+        "1 node has too little cpu",
+        [(SetNodeAmount("b1", "cpu", 12000),)],
+        BY_ORDER,
     ),
     "it has to wait before others are evicted for it": Case(
         f"{CLASSES}node n1 cpu=4\n{LOW}\npods ns/a 4 cpu=1 on=n1\n{HIGH} vsched.io/preemption-delay=10m age=60",
@@ -99,7 +114,7 @@ CASES: dict[str, Case] = {
         "cpu",
         [(SetNodeAmount("n1", "cpu", 5000),)],
         PREEMPT,
-        also="they are the cluster's own",
+        also="they are system-critical",
     ),
     "all victims together have too little": Case(
         f"{CLASSES}node n1 cpu=4\n{LOW}\npods ns/a 4 cpu=1 on=n1\njob ns/b pods=1 cpu=6 class=high",
@@ -122,6 +137,12 @@ CASES: dict[str, Case] = {
         Code.UNSUPPORTED,
         "platinum does not exist",
         [(CreatePriorityClass("platinum", 0),)],
+        never=True,
+    ),
+    "its class has a name that no class can have": Case(
+        f"{CLASSES}node n1 cpu=4\njob ns/b pods=1 cpu=1 class=Very_High",
+        Code.UNSUPPORTED,
+        "Very_High does not exist",
         never=True,
     ),
     "its pods name a PodGroup that is not there": Case(

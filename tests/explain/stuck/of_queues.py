@@ -116,6 +116,7 @@ CASES: dict[str, Case] = {
         "ann|1",
         [(SetJobLimit("q", 2, per_user=True),)],
         LIMITS,
+        also="running now: ns/a",
     ),
     "a queue whose limit on running jobs is 0": Case(
         "node n1 cpu=8\nqueue q vsched.io/max-running-jobs=0\njob ns/b pods=1 cpu=1 queue=q",
@@ -132,6 +133,7 @@ CASES: dict[str, Case] = {
         "dept|1",
         [(SetJobLimit("dept", 2),)],
         policy_of("priority gang", "predicates job-limits nodeorder"),
+        also="running now: ns/a",
     ),
     "minResources larger than the capability, and pods that are not": Case(
         "node n1 cpu=16\nqueue q capability=cpu:4\njob ns/b min=2 pods=2 cpu=1 minResources=cpu:6 queue=q",
@@ -174,10 +176,15 @@ CASES: dict[str, Case] = {
     ),
     "a quota refuses the third pod of the gang": Case(
         "node n1 cpu=8\nquota ns/small requests.cpu=2 used=requests.cpu:2\njob ns/b min=3 pods=2 cpu=1",
-        Code.GANG_INCOMPLETE,
-        "2 of|3 pods",
+        Code.QUOTA,
+        "ResourceQuota small allows 2 requests.cpu: 2 used, 1 missing pod asks for 1; 2 of the gang's 3 pods exist",
         [(SetQuota("ns", "small", "requests.cpu", 3000), AddPods("ns/b", "b.0", 1)), (SetMinMember("ns/b", 2),)],
-        also="ResourceQuota small allows 2 requests.cpu: 2 used, the 1 missing pod asks for 1",
+    ),
+    "a quota refuses the pods that a role lacks": Case(
+        "node n1 cpu=8\nquota ns/small pods=1 used=pods:1\njob ns/b min=3 roles=w:3\npods ns/b 1 cpu=1 role=w",
+        Code.QUOTA,
+        "small allows 1 pods: 1 used, 2 missing pods ask for 2; role w has 1 of the 3 pods",
+        [(SetQuota("ns", "small", "pods", 3), AddPods("ns/b", "b.0", 2, "w"))],
     ),
     "two quotas bind, and each alone is not enough": Case(
         "node n1 cpu=8\nquota ns/one requests.cpu=2 used=requests.cpu:1\nquota ns/two requests.memory=1Gi\n"
@@ -198,6 +205,13 @@ CASES: dict[str, Case] = {
     ),
     "the queue is closed, and gates hold back the pods": Case(
         "node n1 cpu=8\nqueue q state=Closed\njob ns/b min=2 queue=q\npods ns/b 2 cpu=1 gated",
+        Code.QUEUE_CLOSED,
+        "q is Closed",
+        [(OpenQueue("q"), RemoveGates("ns/b"))],
+        CAPACITY,
+    ),
+    "the queue was closed after it was admitted, and gates hold back the pods": Case(
+        "node n1 cpu=8\nqueue q state=Closed\njob ns/b min=2 queue=q phase=Inqueue\npods ns/b 2 cpu=1 gated",
         Code.QUEUE_CLOSED,
         "q is Closed",
         [(OpenQueue("q"), RemoveGates("ns/b"))],
@@ -232,6 +246,7 @@ CASES: dict[str, Case] = {
         "ann|1",
         [(SetArgument("job-limits", "maxRunningJobsOfUser", 2.0),)],
         OF_USER,
+        also="running now: ns/a",
     ),
     "missing pods of a role, where the queue is full too": Case(
         "node n1 cpu=8\nqueue q capability=cpu:2\njob ns/b min=3 roles=ps:1,w:2 queue=q\npods ns/b 2 cpu=1 role=w",

@@ -12,9 +12,11 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
 from vsched.explain.situation import Situation, apply_all
 from vsched.framework.cycle import run_cycle
-from vsched.mirror.whatif.edits import AddPods, EndJobs
+from vsched.mirror.whatif.edits import AddPods, CreatePodGroup, CreatePriorityClass, CreateQueue, EndJobs
+from vsched.model.object_names import is_subdomain
 from vsched.settings.built_in import REGISTRY
 
+CREATING = (CreateQueue, CreatePriorityClass, CreatePodGroup)
 CASES = {**of_queues.CASES, **of_gangs_and_nodes.CASES, **of_claims.CASES, **of_others.CASES}
 
 
@@ -29,10 +31,14 @@ def test_what_binds_is_told_first_and_what_is_told_to_help_is_enough(case: Case)
     assert found.state is (Whereabouts.NEVER if case.never else Whereabouts.WAITS), found.message
     assert found.constraints[0].code == case.code, found.constraints
     assert all(part in found.message for part in case.says.split("|")), found.message
-    assert any(case.also in one.message for one in found.constraints), found.constraints
+    besides = [one.message for one in found.constraints]
+    assert all(any(part in one for one in besides) for part in case.also.split("|")), besides
     told = [set(map(repr, change.edits)) for change in found.changes]
     for wanted in case.helps:
         assert set(map(repr, wanted)) in told, found.changes
+
+    created = [_name_of(edit) for change in found.changes for edit in change.edits if isinstance(edit, CREATING)]
+    assert all(map(is_subdomain, created)), "no API server takes such a name"
 
     situation = Situation(snapshot, case.policy)
     others = tuple(key for key, job in snapshot.jobs.items() if job.tasks and key != "ns/b")
@@ -46,3 +52,12 @@ def test_what_binds_is_told_first_and_what_is_told_to_help_is_enough(case: Case)
             # Simulations do not ask quotas about pods that are to be made.
             unseen = less is not None and any(isinstance(one, AddPods) for one in fewer)
             assert not fewer or unseen or not starts(apply_all(situation, fewer)), (change, fewer)
+
+
+def _name_of(edit: CreateQueue | CreatePriorityClass | CreatePodGroup) -> str:
+    match edit:
+        case CreateQueue():
+            return edit.queue
+        case CreatePriorityClass():
+            return edit.name
+    return edit.job.partition("/")[2]

@@ -61,7 +61,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
             DEFAULT_POLICY,
             Whereabouts.NEVER,
-            [Code.SELECTOR, Code.SELECTOR],
+            [Code.SELECTOR, Code.SELECTOR, Code.SELECTOR],
             id="a selector that matches no node",
         ),
         pytest.param(

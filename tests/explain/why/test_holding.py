@@ -75,14 +75,14 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
             "node n1 cpu=9\njob ns/o min=1 phase=Running\npods ns/o 1 cpu=1 on=n1\njob ns/a min=1\n"
             "pods ns/a 1 cpu=1 apart=o",
             DEFAULT_POLICY,
-            "its anti-affinity keeps it away from ns/o (1 pod)",
+            "its anti-affinity rules it out beside ns/o (1 pod)",
             id="from whose pods it keeps away",
         ),
         pytest.param(
             "node n1 cpu=9\njob ns/o min=1 phase=Running\npods ns/o 1 cpu=1 on=n1 apart=a\njob ns/a min=1\n"
             "pods ns/a 1 cpu=1",
             DEFAULT_POLICY,
-            "it is kept away by the anti-affinity of ns/o (1 pod)",
+            "it is ruled out by the anti-affinity of ns/o (1 pod)",
             id="whose pods keep it away",
         ),
     ],
@@ -101,7 +101,7 @@ def test_nobody_else_is_told_of_where_the_job_holds_it_all_itself() -> None:
     [
         pytest.param({}, "", id="nobody"),
         pytest.param({"ns/a": 0}, "", id="nobody holds any"),
-        pytest.param({"": 1000}, "what has no job holds 1 cpu", id="pods of no job"),
+        pytest.param({"": 1000}, "work without a job holds 1 cpu", id="pods of no job"),
         pytest.param(
             {"ns/a": 1000, "ns/b": 500, "ns/c": 3000, "ns/d": 250, "ns/e": 250},
             "ns/c holds 3 cpu, ns/a 1, ns/b 500m and 2 others 500m",

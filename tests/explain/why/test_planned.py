@@ -24,7 +24,7 @@ pods x/began 1 cpu=2 on=n1 started=60 age=60 {hours(20)}
 job x/big min=1 pods=1 cpu=4 age=600
 """
     told = explained(text, "x/big", easy())
-    assert "until its start, job x/began may use its nodes: begun since it waits" in told.notes
+    assert "until its start, job x/began may use its nodes: started after it began to wait" in told.notes
     told = explained(text, "x/began", easy())
     assert "it goes before x/big, on nodes that are reserved for the start of that job" in told.notes
 

@@ -1,4 +1,4 @@
-"""Nobody is evicted for a gang while nodes for it are on their way."""
+"""Nobody is evicted for a gang while nodes for it are being provisioned."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ def evicted(text: str, *names: str, whole: bool) -> list[str]:
             task = next(task for task in job.tasks.values() if task.name == name)
             statement.evict(view, task, session.nodes.statics.row[task.node], CAUSE)
         statement.commit()
-    assert view.ready == 3 - len(session.committed)
-    return [entry.task.name for entry in session.committed if entry.status is Status.RELEASING]
+    assert view.ready == 3 - len(session.decisions.committed)
+    return [entry.task.name for entry in session.decisions.committed if entry.status is Status.RELEASING]
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,15 @@ import numpy as np
 import orjson
 import pytest
 
+from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.nodes import carried
-from vsched.framework.nodes.carried import CarriedNodes, carried_nodes, leave_nodes
+from vsched.framework.nodes.carried import CarriedNodes, carried_nodes
 from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model.memo import Memo
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.shape import ShapeTable
 from vsched.model.snapshot import Snapshot
@@ -43,78 +45,78 @@ def cache() -> Cache:
     return mirror(manifests("node n1 cpu=8\nnode n2 cpu=8\nnode n3 cpu=8\npods x/goes 1 cpu=2 on=n3 leaving"))
 
 
-def session(parts: dict[str, object], snapshot: Snapshot, changed: Sequence[int] = ()) -> CarriedNodes:
+def session(memo: Memo, snapshot: Snapshot, changed: Sequence[int] = ()) -> CarriedNodes:
     """One that changes some rows, and leaves what it knows."""
-    found = carried_nodes(parts, snapshot)
+    found = carried_nodes(memo, snapshot)
     assert_same(found.table, snapshot.nodes)
     for row in changed:
         found.table.idle[0, row] -= 1000
         found.table.pipelined[1, row] += 7
         found.journal.append(row)
-    leave_nodes(parts, found)
+    memo.leave(carried.OWNER, found)
     return found
 
 
 def test_the_table_is_as_a_new_copy_after_changes_of_the_mirror_and_of_the_session(cache: Cache) -> None:
-    parts: dict[str, object] = {}
-    first = session(parts, cache.snapshot(NOW), [1, 2])
-    assert session(parts, runs(cache, "a", "n1"), [0]) is first
-    assert session(parts, runs(cache, "b", "n2")) is first
-    assert session(parts, runs(cache, "a", "n1", Delta.DELETED)) is first
+    memo = keeping()
+    first = session(memo, cache.snapshot(NOW), [1, 2])
+    assert session(memo, runs(cache, "a", "n1"), [0]) is first
+    assert session(memo, runs(cache, "b", "n2")) is first
+    assert session(memo, runs(cache, "a", "n1", Delta.DELETED)) is first
 
 
 def test_the_journal_names_the_rows_that_were_read_again(cache: Cache) -> None:
-    parts: dict[str, object] = {}
-    first = session(parts, cache.snapshot(NOW), [2])
+    memo = keeping()
+    first = session(memo, cache.snapshot(NOW), [2])
     seen = len(first.journal)
-    session(parts, runs(cache, "a", "n1"))
+    session(memo, runs(cache, "a", "n1"))
     assert {*first.journal[seen:]} == {0, 2}
 
 
 def test_nodes_that_come_make_a_new_table(cache: Cache) -> None:
-    parts: dict[str, object] = {}
-    first = session(parts, cache.snapshot(NOW))
+    memo = keeping()
+    first = session(memo, cache.snapshot(NOW))
     for one in manifests("node n4 cpu=4"):
         one["metadata"].setdefault("uid", "n4")
         cache.apply("Node", Delta.ADDED, wire.decode("Node", orjson.dumps(one)))
-    assert session(parts, cache.snapshot(NOW)) is not first
+    assert session(memo, cache.snapshot(NOW)) is not first
 
 
 def test_a_session_that_failed_leaves_nothing(cache: Cache) -> None:
-    parts: dict[str, object] = {}
-    session(parts, cache.snapshot(NOW))
-    failed = carried_nodes(parts, cache.snapshot(NOW))
+    memo = keeping()
+    session(memo, cache.snapshot(NOW))
+    failed = carried_nodes(memo, cache.snapshot(NOW))
     failed.table.idle[:] = 0
-    assert session(parts, cache.snapshot(NOW)) is not failed
+    assert session(memo, cache.snapshot(NOW)) is not failed
 
 
 def test_a_node_that_is_as_it_was_scored_is_not_scored_again(cache: Cache) -> None:
-    parts: dict[str, object] = {}
+    memo = keeping()
     seen: dict[int, bytes] = {}
-    first = session(parts, cache.snapshot(NOW))
-    session(parts, runs(cache, "a", "n1"))
+    first = session(memo, cache.snapshot(NOW))
+    session(memo, runs(cache, "a", "n1"))
     scored = len(first.journal)
-    session(parts, runs(cache, "b", "n1"))
+    session(memo, runs(cache, "b", "n1"))
     assert first.changed_since(scored, seen) == [0]
     scored = len(first.journal)
-    session(parts, runs(cache, "c", "n1"))
-    session(parts, runs(cache, "c", "n1", Delta.DELETED))
+    session(memo, runs(cache, "c", "n1"))
+    session(memo, runs(cache, "c", "n1", Delta.DELETED))
     assert first.changed_since(scored, seen) == []
-    session(parts, runs(cache, "b", "n1", Delta.DELETED))
+    session(memo, runs(cache, "b", "n1", Delta.DELETED))
     assert first.changed_since(scored, seen) == [0]
 
 
 def test_a_node_is_scored_again_where_a_session_changed_it_meanwhile(cache: Cache) -> None:
-    parts: dict[str, object] = {}
+    memo = keeping()
     seen: dict[int, bytes] = {}
-    first = session(parts, cache.snapshot(NOW))
-    session(parts, runs(cache, "a", "n1"))
+    first = session(memo, cache.snapshot(NOW))
+    session(memo, runs(cache, "a", "n1"))
     assert first.changed_since(0, seen) == [0]
     before = len(first.journal)
-    session(parts, runs(cache, "b", "n2"), [0])
+    session(memo, runs(cache, "b", "n2"), [0])
     assert {*first.changed_since(before, seen)} == {0, 1}  # what this session placed may still be taken back
     assert 0 not in seen
-    session(parts, runs(cache, "b", "n2", Delta.DELETED))
+    session(memo, runs(cache, "b", "n2", Delta.DELETED))
     assert 0 in first.changed_since(before, seen)
 
 
@@ -122,14 +124,14 @@ def test_of_many_nodes_that_change_at_once_nothing_is_taken_to_be_known(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carried, "STAMPS_MAX", 1)
-    parts: dict[str, object] = {}
+    memo = keeping()
     seen: dict[int, bytes] = {}
-    first = session(parts, cache.snapshot(NOW))
-    session(parts, runs(cache, "a", "n1"))
+    first = session(memo, cache.snapshot(NOW))
+    session(memo, runs(cache, "a", "n1"))
     assert first.changed_since(0, seen) == [0]
-    session(parts, cache.snapshot(NOW), [0, 1])
+    session(memo, cache.snapshot(NOW), [0, 1])
     scored = len(first.journal)
-    session(parts, cache.snapshot(NOW))
+    session(memo, cache.snapshot(NOW))
     assert {*first.changed_since(scored, seen)} == {0, 1}
 
 
@@ -164,10 +166,10 @@ def test_a_journal_that_has_become_long_begins_anew_without_scores(
     cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(carried, "JOURNAL_MAX", 2)
-    parts: dict[str, object] = {}
-    first = session(parts, cache.snapshot(NOW), [1, 2])
+    memo = keeping()
+    first = session(memo, cache.snapshot(NOW), [1, 2])
     first.give([fit(1)])
-    again = session(parts, runs(cache, "a", "n1"))
+    again = session(memo, runs(cache, "a", "n1"))
     assert again is first
     assert {*again.journal} == {0, 1, 2}
     assert again.take(SHAPES[1]) is None

@@ -105,7 +105,7 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
 
     assert (found.ready, found.pending) == (0, 2)
     assert found.message == (
-        "2 pods have their places and wait for others to leave: a.0 will go to n1 once what is leaving it has left"
+        "2 pods have nodes and wait for other pods to leave: a.0 will go to n1 once the terminating pods are gone"
     )
 
 

@@ -13,7 +13,7 @@ from tests.support.small import SmallCluster
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
-from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.model.claims.devices import ClaimConsumer, DeviceClaim
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.claims.volumes import StorageClass, Volume, VolumeClaim
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
@@ -50,7 +50,7 @@ class World:
 
     def device(self, name: str, *consumers: str, owner: str = "") -> None:
         """A ResourceClaim with the device, reserved for pods by uid."""
-        reserved = tuple(Consumer(uid, uid.removeprefix("ns-")) for uid in consumers)
+        reserved = tuple(ClaimConsumer(uid, uid.removeprefix("ns-")) for uid in consumers)
         allocation = has("gpu-0") if consumers else None
         self.devices[f"ns/{name}"] = DeviceClaim(
             f"ns/{name}", f"uid-{name}", spec(request()), allocation, reserved, owner=owner

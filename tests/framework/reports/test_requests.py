@@ -53,7 +53,7 @@ ELSEWHERE = f"""
     {full(asked(left=-5))}
     pods x/old 2 cpu=1 on=n1
 """
-NOT_NEEDED = [("old.0", "nobody needs its room any more")]
+NOT_NEEDED = [("old.0", "its resources are no longer needed")]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_a_pod_that_the_api_server_keeps_need_not_end_and_is_spared() -> None:
     world = Busy(full(asked(left=0)), PREEMPT)
     world.cache.spare(world.task("old.0").uid)
     report = world.cycle()
-    assert [one.why for one in report.withdrawals] == ["the API server does not let it be evicted"]
+    assert [one.why for one in report.withdrawals] == ["the API server refuses its eviction"]
     assert not report.evictions
 
 

@@ -41,7 +41,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             f"{ROOMS}\njob ns/a min=2 pods=2 cpu=5",
             Code.RESOURCES,
-            "the gang needs 2, none fit: none of the 2 nodes that are open to it has 5 cpu (largest: 4); "
+            "the gang needs 2, none fit: none of the 2 usable nodes has 5 cpu (largest: 4); "
             "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
             id="none of a gang fit",
         ),
@@ -159,7 +159,7 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             "node n1 cpu=4\npods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2",
             Code.LEAVING,
-            "2 pods have their places and wait for others to leave: a.0 will go to n1 once what is leaving it has left",
+            "2 pods have nodes and wait for other pods to leave: a.0 will go to n1 once the terminating pods are gone",
             id="others are on their way out",
         ),
         pytest.param(
@@ -248,7 +248,7 @@ THREES = "pods ns/a 2 cpu=2 role=ps\npods ns/a 2 cpu=3 role=worker"
 def test_where_another_way_to_place_a_gang_may_do_it_is_told_that_not_all_were_tried(text: str, expected: bool) -> None:
     message = outcome(text).message
     assert "fit" in message
-    assert message.endswith("; not all ways to place its pods were tried") == expected, message
+    assert message.endswith("; not every way to place its pods was tried") == expected, message
 
 
 def test_a_queue_above_is_named_where_it_is_the_one_that_is_full() -> None:
@@ -279,7 +279,7 @@ def test_the_budget_that_protects_the_only_victims_is_named() -> None:
         job ns/b min=1 pods=1 cpu=2 class=high
         job ns/big min=1 pods=1 cpu=5 class=high
     """
-    again = "(tried again as soon as it allows more)"
+    again = "(retried as soon as it allows more)"
     told = f"disruption budget ns/guard forbids the only victims {again}; no node fits: 1 node has too little cpu"
 
     for key in ("ns/a", "ns/b"):

@@ -181,7 +181,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             NOWHERE,
             (),
             Code.TOPOLOGY,
-            "the pods have to be in one domain of tier row, and no tier has this name (known names: block, rack)",
+            "the pods must be in one domain of tier row, but no tier has this name (known names: block, rack)",
             id="a tier that nobody knows is told even if the cluster is full",
         ),
         pytest.param(

@@ -6,9 +6,9 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.keeping import keeping
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.framework.cycle import run_cycle
-from vsched.framework.reports.verdicts import Told
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
@@ -32,12 +32,12 @@ class Cycles:
     def __init__(self, text: str) -> None:
         self._text = text
         self._cache: Cache = mirror(manifests(text))
-        self._told = Told()
+        self._memo = keeping()
 
     def run(self) -> dict[str, Unschedulable]:
         """One cycle; nothing of what it decides is carried out."""
         snapshot = self._cache.snapshot(NOW)
-        report = run_cycle(snapshot, POLICY, REGISTRY, told=self._told)
+        report = run_cycle(snapshot, POLICY, REGISTRY, memo=self._memo)
         assert report == run_cycle(snapshot, POLICY, REGISTRY)
         return report.unschedulable
 

@@ -15,21 +15,21 @@ from tests.support.devicesets import amounts, device, gpus, pool
 from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.books import DeviceBooks, Holding
 from vsched.kernels.devices.inventory import Inventory, inventory_of
-from vsched.kernels.devices.matching import Want
-from vsched.kernels.devices.search import ALL_DEVICES, Ask, ClaimAsk, Found, Pick, search
+from vsched.kernels.devices.matching import DeviceMatch
+from vsched.kernels.devices.search import ALL_DEVICES, Ask, ClaimAsk, DeviceSearchResult, Pick, search
 from vsched.model.claims.devices import Device, DeviceConstraint, DevicePool, DeviceSelector
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
 from vsched.model.pods.shape import Toleration
 
 NODES = NodeStatics([NodeAttributes("n1", {"zone": "a"}), NodeAttributes("n2", {"zone": "b"})])
-ANY = Want(())
+ANY = DeviceMatch(())
 
 
-def want(*expressions: str, **fields: Any) -> Want:
-    return Want(tuple(map(DeviceSelector, expressions)), **fields)
+def want(*expressions: str, **fields: Any) -> DeviceMatch:
+    return DeviceMatch(tuple(map(DeviceSelector, expressions)), **fields)
 
 
-def of_model(name: str, **fields: Any) -> Want:
+def of_model(name: str, **fields: Any) -> DeviceMatch:
     return want(f"device.attributes['gpu'].model == '{name}'", **fields)
 
 
@@ -208,7 +208,9 @@ def test_the_search_gives_up_after_its_steps() -> None:
     many = gpus("n1", 16, attributes={"numa": 0})
     impossible = [claim(Ask("r", ANY, 8), Ask("s", ANY, 8), Ask("t", ANY, 1))]
     inventory = inventory_of((many,), NODES)
-    assert search(impossible, 0, inventory, DeviceBooks(inventory), later=False, steps=500) == Found(None, False, 500)
+    assert search(impossible, 0, inventory, DeviceBooks(inventory), later=False, steps=500) == DeviceSearchResult(
+        None, False, 500
+    )
     assert found([claim(Ask("r", ANY, 8))], many, steps=8) is not None
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.kernels.deviceshare.filling import OFFERS, Offers, expected_leftover, offers_of
-from vsched.kernels.deviceshare.fragments import Free, Mix, expected_fragments, fits
+from vsched.kernels.deviceshare.fragments import DeviceMix, Free, expected_fragments, fits
 
 
 class Kind(NamedTuple):
@@ -33,8 +33,8 @@ class Node(NamedTuple):
     model: int = 0
 
 
-def mix_of(kinds: Sequence[Kind], models: int = 1) -> Mix:
-    return Mix(
+def mix_of(kinds: Sequence[Kind], models: int = 1) -> DeviceMix:
+    return DeviceMix(
         np.array([kind.share for kind in kinds], float),
         np.array([kind.number for kind in kinds], np.int64),
         np.array([kind.thousandths for kind in kinds], np.int64),

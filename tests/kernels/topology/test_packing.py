@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.kernels.binpack import Wish, binpack_row
+from vsched.kernels.binpack import PackedResource, binpack_row
 from vsched.kernels.topology.packing import closeness, faded, fullness, with_share
 from vsched.model.topology.tiers import WHOLE_CLUSTER, Tier
 
@@ -53,7 +53,7 @@ def test_domains_score_as_nodes_of_their_size_would(used: list[int], free: list[
     has = [taken + left for taken, left in zip(used, free, strict=True)]
     found = fullness([floats(*used)] * 2, [floats(*has)] * 2, [asked] * 2, [weight, 1])
 
-    wishes = [Wish(0, asked, weight), Wish(1, asked, 1)]
+    wishes = [PackedResource(0, asked, weight), PackedResource(1, asked, 1)]
     idle, most = np.array([free] * 2, dtype=np.int64).data, np.array([has] * 2, dtype=np.int64).data
     nodes = [binpack_row(wishes, idle, most, node, weight + 1, 1.0) for node in range(len(has))]
     assert found.tolist() == nodes

@@ -76,7 +76,7 @@ def test_what_is_known_of_earlier_nodes_and_patterns_changes_nothing(
 ) -> None:
     old = statics_of(*before)
     matches(old, earlier)
-    now = NodeStatics(statics_of(*names).attributes, old.kept)
+    now = NodeStatics(statics_of(*names).attributes, old.memo)
     found = matches(now, patterns).rows
     assert {pattern: rows.tolist() for pattern, rows in found.items()} == {
         pattern: rows.tolist() for pattern, rows in matches(statics_of(*names), patterns).rows.items()

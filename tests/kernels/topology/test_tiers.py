@@ -307,7 +307,7 @@ def test_the_same_tiers_while_only_other_things_of_nodes_change() -> None:
 
     def after(**changed: object) -> Tiers:
         n1, *others = FOUR.attributes
-        return tiers_of(known, labels, NodeStatics([replace(n1, **changed), *others], FOUR.kept))
+        return tiers_of(known, labels, NodeStatics([replace(n1, **changed), *others], FOUR.memo))
 
     assert after(unschedulable=True, images={"big": 1}, labels={**FOUR.attributes[0].labels, "other": "x"}) is first
     assert after(labels={"rack": "r1"}) is not first
@@ -321,7 +321,7 @@ def test_nodes_that_come_and_go_are_matched_once() -> None:
     tiers_of(known, [], statics)
     for names in (["a0", "a1", "b2", "c"], ["b0"], ["a1", "b1", "b2"]):
         fresh = nodes(names)
-        statics = NodeStatics(fresh.attributes, statics.kept)
+        statics = NodeStatics(fresh.attributes, statics.memo)
         assert shown(tiers_of(known, [], statics), statics) == shown(tiers_of(known, [], fresh), fresh)
 
 
@@ -428,7 +428,7 @@ def test_what_is_known_of_the_nodes_outlasts_a_look_at_other_nodes() -> None:
     """Simulations look at nodes that are not there, and share what is kept with the nodes that are."""
     known = TopologyCatalogue()
     first = tiers_of(known, [RACK], FOUR)
-    on_paper = NodeStatics([*FOUR.attributes, NodeAttributes("paper", {})], FOUR.kept)
+    on_paper = NodeStatics([*FOUR.attributes, NodeAttributes("paper", {})], FOUR.memo)
 
     assert tiers_of(known, [RACK], on_paper) is not first
     assert tiers_of(known, [RACK], FOUR) is first

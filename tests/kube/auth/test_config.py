@@ -109,7 +109,7 @@ MISTAKES: dict[str, tuple[object, str]] = {
     "a port of nothing": (kubeconfig({"server": "https://h:0"}), "there is no port 0"),
     "half an address": (kubeconfig({"server": "http://[::"}), "is 'http://[::': Invalid IPv6 URL, expected a URL"),
     "no host": (kubeconfig({"server": "https://"}), "expected a URL like https://host:6443"),
-    "a host of blanks": (kubeconfig({"server": "https://a b"}), "letters that cannot stand in a URL"),
+    "a host of blanks": (kubeconfig({"server": "https://a b"}), "letters that cannot be in a URL"),
     "a server with a query": (kubeconfig({"server": "https://h/?x=1"}), "it has a query"),
     "a proxy of another kind": (
         kubeconfig({"proxy-url": "socks5://me:secret@h:1"}),

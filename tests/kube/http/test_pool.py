@@ -17,7 +17,7 @@ import uvloop
 from tests.support.examples import seeds
 from tests.support.raw_server import ENDLESS, GOOD, HOW, PATIENCE_SECONDS, Asked, RawServer, ok, tls_of
 from vsched.errors import BadInput
-from vsched.kube.http.answers import Answer, NotHttp, TooLong
+from vsched.kube.http.answers import HttpAnswer, NotHttp, TooLong
 from vsched.kube.http.link import Disconnected, Link
 from vsched.kube.http.pool import NotConnected, Pool, PoolSettings
 from vsched.together import together
@@ -32,7 +32,7 @@ def pool_of(server: RawServer, settings: PoolSettings = SETTINGS, tls: ssl.SSLCo
 
 async def ask(
     pool: Pool, how: str, body: bytes = b"body", *, method: str = "POST", seconds: float = PATIENCE_SECONDS
-) -> Answer:
+) -> HttpAnswer:
     return await pool.exchange(method, f"/{how}/x", (("Authorization", "Bearer t"),), "text/plain", body, seconds)
 
 

@@ -15,16 +15,16 @@ from rich.console import Console
 
 from vsched.cli import cli
 from vsched.kube.watch.framing import decode_page
-from vsched.lab.bench.grow.objects import Cluster, lists, new_gang, room
+from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang, room
 from vsched.lab.bench.grow.plots import draw
-from vsched.lab.bench.grow.point import NEW_GANG, GrownDaemon, Point, measure
+from vsched.lab.bench.grow.point import NEW_GANG, GrownDaemon, GrowPoint, measure
 from vsched.lab.bench.grow.run import Growth
 from vsched.lab.bench.grow.view import as_tables
 from vsched.lab.bench.growth import capacity_policy
 from vsched.mirror import wire
 from vsched.model.pods.status import Status
 
-SMALL = Cluster(nodes=8, pods=200, queues=8, namespaces=6, waiting=40)
+SMALL = ClusterSize(nodes=8, pods=200, queues=8, namespaces=6, waiting=40)
 
 
 def bench(*arguments: str) -> Result:
@@ -34,7 +34,7 @@ def bench(*arguments: str) -> Result:
 @pytest.fixture(scope="module")
 def figures() -> dict[str, Any]:
     """A small point, measured in this process."""
-    return measure(Point(cluster=SMALL, repeats=2), lambda text: None)
+    return measure(GrowPoint(cluster=SMALL, repeats=2), lambda text: None)
 
 
 def test_every_kind_is_listed_with_as_many_objects_as_were_asked_for() -> None:

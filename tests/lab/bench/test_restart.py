@@ -70,7 +70,7 @@ def test_a_small_restart_from_end_to_end_tells_what_held_the_loop_in_each_part()
     assert result["relist"]["kinds"] == ["Pod"]
     assert result["relist"]["single_latency_ms"]["p50"] > 0
     assert result["rss_mb"]["peak"] > 20
-    assert "mirror complete" in [line["event"] for line in result["log"]]
+    assert "cache synced" in [line["event"] for line in result["log"]]
     parts = ["start", "lists", "first session", "bindings", "single pods", "relist", *PAGES, "policy", "claims"]
     parts += ["evictions", "standby", "hand-over", "stop under load"]
     assert list(result["held"]) == parts

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from vsched.errors import VschedError
-from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.machines import MachineTable
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 
 NODES = (TraceNode("a", 8000, 1000, 2, "T4"), TraceNode("b", 4000, 1000, 1, "P100"), TraceNode("c", 9000, 1000))
 
 
-def machines() -> Machines:
-    found = Machines(ClusterTrace(NODES, ()))
+def machines() -> MachineTable:
+    found = MachineTable(ClusterTrace(NODES, ()))
     found.take(pod(1, 600), "a", (0,))
     return found
 

@@ -6,13 +6,13 @@ import orjson
 import pytest
 
 from vsched.errors import VschedError
-from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.vgpus import IDS
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
-from vsched.model.deviceshare.records import DeviceAsk, DeviceRequest
+from vsched.model.deviceshare.records import DeviceAsk, SharedDeviceRequest
 from vsched.model.plan import Bind
 
 NODE, PLAIN = TraceNode("n", 8000, 1000, 2, "T4"), TraceNode("plain", 9000, 1000)
@@ -54,7 +54,7 @@ def test_shared_gpus_are_registered_with_their_model() -> None:
 def test_a_pod_asks_for_parts_of_shared_gpus(asking: TracePod, request_of: DeviceAsk | None) -> None:
     task = mirror(SharedGpus(), asking).task("trace/p")
     assert task is not None
-    assert task.shape.devices == (None if request_of is None else DeviceRequest("vgpu", (request_of,), (0,)))
+    assert task.shape.devices == (None if request_of is None else SharedDeviceRequest("vgpu", (request_of,), (0,)))
 
 
 def test_a_pod_names_its_models_as_types_and_as_labels_of_nodes() -> None:
@@ -66,7 +66,7 @@ def test_a_pod_names_its_models_as_types_and_as_labels_of_nodes() -> None:
 
 
 def test_the_scheduler_says_which_shared_gpus_a_pod_gets() -> None:
-    machines = Machines(ClusterTrace((NODE,), ()))
+    machines = MachineTable(ClusterTrace((NODE,), ()))
 
     def slots(asking: TracePod, text: str) -> tuple[int, ...]:
         return SharedGpus().slots(asking, Bind("u", "trace", "p", "n", "j", annotations=((IDS, text),)), machines)
@@ -78,7 +78,7 @@ def test_the_scheduler_says_which_shared_gpus_a_pod_gets() -> None:
 
 
 def test_amounts_say_what_is_left_after_each_pod() -> None:
-    machines, gpus = Machines(ClusterTrace((NODE, PLAIN), ())), GpuAmounts()
+    machines, gpus = MachineTable(ClusterTrace((NODE, PLAIN), ())), GpuAmounts()
     for node in (NODE, PLAIN):
         gpus.node(node)
     offers = []

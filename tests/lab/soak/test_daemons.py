@@ -15,7 +15,7 @@ from vsched.clock import FakeClock
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.lab.soak.daemons import SoakDaemon, complaint_of, rule_violated, until
 from vsched.lab.soak.outcomes import Violations
-from vsched.proof.verify import Finding
+from vsched.proof.verify import RuleFinding
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path
 
 
 def test_a_line_about_a_violated_rule_names_the_rule() -> None:
-    telemetry, finding = Telemetry(FakeClock()), Finding("gangs: gangs start whole", 2, ("x/a starts with 1",))
+    telemetry, finding = Telemetry(FakeClock()), RuleFinding("gangs: gangs start whole", 2, ("x/a starts with 1",))
     with capture_logs() as logs:
-        telemetry.verified(7, [finding, Finding("work: nothing that fits waits", 1, ())])
+        telemetry.verified(7, [finding, RuleFinding("work: nothing that fits waits", 1, ())])
         telemetry.worry("check failed", rule="none")
 
     assert [rule_violated(line) for line in logs] == ["gangs: gangs start whole", ""]

@@ -18,7 +18,7 @@ from vsched.lab.suites.operations import (
     DeletePods,
     Operation,
     Sleep,
-    Threshold,
+    SuiteThreshold,
     Workload,
 )
 from vsched.lab.suites.reading import read_suite
@@ -33,7 +33,7 @@ def test_numbers_are_filled_in_and_paths_are_relative_to_the_file(tmp_path: Path
     found = only(tmp_path, BASIC)
     assert found.full_name == "Basic/small"
     assert found.labels == ("short",)
-    assert found.threshold == Threshold(1.0)
+    assert found.threshold == SuiteThreshold(1.0)
     assert found.operations == (
         CreateNodes(count=2, template=tmp_path / "node.yaml"),
         CreatePods(namespace="namespace-1", count=3, template=tmp_path / "pod.yaml", measured=True),
@@ -187,15 +187,15 @@ def test_other_workloads_of_the_file_are_read(tmp_path: Path) -> None:
 
 def test_a_threshold_by_topic_is_its_highest_number(tmp_path: Path) -> None:
     found = only(tmp_path, BASIC.replace("threshold: 1", "threshold: {a: 40, b: 56}"))
-    assert found.threshold == Threshold(56.0)
+    assert found.threshold == SuiteThreshold(56.0)
 
 
 def test_a_threshold_about_something_else_says_so(tmp_path: Path) -> None:
     selector = "thresholdMetricSelector: {name: scheduler_attempt_duration, dataBucket: Perc99}"
     found = only(tmp_path, BASIC.replace("threshold: 1", f"threshold: 1\n    {selector}"))
-    assert found.threshold == Threshold(1.0, "scheduler_attempt_duration (Perc99)")
+    assert found.threshold == SuiteThreshold(1.0, "scheduler_attempt_duration (Perc99)")
     usual = "thresholdMetricSelector: {name: SchedulingThroughput, dataBucket: Average}"
-    assert only(tmp_path, BASIC.replace("threshold: 1", f"threshold: 1\n    {usual}")).threshold == Threshold(1.0)
+    assert only(tmp_path, BASIC.replace("threshold: 1", f"threshold: 1\n    {usual}")).threshold == SuiteThreshold(1.0)
 
 
 def test_what_is_passed_over_is_said(tmp_path: Path) -> None:

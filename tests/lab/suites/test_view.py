@@ -7,16 +7,16 @@ from pathlib import Path
 from rich.console import Console
 
 from tests.support.suites import workload_of
-from vsched.lab.suites.run import Measured, Result
+from vsched.lab.suites.run import Measurement, Result
 from vsched.lab.suites.view import document, line, tables
 
 
 def test_the_processor_time_of_each_process_is_told_for_each_pod(tmp_path: Path) -> None:
     workload = workload_of(tmp_path, "- {opcode: createPods, count: 10, collectMetrics: true}")
     spent = {"server": 0.005, "daemon": 0.0125}
-    slow = Measured(name="slow", pods=10, seconds=2.0, cpu_seconds=spent)
-    none = Measured(name="none", pods=0, seconds=0.0, cpu_seconds=spent)
-    fast = Measured(name="fast", pods=10, seconds=1.0, cpu_seconds={"server": 1.0, "daemon": 1.0})
+    slow = Measurement(name="slow", pods=10, seconds=2.0, cpu_seconds=spent)
+    none = Measurement(name="none", pods=0, seconds=0.0, cpu_seconds=spent)
+    fast = Measurement(name="fast", pods=10, seconds=1.0, cpu_seconds={"server": 1.0, "daemon": 1.0})
     result = Result(workload=workload, measured=(fast, none, slow))
     assert line(result) == "5 pods/s; CPU ms a pod: server 0.50, daemon 1.25"
     told = [each["cpu_ms_per_pod"] for each in document([result], "here")["workloads"][0]["measured"]]

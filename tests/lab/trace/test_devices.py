@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.errors import VschedError
-from vsched.lab.trace.devices import Devices, TypicalPods
+from vsched.lab.trace.devices import NodeGpus, TypicalPods
 from vsched.lab.trace.files import TraceNode, TracePod
 from vsched.lab.trace.vgpus import devices_of
 
@@ -17,14 +17,14 @@ def pod(gpus: int, milli: int, cpu: int = 1000, models: tuple[str, ...] = (), na
 
 
 def test_parts_share_the_fullest_device_that_has_room() -> None:
-    devices = Devices(3)
+    devices = NodeGpus(3)
     for name, milli in (("a", 600), ("b", 300), ("c", 300), ("d", 100)):
         assert devices.take(name, pod(1, milli))
     assert devices.free == [0, 700, 1000]
 
 
 def test_whole_gpus_are_devices_that_nobody_has_a_part_of() -> None:
-    devices = Devices(3)
+    devices = NodeGpus(3)
     assert devices.take("part", pod(1, 400))
     assert devices.offered == 2
     assert devices.take("whole", pod(2, 1000))
@@ -34,13 +34,13 @@ def test_whole_gpus_are_devices_that_nobody_has_a_part_of() -> None:
 
 
 def test_parts_of_several_gpus_are_on_several() -> None:
-    devices = Devices(2)
+    devices = NodeGpus(2)
     assert devices.take("a", pod(2, 300))
     assert devices.free == [700, 700]
 
 
 def test_what_fits_no_device_takes_pieces_and_says_so() -> None:
-    devices = Devices(2)
+    devices = NodeGpus(2)
     devices.take("a", pod(2, 600))
     assert not devices.take("b", pod(1, 700))
     assert sum(devices.free) == 100
@@ -49,7 +49,7 @@ def test_what_fits_no_device_takes_pieces_and_says_so() -> None:
 
 
 def test_devices_that_the_scheduler_names_are_held_and_given_back() -> None:
-    devices = Devices(3)
+    devices = NodeGpus(3)
     devices.hold("a", pod(2, 300), (2, 0))
     assert devices.free == [700, 1000, 700]
     devices.give_back("a", pod(2, 300))
@@ -66,7 +66,7 @@ def test_devices_that_the_scheduler_names_are_held_and_given_back() -> None:
     ],
 )
 def test_devices_that_do_not_do_end_the_replay(numbers: tuple[int, ...]) -> None:
-    devices = Devices(3)
+    devices = NodeGpus(3)
     devices.hold("a", pod(1, 800), (0,))
     with pytest.raises(VschedError, match=r"the scheduler gave b the GPUs .*, of which \[200, 1000, 1000\] are free"):
         devices.hold("b", pod(1, 300), numbers)
@@ -93,7 +93,7 @@ def test_what_names_no_device_by_number_is_an_error() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 2), st.sampled_from([110, 250, 500, 810, 1000]), st.booleans()), max_size=30))
 def test_nothing_is_lost_and_no_device_is_overfull(steps: list[tuple[int, int, bool]]) -> None:
-    devices, there = Devices(4), {}
+    devices, there = NodeGpus(4), {}
     for number, (gpus, milli, goes) in enumerate(steps):
         one = pod(gpus, milli)
         if one.gpu_amount <= sum(devices.free) and (milli < 1000 or devices.free.count(1000) >= gpus):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from vsched.lab.trace.shares import WEEK_SECONDS, QueueShares
+from vsched.lab.trace.shares import WEEK_SECONDS, SharesOverTime
 
 
 def two_queues(
     *moments: tuple[float, tuple[int, int], tuple[int, int]], weights: tuple[int, int] = (1, 1)
-) -> QueueShares:
+) -> SharesOverTime:
     """Of a cluster of 10: moments with what a and b use, and what they wait for."""
-    shares = QueueShares(dict(zip("ab", weights, strict=True)), 10.0)
+    shares = SharesOverTime(dict(zip("ab", weights, strict=True)), 10.0)
     for now, used, waiting in moments:
         shares.sample(now, dict(zip("ab", used, strict=True)), dict(zip("ab", waiting, strict=True)))
     return shares

@@ -20,7 +20,7 @@ from tests.support.views import task_view, view
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import counted_name
-from vsched.model.arbitration.records import Arbitration, Ceiling, NamespaceAccount, Pool
+from vsched.model.arbitration.records import Arbitration, Ceiling, NamespaceAccount, PoolLimits
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
@@ -354,7 +354,7 @@ def test_what_is_published_does_not_change_any_more_and_shares_what_did_not_chan
 
 def test_ceilings_are_in_every_later_snapshot() -> None:
     here = Parties()
-    ceilings, pools = {"ns": Ceiling({0: 1000}, pools=("area",))}, {"area": Pool({0: 2000})}
+    ceilings, pools = {"ns": Ceiling({0: 1000}, pools=("area",))}, {"area": PoolLimits({0: 2000})}
 
     assert here.snapshot().ceilings == here.snapshot().pools == {}
     here.cache.set_ceilings(ceilings, pools)

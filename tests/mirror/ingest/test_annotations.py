@@ -37,22 +37,22 @@ DURATION = "a length of time above zero, such as 30s or 1h30m"
         pytest.param(
             {SLA: "soon", OLD_SLA: "10s"},
             10.0,
-            [f"metadata.annotations[{SLA}]: 'soon' (expected {DURATION}): passed over"],
+            [f"metadata.annotations[{SLA}]: 'soon' (expected {DURATION}): ignored"],
             id="else the old one",
         ),
         pytest.param(
-            {SLA: "0s"}, None, [f"metadata.annotations[{SLA}]: '0s' (expected {DURATION}): passed over"], id="zero"
+            {SLA: "0s"}, None, [f"metadata.annotations[{SLA}]: '0s' (expected {DURATION}): ignored"], id="zero"
         ),
         pytest.param(
             {OLD_SLA: "-1h"},
             None,
-            [f"metadata.annotations[{OLD_SLA}]: '-1h' (expected {DURATION}): passed over"],
+            [f"metadata.annotations[{OLD_SLA}]: '-1h' (expected {DURATION}): ignored"],
             id="less than zero",
         ),
         pytest.param(
             {SLA: "x" * 90},
             None,
-            [f"metadata.annotations[{SLA}]: '{'x' * 40}' (expected {DURATION}): passed over"],
+            [f"metadata.annotations[{SLA}]: '{'x' * 40}' (expected {DURATION}): ignored"],
             id="a long text is told in part",
         ),
     ],
@@ -140,13 +140,13 @@ def test_limits_of_queues_by_node_group(text: str | None, limits: Any, remark: s
         pytest.param(
             {SCORING: "Least", WEIGHT: '{"cpu": 1}'},
             None,
-            f"metadata.annotations[{SCORING}]: 'Least' (expected LeastAllocated or MostAllocated): passed over",
+            f"metadata.annotations[{SCORING}]: 'Least' (expected LeastAllocated or MostAllocated): ignored",
             id="no strategy",
         ),
         pytest.param(
             {WEIGHT: '{"cpu": 1}'},
             None,
-            f"metadata.annotations[{SCORING}]: '' (expected LeastAllocated or MostAllocated): passed over",
+            f"metadata.annotations[{SCORING}]: '' (expected LeastAllocated or MostAllocated): ignored",
             id="weights alone",
         ),
         *(
@@ -154,7 +154,7 @@ def test_limits_of_queues_by_node_group(text: str | None, limits: Any, remark: s
                 {SCORING: "LeastAllocated"} | ({} if text is None else {WEIGHT: text}),
                 None,
                 f"metadata.annotations[{WEIGHT}]: {text or ''!r} "
-                '(expected weights of resources, such as {"cpu": 1}): passed over',
+                '(expected weights of resources, such as {"cpu": 1}): ignored',
                 id=f"weights that are none: {text}",
             )
             for text in (None, "cpu", '{"cpu": -1}', '{"cpu": 1.5}', '["cpu"]', '{"cpu": 9999999999}')
@@ -176,7 +176,7 @@ def test_strategies_of_pods(annotations: dict[str, str], strategy: ScoringStrate
         pytest.param(
             {EXPECTED_DURATION: "a while"},
             0.0,
-            [f"metadata.annotations[{EXPECTED_DURATION}]: 'a while' (expected {DURATION}): passed over"],
+            [f"metadata.annotations[{EXPECTED_DURATION}]: 'a while' (expected {DURATION}): ignored"],
             id="no length of time",
         ),
     ],

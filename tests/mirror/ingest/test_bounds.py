@@ -142,7 +142,7 @@ def test_a_pod_brings_so_many_weights_for_resources() -> None:
     }
     tell(cache, pod)
     assert told(cache) == []
-    assert "65 entries (64 are read at most): passed over" in cache.blemished["Pod", "uid-big"].message
+    assert "65 entries (64 are read at most): ignored" in cache.blemished["Pod", "uid-big"].message
 
 
 @pytest.mark.parametrize("field", ["hard", "reserved"])

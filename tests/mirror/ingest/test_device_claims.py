@@ -14,9 +14,9 @@ from vsched.mirror.wire.base import Raw
 from vsched.model.claims.devices import (
     ALL,
     AllocatedDevice,
-    Allocation,
+    AllocationResult,
+    ClaimConsumer,
     ClaimSpec,
-    Consumer,
     DeviceClaim,
     DeviceConstraint,
     DeviceId,
@@ -86,8 +86,8 @@ def test_equal_claims_ask_with_one_object() -> None:
 
 
 CLAIM = DeviceClaim("ns/gpus", "uid-gpus", ONE)
-HELD = Allocation((AllocatedDevice("gpu", GPU),), ON_N1)
-CONSUMER = Consumer("uid-p", "p")
+HELD = AllocationResult((AllocatedDevice("gpu", GPU),), ON_N1)
+CONSUMER = ClaimConsumer("uid-p", "p")
 GROUP = {"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": "pg", "uid": "uid-pg"}
 
 
@@ -106,7 +106,9 @@ def awaited(*true: str, share: str | None = None) -> Fields:
     return claim
 
 
-WAITS = Allocation((AllocatedDevice("gpu", GPU, binding_conditions=("Ready",), binding_failures=("Broken",)),), ON_N1)
+WAITS = AllocationResult(
+    (AllocatedDevice("gpu", GPU, binding_conditions=("Ready",), binding_failures=("Broken",)),), ON_N1
+)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ WAITS = Allocation((AllocatedDevice("gpu", GPU, binding_conditions=("Ready",), b
         ),
         pytest.param(
             of.resource_claim(status={"reservedFor": [GROUP]}),
-            changed(CLAIM, consumers=(Consumer("uid-pg", "pg", "podgroups", "scheduling.k8s.io"),)),
+            changed(CLAIM, consumers=(ClaimConsumer("uid-pg", "pg", "podgroups", "scheduling.k8s.io"),)),
             id="for a PodGroup",
         ),
         pytest.param(of.from_template(of.resource_claim(), POD), changed(CLAIM, owner="uid-p"), id="made for a pod"),

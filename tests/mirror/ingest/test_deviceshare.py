@@ -15,15 +15,15 @@ from vsched.mirror.ingest.pods import PodReader
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.deviceshare.records import (
     DeviceAsk,
-    DeviceRequest,
     HeldPart,
     NodeDevices,
     SharedDevice,
+    SharedDeviceRequest,
 )
 from vsched.model.pods.task import Task
 
 Obj = dict[str, Any]
-ONE = DeviceRequest("vgpu", (DeviceAsk(),), (0,))
+ONE = SharedDeviceRequest("vgpu", (DeviceAsk(),), (0,))
 HAMI_JSON = '[{"id":"GPU-0","index":0,"count":4,"devmem":8192,"devcore":100,"type":"A10","numa":1,"health":true}]'
 
 
@@ -183,7 +183,7 @@ def test_a_node_offers_the_sums_of_its_devices_and_its_own_number_of_shares() ->
 def test_what_a_pod_asks_of_vgpus(
     containers: tuple[Obj, ...], asks: tuple[DeviceAsk, ...], positions: tuple[int, ...]
 ) -> None:
-    assert task_of(*containers).shape.devices == DeviceRequest("vgpu", asks, positions)
+    assert task_of(*containers).shape.devices == SharedDeviceRequest("vgpu", asks, positions)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_what_a_pod_asks_of_vgpus(
 def test_what_a_pod_asks_of_devices_of_the_kind_gpu(
     containers: tuple[Obj, ...], inits: tuple[Obj, ...], ask: DeviceAsk
 ) -> None:
-    assert task_of(*containers, inits=inits).shape.devices == DeviceRequest("gpu", (ask,), (0,))
+    assert task_of(*containers, inits=inits).shape.devices == SharedDeviceRequest("gpu", (ask,), (0,))
 
 
 def test_wishes_for_devices() -> None:
@@ -212,7 +212,7 @@ def test_wishes_for_devices() -> None:
     }
     found = task_of(asking(vgpu_number=1, vgpu_memory=1), **said).shape.devices
 
-    assert found == DeviceRequest(
+    assert found == SharedDeviceRequest(
         "vgpu", (DeviceAsk(1, 0, 1),), (0,), ("A100", "V100"), (), ("GPU-1",), ("GPU-2", "GPU-3"), "mps"
     ), "types to avoid do not count beside types to use"
 
@@ -259,7 +259,7 @@ def test_what_a_pod_holds(text: str, parts: object) -> None:
 
 
 def test_what_a_pod_holds_of_devices_of_the_kind_gpu() -> None:
-    assert parts_of("0,2", DeviceRequest("gpu", (DeviceAsk(2, 1000),), (0,))) == (
+    assert parts_of("0,2", SharedDeviceRequest("gpu", (DeviceAsk(2, 1000),), (0,))) == (
         (HeldPart(0, 1000), HeldPart(2, 1000)),
     )
     assert task_of(asking(gpu_memory=4), **{INDEX: "1"}).devices == "1"
@@ -282,17 +282,15 @@ def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read(text: str, prob
 
     assert facts is not None
     assert facts.task.devices == ""
-    assert facts.remarks == [f"metadata.annotations[{IDS}]: {problem}: passed over"]
+    assert facts.remarks == [f"metadata.annotations[{IDS}]: {problem}: ignored"]
 
 
 @pytest.mark.parametrize(
     ("amounts", "policy", "remark"),
     [
         pytest.param({"vgpu_number": 1}, "spread", "", id="the one that is known"),
-        pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): passed over", id="another one"),
-        pytest.param(
-            {"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: passed over", id="no vGPUs"
-        ),
+        pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): ignored", id="another one"),
+        pytest.param({"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: ignored", id="no vGPUs"),
     ],
 )
 def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy: str, remark: str) -> None:

@@ -40,13 +40,13 @@ EXPECTED = "a length of time, such as 0s, 30s or 1h30m"
         pytest.param(
             {PREEMPT: "soon", RECLAIM: "10s"},
             EvictionTerms(None, 10.0),
-            [f"metadata.annotations[{PREEMPT}]: 'soon' (expected {EXPECTED}): passed over"],
+            [f"metadata.annotations[{PREEMPT}]: 'soon' (expected {EXPECTED}): ignored"],
             id="what cannot be read is passed over, and the rest counts",
         ),
         pytest.param(
             {RECLAIM: "-1s"},
             EvictionTerms(),
-            [f"metadata.annotations[{RECLAIM}]: '-1s' (expected {EXPECTED}): passed over"],
+            [f"metadata.annotations[{RECLAIM}]: '-1s' (expected {EXPECTED}): ignored"],
             id="less than zero",
         ),
     ],
@@ -77,7 +77,7 @@ def test_an_object_with_a_bad_annotation_stays_in_and_is_told(kind: str, made: d
 
     (found,) = watch.cache.blemished.values()
     assert found.kind == kind
-    assert f"metadata.annotations[{PREEMPT}]: 'soon' (expected {EXPECTED}): passed over" in found.message
+    assert f"metadata.annotations[{PREEMPT}]: 'soon' (expected {EXPECTED}): ignored" in found.message
     assert not found.left_out
 
 
@@ -105,7 +105,7 @@ def test_the_annotations_of_a_pod_without_a_podgroup_are_those_of_its_job() -> N
 )
 def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) -> None:
     told: list[str] = []
-    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected a time such as 2027-01-15T08:00:00Z): passed over"
+    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected a time such as 2027-01-15T08:00:00Z): ignored"
 
     assert checkpoint_of({} if text is None else {SAVED: text}, told) == moment
     assert told == [expected] * remarked
@@ -123,7 +123,7 @@ def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) ->
 )
 def test_pod_deletion_costs(text: str | None, cost: int, remarked: bool) -> None:
     told: list[str] = []
-    expected = f"metadata.annotations[{COST}]: {text!r} (expected a 32-bit integer): passed over"
+    expected = f"metadata.annotations[{COST}]: {text!r} (expected a 32-bit integer): ignored"
 
     assert deletion_cost_of({} if text is None else {COST: text}, told) == cost
     assert told == [expected] * remarked
@@ -156,9 +156,7 @@ def test_preemptibility(text: str | None, meant: Preemptibility | None, remarked
     told: list[str] = []
 
     assert preemptibility_of({} if text is None else {"vsched.io/preemptibility": text}, told) is meant
-    assert (
-        told == [f"metadata.annotations[vsched.io/preemptibility]: {text!r} (expected {WORDS}): passed over"] * remarked
-    )
+    assert told == [f"metadata.annotations[vsched.io/preemptibility]: {text!r} (expected {WORDS}): ignored"] * remarked
 
 
 SAID = "reclaim for ml/train, until 2027-01-15T08:10:00Z"
@@ -275,4 +273,4 @@ def test_a_queue_cannot_opt_in_for_pods() -> None:
     assert eviction_terms_of_queue({"vsched.io/cooperative-eviction": "1m", PREEMPT: "5m"}, told) == EvictionTerms(
         300.0
     )
-    assert told == ["metadata.annotations[vsched.io/cooperative-eviction]: only pods and PodGroups opt in: passed over"]
+    assert told == ["metadata.annotations[vsched.io/cooperative-eviction]: only pods and PodGroups opt in: ignored"]

@@ -130,7 +130,7 @@ def test_what_is_wrong_with_a_workloads_annotation_is_known() -> None:
     here = World(owned(), workload(group_min_member="x"))
     found = here.cache.stand_in(KEY)
     assert found is not None
-    assert found.remarks == [f"metadata.annotations[{MINIMUM}]: 'x' (expected a 32-bit integer): passed over"]
+    assert found.remarks == [f"metadata.annotations[{MINIMUM}]: 'x' (expected a 32-bit integer): ignored"]
 
 
 def test_a_workload_of_the_same_name_that_came_after_another_speaks_for_its_own_pods_only() -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from vsched.mirror.ingest.limits import job_limits_of
-from vsched.model.queues.limits import JobLimits
+from vsched.model.queues.limits import QueueJobLimits
 
 JOBS, PER_USER = "vsched.io/max-running-jobs", "vsched.io/max-running-jobs-per-user"
 MOST = "vsched.io/max-wall-time"
@@ -16,21 +16,21 @@ MOST = "vsched.io/max-wall-time"
 @pytest.mark.parametrize(
     ("annotations", "limits", "remarks"),
     [
-        pytest.param({}, JobLimits(), [], id="nothing said"),
-        pytest.param({JOBS: "4", PER_USER: "2"}, JobLimits(4, 2), [], id="numbers of jobs"),
-        pytest.param({JOBS: "0"}, JobLimits(0), [], id="none may run"),
+        pytest.param({}, QueueJobLimits(), [], id="nothing said"),
+        pytest.param({JOBS: "4", PER_USER: "2"}, QueueJobLimits(4, 2), [], id="numbers of jobs"),
+        pytest.param({JOBS: "0"}, QueueJobLimits(0), [], id="none may run"),
         *(
             pytest.param(
                 {JOBS: text, PER_USER: "2"},
-                JobLimits(None, 2),
-                [f"metadata.annotations[{JOBS}]: {text!r} (expected a number of jobs, such as 4): passed over"],
+                QueueJobLimits(None, 2),
+                [f"metadata.annotations[{JOBS}]: {text!r} (expected a number of jobs, such as 4): ignored"],
                 id=f"{text!r} is passed over, and the rest counts",
             )
             for text in ("many", "-1", "1.5", "", "9999999999")
         ),
     ],
 )
-def test_limits(annotations: dict[str, str], limits: JobLimits, remarks: list[str]) -> None:
+def test_limits(annotations: dict[str, str], limits: QueueJobLimits, remarks: list[str]) -> None:
     told: list[str] = []
 
     assert job_limits_of(annotations, told) == limits
@@ -56,7 +56,7 @@ def test_a_queue_with_a_bad_annotation_stays_in_and_is_told() -> None:
                 None,
                 [
                     f"metadata.annotations[{MOST}]: {text!r} "
-                    "(expected a length of time above zero, such as 30s or 1h30m): passed over"
+                    "(expected a length of time above zero, such as 30s or 1h30m): ignored"
                 ],
                 id=f"{text!r} is passed over",
             )
@@ -67,5 +67,5 @@ def test_a_queue_with_a_bad_annotation_stays_in_and_is_told() -> None:
 def test_wall_times(text: str, seconds: float | None, remarks: list[str]) -> None:
     told: list[str] = []
 
-    assert job_limits_of({MOST: text}, told) == JobLimits(wall_time=seconds)
+    assert job_limits_of({MOST: text}, told) == QueueJobLimits(wall_time=seconds)
     assert told == remarks

@@ -15,7 +15,7 @@ from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.shape import Shaper
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.deviceshare.records import DeviceAsk, DeviceRequest, HeldPart, NodeDevices, SharedDevice
+from vsched.model.deviceshare.records import DeviceAsk, HeldPart, NodeDevices, SharedDevice, SharedDeviceRequest
 from vsched.model.pods.task import Task
 
 Obj = dict[str, Any]
@@ -167,7 +167,7 @@ SOFTWARE = {"huawei.com/vnpu-mode": "hami-core"}
 def test_what_a_pod_asks_of_npus(
     containers: tuple[Obj, ...], said: dict[str, str], asks: tuple[DeviceAsk, ...], positions: tuple[int, ...]
 ) -> None:
-    assert task_of(*containers, **said).shape.devices == DeviceRequest(
+    assert task_of(*containers, **said).shape.devices == SharedDeviceRequest(
         "npu", asks, positions, mode="hami-core" if said else "", chip=CHIP
     )
 
@@ -182,7 +182,7 @@ def test_which_npus_a_pod_accepts() -> None:
     said = {f"hami.io/use-{CHIP}-uuid": "NPU-2, NPU-1", f"hami.io/no-use-{CHIP}-uuid": "NPU-3"}
     found = task_of(asking_npu(), **said).shape.devices
 
-    assert found == DeviceRequest(
+    assert found == SharedDeviceRequest(
         "npu", (WHOLE_NPU,), (0,), uuids=("NPU-1", "NPU-2"), other_uuids=("NPU-3",), chip=CHIP
     )
 
@@ -214,6 +214,6 @@ def test_what_a_pod_holds() -> None:
         (HeldPart(-1, 0, 16384, "NPU-1"), HeldPart(-1, 0, 16384, "NPU-2")),
         (HeldPart(-1, 900, 5, "NPU-0"),),
     )
-    assert parts_of(text, DeviceRequest("npu", (WHOLE_NPU,), (0,), chip=CHIP)) == parts
+    assert parts_of(text, SharedDeviceRequest("npu", (WHOLE_NPU,), (0,), chip=CHIP)) == parts
     assert task_of(asking_npu(), **{allocated(): text}).devices == text
     assert task_of(asking_npu(), **{allocated("Ascend310P"): text}).devices == "", "it asks for others"

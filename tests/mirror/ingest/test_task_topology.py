@@ -74,8 +74,7 @@ def test_reading(annotations: dict[str, str], found: TaskTopology | None) -> Non
         ),
         pytest.param(
             {TASK_ORDER: "a,b"},
-            f"metadata.annotations[{TASK_ORDER}]: it has no effect without affinity or anti-affinity of roles: "
-            "passed over",
+            f"metadata.annotations[{TASK_ORDER}]: it has no effect without affinity or anti-affinity of roles: ignored",
             id="an order alone",
         ),
     ],

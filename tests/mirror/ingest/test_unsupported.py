@@ -161,7 +161,7 @@ def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:
 def test_what_a_pod_only_wishes_for_is_told(fields: make.Fields, path: str) -> None:
     task, remarks = of_pod(fields)
 
-    assert (task.unsupported, remarks) == ("", [f"{path}: not supported yet: the wish has no effect"])
+    assert (task.unsupported, remarks) == ("", [f"{path}: not supported yet: it has no effect"])
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_what_a_pod_only_wishes_for_is_told(fields: make.Fields, path: str) -> N
 def test_what_a_group_only_wishes_for_is_told(fields: make.Fields, path: str) -> None:
     asked, remarks = of_group(**fields)
 
-    assert (asked, remarks) == ("", [f"{path}: not supported yet: the wish has no effect"])
+    assert (asked, remarks) == ("", [f"{path}: not supported yet: it has no effect"])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_what_a_queue_wishes_for_is_told(spec: make.Fields, paths: list[str]) ->
     remarks: list[str] = []
     queue_of(make.decode(make.queue(spec=spec)), ResourceAxis(), False, remarks)
 
-    assert remarks == [f"{path}: not supported yet: the wish has no effect" for path in paths]
+    assert remarks == [f"{path}: not supported yet: it has no effect" for path in paths]
 
 
 # -- every field there is -------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.gangs import facts_of, slug
-from vsched.mirror.ingest.paths import SYNTAX, Place, path_of
+from vsched.mirror.ingest.paths import SYNTAX, ObjectPlace, path_of
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind
 from vsched.mirror.ingest.workload_tables import read_table
 
@@ -118,8 +118,8 @@ def test_a_file_replaces_and_completes_the_built_in_table() -> None:
 )
 def test_paths_lead_to_what_is_there(path: str, found: list[int]) -> None:
     document = {"a": {"b": 1}, "l": [{"n": 1}, {}, {"n": 2}], "m": {"x.y/z": 3}, "null": None}
-    assert list(Place(document).values(path)) == found
-    assert list(Place(document, 5).values(f"$.{path}")) == found
+    assert list(ObjectPlace(document).values(path)) == found
+    assert list(ObjectPlace(document, 5).values(f"$.{path}")) == found
 
 
 def test_an_empty_path_is_none() -> None:

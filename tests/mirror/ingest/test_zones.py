@@ -217,7 +217,7 @@ def test_what_a_pod_asks_of_zones(
             "",
             [
                 f"metadata.annotations[{POLICY}]: 'strict' "
-                "(expected none, best-effort, restricted, single-numa-node): passed over"
+                "(expected none, best-effort, restricted, single-numa-node): ignored"
             ],
             id="another word is said",
         ),
@@ -227,7 +227,7 @@ def test_what_a_pod_asks_of_zones(
             None,
             [
                 f"metadata.annotations[{POLICY}]: it has no effect on a pod that is not Guaranteed or has no whole "
-                "cpus: passed over"
+                "cpus: ignored"
             ],
             id="a pod that no kubelet aligns is told so",
         ),

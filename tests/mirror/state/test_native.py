@@ -214,7 +214,7 @@ def test_the_scheduling_group_goes_before_the_annotation() -> None:
         pytest.param("annotation=g label=x", "annotation=w", "annotation=o", "annotation=p", "n", "g", id="the group"),
         pytest.param("label=x", "annotation=w", "annotation=o", "annotation=p", "n", "w", id="its Workload"),
         pytest.param("label=x", "label=x", "annotation=o", "annotation=p", "n", "o", id="its owner"),
-        pytest.param("label=x", "label=x", "label=x", "annotation=p", "n", "p", id="its pods"),
+        pytest.param("label=x", "label=x", "label=x", "annotation=p", "n", "p", id="number of its pods"),
         pytest.param("label=g", "label=w", "label=o", "label=p", "n", "g", id="the label of the group"),
         pytest.param("", "label=w", "label=o", "label=p", "n", "w", id="the label of the Workload"),
         pytest.param("", "", "label=o", "label=p", "n", "o", id="the label of the owner"),

@@ -40,7 +40,7 @@ from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.paper import PaperMirror
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
-from vsched.model.claims.devices import AllocatedDevice, Allocation, DeviceId
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult, DeviceId
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
 from vsched.model.frozen import freeze
 from vsched.model.plan import Bind, CycleReport, Evict
@@ -138,7 +138,7 @@ def bound(found: Cache, name: str, at: str, plan: ClaimPlan) -> Bind:
     return Bind(task.uid, "ns", name, at, task.job, plan)
 
 
-GPU = Allocation((AllocatedDevice("gpu", DeviceId("gpu.example.com", "n1", "gpu-1")),), (NodeTerm(),))
+GPU = AllocationResult((AllocatedDevice("gpu", DeviceId("gpu.example.com", "n1", "gpu-1")),), (NodeTerm(),))
 
 
 # -- restoring

@@ -23,7 +23,7 @@ from vsched.mirror.cache import Cache
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.amounts.resources import CPU
-from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import Status
@@ -72,6 +72,17 @@ def test_it_decides_the_same(text: str, policy: Policy, seed: int) -> None:
     assert decided(restored_view(snapshot), policy) == decided(snapshot, policy)
 
 
+def test_it_tells_of_pods_of_other_schedulers_that_wait() -> None:
+    objects = manifests("node n1 cpu=4\njob ns/b min=2 pods=2 cpu=1")
+    for found in objects:
+        if found["kind"] == "Pod":
+            found["spec"]["schedulerName"] = "other"
+    snapshot = freeze(mirror(objects).snapshot(NOW))
+    told = decided(restored_view(snapshot)).jobs["ns/b"].message
+    assert "2 of its pods are for scheduler other" in told
+    assert told == decided(snapshot).jobs["ns/b"].message
+
+
 @settings(max_examples=examples(12))
 @given(clusters.contended(), st.integers(1, 3), st.sampled_from(["usage", "rescheduling"]))
 def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name: str) -> None:
@@ -86,7 +97,7 @@ def test_it_decides_the_same_by_what_nodes_really_use(text: str, seed: int, name
 def test_it_keeps_to_the_ceilings_of_namespaces(text: str, seed: int, most: int, together: int) -> None:
     cache = cache_of(text, seed, arbitrating=True)
     ceilings = {"x": Ceiling({CPU: most * 1000}, pools=("area",)), "y": Ceiling({}, pools=("area",))}
-    cache.set_ceilings(ceilings, {"area": Pool({CPU: together * 1000})})
+    cache.set_ceilings(ceilings, {"area": PoolLimits({CPU: together * 1000})})
     snapshot, policy = freeze(cache.snapshot(NOW)), DEFAULT_POLICY.with_plugin(ALLOCATION)
     again = restored_view(snapshot)
     assert {name: dict(held) for name, held in again.held.items()} == snapshot.held

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vsched.mirror.state.claims.staged import Stage
+from vsched.mirror.state.claims.staged import Staging
 from vsched.mirror.state.claims.volumes import VolumeStore
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.claims.volumes import StorageCapacity
@@ -23,7 +23,7 @@ SELECTORS = st.none() | st.builds(Selector, st.lists(REQUIREMENTS, max_size=2).m
 def test_those_that_select_the_node_are_found_in_order(
     selectors: list[Selector | None], nodes: list[dict[str, str]]
 ) -> None:
-    store = VolumeStore(Stage())
+    store = VolumeStore(Staging())
     capacities = [StorageCapacity(f"ns/{n}", f"class-{n % 2}", one, 10) for n, one in enumerate(selectors)]
     for one in reversed(capacities):
         store.put_capacity(one.key, one)

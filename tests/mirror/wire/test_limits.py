@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from vsched.mirror import wire
-from vsched.mirror.wire.limits import LIMITS, Limit
+from vsched.mirror.wire.limits import LIMITS, FieldLimit
 
 TEXTS = ("schedule", "timeZone", "mountPath", "name")
 PARTS = ("template", "jobSpec", "spec")
@@ -48,7 +48,7 @@ def read(kind: str, path: str, value: Any) -> wire.Object:
 
 @pytest.mark.parametrize(("kind", "limit"), CASES)
 def test_as_much_is_read_as_the_limit_and_what_says_more_is_left_out_with_that_as_the_reason(
-    kind: str, limit: Limit
+    kind: str, limit: FieldLimit
 ) -> None:
     assert not isinstance(read(kind, limit.path, filled(limit.path, limit.most)), wire.Malformed)
     found = read(kind, limit.path, filled(limit.path, limit.most + 1))

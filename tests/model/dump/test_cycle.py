@@ -26,16 +26,16 @@ from tests.support.recording import NOW, POLICIES, policy_at, recorded
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.arbitration.records import Ceiling, Pool
+from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.claims.catalogue import NO_CLAIMS
-from vsched.model.dump.cycle import FORMAT, Call, Head, Recording, decode, encode, pack, report_bytes
+from vsched.model.dump.cycle import FORMAT, ExternalCall, Recording, RecordingHead, decode, encode, pack, report_bytes
 from vsched.model.dump.tables import PIECE, Column, Piece, pieces, records
 from vsched.model.history.records import NO_HISTORY
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.nodes.masks import NodeMask
-from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.pools import NodePool, PoolRequirement
 from vsched.model.nodes.table import Taint
 from vsched.model.plan import CycleReport, Unschedulable
 from vsched.model.pods.placed import PlacedPods
@@ -96,11 +96,14 @@ def rich() -> Snapshot:
         asked=("x/old",),
         arbitration=found.arbitration(),
         ceilings={"x": Ceiling({0: 4000}, {"limits.cpu": 2000}, {0: 3000}, pools=("", "area"))},
-        pools={"": Pool(spare={0: 1000}), "area": Pool({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1})},
+        pools={
+            "": PoolLimits(spare={0: 1000}),
+            "area": PoolLimits({0: 5000}, {"limits.cpu": 6000}, {0: -1}, {"limits.cpu": 1}),
+        },
         advice={"x/train": Advice("waits", "2 more gpu")},
         provisioning={"x/train": Provisioning("train-1", "atomic", "failed", "none left", 2, 0.0, 1_800_000_060.0)},
         node_pools={
-            "p": NodePool("p", (Requirement("zone", "In", ("a",)),), {"a": "b"}, (Taint("gpu"),), {"cpu": "9"})
+            "p": NodePool("p", (PoolRequirement("zone", "In", ("a",)),), {"a": "b"}, (Taint("gpu"),), {"cpu": "9"})
         },
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
@@ -249,8 +252,10 @@ def test_sums_keep_the_order_in_which_they_were_added_up() -> None:
 
 
 def test_head_calls_and_an_error_in_the_place_of_a_report() -> None:
-    head = Head(number=7, at=1.5, version="1", why="exception", says="s", error="E", scheduler_names=("a", "b"))
-    calls = (Call("predicate", "d1", b"\xff{}"), Call("predicate", "d2", None))
+    head = RecordingHead(
+        number=7, at=1.5, version="1", why="exception", says="s", error="E", scheduler_names=("a", "b")
+    )
+    calls = (ExternalCall("predicate", "d1", b"\xff{}"), ExternalCall("predicate", "d2", None))
     read = decode(pack(Recording(rich(), "policy", None, head, calls)))
     assert (read.head, read.calls, read.policy, read.report) == (head, calls, "policy", None)
 
@@ -278,9 +283,9 @@ def test_equal_recordings_are_equal_bytes() -> None:
 
 @given(st.lists(st.sampled_from([0.5, 1.5]) | st.floats(allow_nan=False, allow_infinity=False), max_size=40))
 def test_a_column_is_read_as_it_was_written(values: list[float]) -> None:
-    heads = [Head(at=value, says=str(value)[:2]) for value in values]
+    heads = [RecordingHead(at=value, says=str(value)[:2]) for value in values]
     written = msgspec.json.decode(msgspec.json.encode(list(pieces(heads))), type=list[Piece])
-    assert records(written, Head) == heads
+    assert records(written, RecordingHead) == heads
 
 
 @pytest.mark.parametrize(
@@ -294,7 +299,7 @@ def test_a_column_is_read_as_it_was_written(values: list[float]) -> None:
 def test_a_column_that_cannot_be(column: object, problem: str) -> None:
     piece = Piece(2, {"at": msgspec.Raw(msgspec.json.encode(column))})
     with pytest.raises(BadInput, match=problem):
-        records([piece], Head)
+        records([piece], RecordingHead)
 
 
 # -- what is refused

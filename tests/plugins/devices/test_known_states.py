@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vsched.model.nodes.table import Floats, Ints, NodeStatics
-from vsched.plugins.devices.free import Asked
+from vsched.plugins.devices.free import SharedDevicesAsked
 from vsched.plugins.devices.known_states import STATES_MAX, WANTS_MAX, KnownStates, Values, give_known, take_known
 from vsched.plugins.devices.mix import DeviceWant
 
@@ -41,7 +41,7 @@ def test_equal_states_have_one_number_and_like_ones_a_number_of_their_own_kind()
 
 def test_the_oldest_request_is_forgotten_first() -> None:
     known = KnownStates()
-    requests = [Asked(DeviceWant(1, 100, cpu, 0), None) for cpu in range(WANTS_MAX + 1)]
+    requests = [SharedDevicesAsked(DeviceWant(1, 100, cpu, 0), None) for cpu in range(WANTS_MAX + 1)]
     kept = [known.worths(request) for request in requests]
     assert known.worths(requests[-1]) is kept[-1]
     assert known.worths(requests[0]) is not kept[0]

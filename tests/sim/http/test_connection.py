@@ -12,7 +12,7 @@ import trustme
 
 from tests.support.waiting import until
 from vsched.sim.http import connection as connections
-from vsched.sim.http.connection import Connection, Later
+from vsched.sim.http.connection import Later, ServerConnection
 from vsched.sim.http.heads import head_of
 from vsched.sim.http.reader import Request
 from vsched.sim.http.server import HttpServer
@@ -34,7 +34,7 @@ class Answers:
         self.sent = 0
         """Parts of endless answers."""
 
-    def __call__(self, request: Request, connection: Connection) -> Later | None:
+    def __call__(self, request: Request, connection: ServerConnection) -> Later | None:
         self.asked.append(request.target)
         match request.target.split("/")[1]:
             case "later":
@@ -53,20 +53,20 @@ class Answers:
                 connection.send(PLAIN, request.body or b"now")
         return None
 
-    async def _later(self, connection: Connection) -> None:
+    async def _later(self, connection: ServerConnection) -> None:
         await self.released.wait()
         connection.send(PLAIN, b"later")
 
     async def _fail(self) -> None:
         raise LookupError("it happens")
 
-    async def _parts(self, connection: Connection) -> None:
+    async def _parts(self, connection: ServerConnection) -> None:
         connection.begin(PLAIN)
         for part in (b"a", b"", b"bc"):
             await connection.write(part)
         connection.end()
 
-    async def _endless(self, connection: Connection) -> None:
+    async def _endless(self, connection: ServerConnection) -> None:
         connection.begin(PLAIN)
         try:
             while True:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vsched.sim.http import reader as reader_module
-from vsched.sim.http.reader import HEAD_BYTES, NotHttp, Request, RequestReader
+from vsched.sim.http.reader import HEAD_BYTES, Request, RequestReader, UnreadableRequest
 
 GET = b"GET /api?limit=1 HTTP/1.1\r\nHost: a\r\nAccept: x\r\n\r\n"
 POST = b"POST /pods HTTP/1.1\r\nContent-Length: 5\r\nUser-Agent:  kubectl/v1 \r\n\r\nhello"
@@ -72,7 +72,7 @@ def outcome(data: bytes, most: int = MOST) -> list[Request] | tuple[str, int]:
             reader.feed(data)
             while (request := reader.next()) is not None:
                 found.append(request)
-    except NotHttp as error:
+    except UnreadableRequest as error:
         return str(error), error.code
     return found
 
@@ -153,7 +153,7 @@ def test_the_same_headers_are_read_once() -> None:
     ],
 )
 def test_what_cannot_be_read_is_refused(data: bytes, message: str, code: int) -> None:
-    with pytest.raises(NotHttp, match=message) as caught:
+    with pytest.raises(UnreadableRequest, match=message) as caught:
         read(data)
     assert caught.value.code == code
 
@@ -206,7 +206,7 @@ def test_what_has_been_read_is_not_kept() -> None:
     ],
 )
 def test_there_is_an_end(begin: bytes, part: bytes) -> None:
-    with pytest.raises(NotHttp, match="longer than") as caught:
+    with pytest.raises(UnreadableRequest, match="longer than") as caught:
         read(begin, *[part * 1000] * (2 * HEAD_BYTES // 1000))
     assert caught.value.code == 431
 
@@ -225,6 +225,6 @@ def test_it_does_not_matter_how_the_bytes_are_split(sent: list[bytes], data: st.
 def test_any_bytes_are_requests_or_refused(data: bytes) -> None:
     try:
         found = read(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" + data)
-    except NotHttp:
+    except UnreadableRequest:
         return
     assert all(len(request.body) <= MOST for request in found)

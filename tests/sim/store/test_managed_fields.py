@@ -17,8 +17,8 @@ from vsched.sim.store.managed_fields import (
     MOST_STEPS,
     MOST_UPDATERS,
     Author,
+    FieldOwners,
     LazyManagedFields,
-    ManagedFields,
 )
 
 Obj = dict[str, Any]
@@ -49,7 +49,7 @@ _AUTHORS = st.one_of(st.none(), st.tuples(st.sampled_from(["m", "n"]), st.sample
 @given(st.lists(st.tuples(_AUTHORS, _PODS), min_size=1, max_size=2 * MOST_STEPS + 2))
 def test_books_worked_out_later_are_those_that_were_kept(writes: list[tuple[tuple[str, str] | None, Obj]]) -> None:
     first = Author("maker", "", _BEGIN)
-    books, owners, obj = ManagedFields(), LazyManagedFields.begun(first), writes[0][1]
+    books, owners, obj = FieldOwners(), LazyManagedFields.begun(first), writes[0][1]
     books.created(POD, obj, first)
     for number, (named, new) in enumerate(writes):
         author = Author(*named, _BEGIN + timedelta(seconds=number)) if named else None
@@ -72,7 +72,7 @@ def test_what_differs_is_what_has_another_value(new: Obj, old: Obj) -> None:
 
 
 def test_a_change_without_an_author_moves_nothing() -> None:
-    books = ManagedFields()
+    books = FieldOwners()
     books.created(POD, pod(), Author("m", "", _BEGIN))
     before = books.entries()
     books.updated(POD, pod(nodeName="n"), pod(), None)
@@ -81,7 +81,7 @@ def test_a_change_without_an_author_moves_nothing() -> None:
 
 @pytest.mark.parametrize(("authors", "kept"), [(MOST_UPDATERS, MOST_UPDATERS), (3 * MOST_UPDATERS, MOST_UPDATERS)])
 def test_the_oldest_of_many_managers_become_one(authors: int, kept: int) -> None:
-    books, obj = ManagedFields(), pod()
+    books, obj = FieldOwners(), pod()
     for number in range(authors):
         new = {**obj, "metadata": {**obj["metadata"], "labels": {f"l{each}": "1" for each in range(number + 1)}}}
         books.updated(POD, new, obj, Author(f"m{number}", "", _BEGIN + timedelta(seconds=number)))

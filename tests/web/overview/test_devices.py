@@ -10,6 +10,7 @@ from tests.support.builders import node, pod
 from tests.support.devices import allocated, device_class, resource_claim, resource_slice
 from tests.support.devices import device as published
 from tests.support.deviceshare import IDS, V100, asking, device, devices, part, pods, vgpu_node
+from tests.support.gpus import HELD
 from tests.support.plans import NOW, manifests, mirror
 from vsched.model.snapshot import Snapshot
 from vsched.web.overview import devices as shown_devices
@@ -91,17 +92,6 @@ def test_whole_devices_are_counted_beside_shared_ones() -> None:
 
     assert one.counted == (CountedDevices("nvidia.com/gpu", 4, 3, (JobHolderShown("ns/w", "default", 3),), 1),)
     assert [each.kind for each in one.devices] == ["vgpu"]
-
-
-HELD = """
-node n1 cpu=8 memory=16Gi nvidia=4
-node n2 cpu=8 memory=16Gi nvidia=4
-queue research
-job ns/a min=2 queue=research phase=Running
-pods ns/a 2 cpu=1 nvidia=2 on=n1
-job ns/b min=1 phase=Running
-pods ns/b 1 cpu=3 nvidia=3 on=n2
-"""
 
 
 @pytest.mark.parametrize(

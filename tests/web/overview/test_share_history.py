@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, ShareHistory, Span
+from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, HistorySpan, ShareHistory
 from vsched.web.overview.share_series import QueueSeries, share_series
 from vsched.web.overview.shares import WHOLE, QueueShares
 
@@ -28,7 +28,7 @@ def filled(seconds: float, every: float = 10.0, **queues: QueueShares) -> ShareH
     return history
 
 
-def series(history: ShareHistory, span: Span, queue: str, points: int = 10_000) -> QueueSeries:
+def series(history: ShareHistory, span: HistorySpan, queue: str, points: int = 10_000) -> QueueSeries:
     [found] = share_series(history, span, points, queue).queues
     return found
 

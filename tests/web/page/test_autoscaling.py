@@ -10,7 +10,7 @@ from msgspec import structs
 
 from tests.support.browser import sitting
 from tests.web.page.pictured import Going, pictured
-from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer
+from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 SHOWN = AutoscalingShown(
     asks=True,
     requests=(
-        Asked("team-a/train", "train-1", "provisioned", 1, kept_until=1_800_000_000.0),
-        Asked("team-a/<b>bold", "bold-2", "given-up", 2, "none left"),
+        LatestRequest("team-a/train", "train-1", "provisioned", 1, kept_until=1_800_000_000.0),
+        LatestRequest("team-a/<b>bold", "bold-2", "given-up", 2, "none left"),
     ),
     buffers=(Buffer("team-a", "spare", 4, "Deployment/web", "s", "provisioned"),),
 )
@@ -29,7 +29,7 @@ async def test_requests_and_buffers_are_below_the_nodes(browser: Any) -> None:
     async with pictured(Going(3, 2), autoscaling=SHOWN) as url, sitting(browser, url) as found:
         section = found.page.locator("#autoscaling")
         await expect(section).to_be_visible()
-        told = "nodes are asked for for 2 gangs; 1 CapacityBuffer keeps room for 4 pods"
+        told = "nodes requested for 2 gangs; 1 CapacityBuffer reserves capacity for 4 pods"
         await expect(section.locator("#autoscaling-told")).to_have_text(told)
         asked = section.get_by_role("region", name="ProvisioningRequests").get_by_role("row")
         await expect(asked.nth(1)).to_have_text(re.compile(r"^team-a/traintrain-11provisioned\d\d:\d\d:\d\d--$"))

@@ -30,7 +30,7 @@ async def test_who_must_show_a_token_is_asked_and_it_stays_in_the_tab(browser: A
         await expect(page.locator("#token-why")).to_contain_text("bearer token")
         await page.get_by_label("Bearer token").fill("«un»")
         await page.keyboard.press("Enter")
-        await expect(page.locator("#token-why")).to_contain_text("no token")
+        await expect(page.locator("#token-why")).to_contain_text("not a token")
         for token, kind in (("a-wrong-one-of-all", "refused"), ("Bearer the-right-one-of-all", "live")):
             await page.get_by_label("Bearer token").fill(token)
             await page.keyboard.press("Enter")

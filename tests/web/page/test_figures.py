@@ -125,9 +125,7 @@ async def test_an_address_lands_on_its_section(browser: Any, going: tuple[Going,
 
 
 async def test_of_nodes_queues_and_namespaces_without_a_row_it_is_told_how_many_there_are(visit: Sitting) -> None:
-    await expect(visit.page.locator("#nodes-told")).to_contain_text(
-        "60 of 50,000 nodes: those out of order, and a sample"
-    )
+    await expect(visit.page.locator("#nodes-told")).to_contain_text("60 of 50,000 nodes: unusual ones and a sample")
     told = visit.page.locator("#queues-told")
     await expect(told).to_contain_text("3 of 1,111: those with others below them first, then those with jobs")
     await expect(told).to_contain_text("4,000 namespaces that hold little are not listed")

@@ -11,21 +11,13 @@ import pytest_asyncio
 from msgspec.structs import replace
 
 from tests.support.browser import Sitting, sitting
+from tests.support.gpus import HELD
 from tests.support.plans import NOW, manifests, mirror
 from tests.web.page.pictured import Going, pictured
 
 expect: Any = pytest.importorskip("playwright.async_api", reason="playwright is not installed").expect
 expect.set_options(timeout=30_000)
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-HELD = """
-node n1 cpu=8 memory=16Gi nvidia=4
-node n2 cpu=8 memory=16Gi nvidia=4
-queue research
-job ns/a min=2 queue=research phase=Running
-pods ns/a 2 cpu=1 nvidia=2 on=n1
-job ns/b min=1 phase=Running
-pods ns/b 1 cpu=3 nvidia=3 on=n2
-"""
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="module")

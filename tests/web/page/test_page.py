@@ -303,7 +303,7 @@ async def test_the_shares_of_one_queue_over_a_week(visit: Sitting) -> None:
     await expect(section.locator("figcaption")).to_contain_text("research held")
     await page.locator("#shares-span").select_option("week")
     await expect(page.locator("#shares-told")).to_contain_text("10 minutes a point")
-    await expect(page.locator("#shares-scale")).to_contain_text("of the cluster; what is more is cut off there")
+    await expect(page.locator("#shares-scale")).to_contain_text("of the cluster high; higher values are cut off")
     colours = (
         "['held', 'deserved', 'waiting'].map((kind) => getComputedStyle(document.querySelector(`#shares .${kind}`)))"
     )

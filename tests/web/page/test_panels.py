@@ -95,7 +95,7 @@ async def test_panels_of_jobs_and_nodes_list_pods_and_lead_to_each_other(visit: 
 
 async def test_evictions_say_who_and_for_whom_and_why_where_they_matter(visit: Sitting) -> None:
     page = visit.page
-    why = "in queue default priority 1000 goes before priority 0"
+    why = "in queue default, priority 1000 goes before priority 0"
     evictions = page.locator("#evictions").get_by_role("region", name="Evictions").get_by_role("row")
     await expect(evictions.nth(1)).to_contain_text(re.compile(r"default/low-\d of default/low"))
     for said in ("n1", "default/high", why, "evicted"):

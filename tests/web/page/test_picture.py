@@ -179,7 +179,7 @@ async def test_what_comes_late_is_not_called_live_and_a_clock_that_is_set_is_not
     await expect(told).to_have_text("live")
     await visit.page.evaluate(PASSED, 10)
     await expect(told).to_have_text("late")
-    await expect(visit.page.locator("#connection-told")).to_contain_text(re.compile(r"comes \d+s after"))
+    await expect(visit.page.locator("#connection-told")).to_contain_text(re.compile(r"arrives \d+s late"))
     await visit.page.evaluate("((wall) => (Date.now = () => wall() + 3_600_000))(Date.now) && null")
     await expect(told).to_have_text("live")
     await expect(visit.page.locator("#count-rate")).to_have_text("1.0")
@@ -196,8 +196,8 @@ UNREAD = """async (path) => {
 
 
 async def test_what_cannot_be_read_is_said_and_begun_anew(visit: Sitting) -> None:
-    assert await visit.page.evaluate(UNREAD, "events") == ["what came could not be read: no such row", ""]
-    assert await visit.page.evaluate(UNREAD, "page/icon.svg") == ["something else than the daemon answers", ""]
+    assert await visit.page.evaluate(UNREAD, "events") == ["the data could not be read: no such row", ""]
+    assert await visit.page.evaluate(UNREAD, "page/icon.svg") == ["the answer does not come from vsched", ""]
 
 
 async def test_what_could_not_be_asked_is_asked_once_more(visit: Sitting) -> None:

@@ -53,7 +53,7 @@ async def visit(browser: Any) -> AsyncIterator[Sitting]:
 async def test_a_job_that_waits_shows_how_many_of_its_pods_each_domain_would_hold(visit: Sitting) -> None:
     page = visit.page
     await page.evaluate("location.hash = '#jobs?which=all&open=job:default/large'")
-    await expect(page.get_by_role("heading", name="Domains by room")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Domains by free capacity")).to_be_visible()
     rows = page.locator(".domains .domain")
     await expect(rows).to_have_count(2 + LISTED_MAX)
     await expect(rows.nth(0)).to_contain_text("the whole cluster tier 3, 18 nodes")

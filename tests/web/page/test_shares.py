@@ -32,7 +32,7 @@ async def test_hours_before_the_daemon_began_are_drawn_apart_and_that_is_said(br
         await expect(page.locator("#shares-told")).to_contain_text("10 seconds a point")
         await expect(legend).to_be_hidden()
         await page.locator("#shares-span").select_option("week")
-        says = re.compile("; before .*, when this daemon began to lead, only what was held is known, by the hour$")
+        says = re.compile("; before .*, when this daemon began to lead, only hourly means of what was held are known$")
         await expect(page.locator("#shares-told")).to_have_text(says)
         await expect(legend).to_be_visible()
         figure = page.locator("#shares figure").filter(has_text="research")

@@ -39,7 +39,7 @@ async def test_planned_starts_are_listed_with_time_nodes_reason_and_who_goes_bef
     await expect(cells.nth(2)).to_have_text("2")
     await expect(cells.nth(3)).to_contain_text("the gang needs 2")
     await expect(cells.nth(4)).to_have_text("default/short")
-    await expect(visit.page.locator("#starts-told")).to_contain_text("room is reserved for 1 job")
+    await expect(visit.page.locator("#starts-told")).to_contain_text("nodes are reserved for 1 job")
 
 
 async def test_the_list_of_jobs_has_a_column_of_planned_starts(visit: Sitting) -> None:

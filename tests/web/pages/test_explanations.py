@@ -123,12 +123,12 @@ async def test_what_is_known_is_explained(path: str, kind: str, state: str, mess
         ),
         pytest.param(
             "/explain/ns/broken",
-            "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is left out)",
+            "PodGroup ns/broken: spec.minMember: expected an integer, got -1 (so it is ignored)",
             id="malformed",
         ),
         pytest.param(
             "/explain/ns/foreign",
-            "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other (so it is left out)",
+            "Pod ns/foreign: it is for another scheduler: spec.schedulerName is other (so it is ignored)",
             id="of another scheduler",
         ),
         pytest.param(
@@ -136,7 +136,7 @@ async def test_what_is_known_is_explained(path: str, kind: str, state: str, mess
         ),
         pytest.param(
             "/explain-queue/odd",
-            "Queue odd: spec.weight: expected an integer, got 0 (so it is left out)",
+            "Queue odd: spec.weight: expected an integer, got 0 (so it is ignored)",
             id="a bad queue",
         ),
     ],
@@ -205,7 +205,7 @@ async def test_an_explanation_that_takes_too_long_ends_and_gives_its_thread_back
     async with pages(longest_seconds=0.0) as get:
         answers = [await get(path) for _ in range(5)]
         assert {code for code, _, _ in answers} == {503}
-        assert answers[0][1] == {"error": "it takes longer than 0 s to explain: too much waits"}
+        assert answers[0][1] == {"error": "explaining takes longer than 0 s: too many jobs wait"}
         assert answers[0][2]["Retry-After"] == "2"
     async with pages() as get:
         code, _, _ = await asyncio.wait_for(get(path), 60.0)

@@ -215,7 +215,7 @@ async def test_verbs_that_are_absent_say_so(verb: str) -> None:
     async with extender() as url:
         code, answer = await post(url / verb, {})
     assert code == 404
-    assert answer == {"Error": f"/extender/{verb} is absent on purpose: {ABSENT[verb]}"}
+    assert answer == {"Error": f"/extender/{verb} is not offered: {ABSENT[verb]}"}
 
 
 async def test_only_posts_are_answered() -> None:
@@ -345,7 +345,7 @@ async def test_the_verbs_stand_in_the_list_of_all_pages() -> None:
             listed = await answer.json()
         code, _ = await post(URL(f"http://127.0.0.1:{port}/extender/filter"), {"Pod": pod()})
     assert code == 200
-    assert "absent on purpose" in listed["/extender/bind"]
+    assert "not offered" in listed["/extender/bind"]
     assert listed.keys() >= {"/extender/filter", "/metrics", "/queues"}
 
 

@@ -51,7 +51,7 @@ async def test_explanations_say_who_goes_before_whom(starting: Starting) -> None
         name: (await asked(starting, f"explain/default/{name}?kind=PodGroup"))["notes"]
         for name in ("big", "short", "late")
     }
-    assert "until its start, job default/short may use its nodes: begun since it waits" in notes["big"]
+    assert "until its start, job default/short may use its nodes: started after it began to wait" in notes["big"]
     assert "it goes before default/big, on nodes that are reserved for the start of that job" in notes["short"]
     [note] = [note for note in notes["late"] if "not planned" in note]
     assert note.endswith("(DepthReached)")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vsched.model.dump.cycle import Head
+from vsched.model.dump.cycle import RecordingHead
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
 
 
 def kept(number: int, size: int = 10, says: str = "s") -> StoredRecording:
-    return StoredRecording(Head(number=number, why="exception", says=says), b"x" * size)
+    return StoredRecording(RecordingHead(number=number, why="exception", says=says), b"x" * size)
 
 
 def numbers(ring: RecordingRing) -> list[int]:

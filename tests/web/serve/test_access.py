@@ -115,7 +115,7 @@ BAD_TABLES = {
     "a token with a space in it": (f"\n{ALICE[:12]} {ALICE[:5]},alice,1\n", ":2: the token cannot be used"),
     "no user": (f"{ALICE},,1\n", ":1: expected token,user,uid"),
     "groups without quotes": (f"{ALICE},alice,1,team-a,viewers\n", ":1: expected token,user,uid"),
-    "a token twice": (f"{ALICE},alice,1\n{ALICE},bob,2\n", ":2: the token stands in an earlier line, too"),
+    "a token twice": (f"{ALICE},alice,1\n{ALICE},bob,2\n", ":2: the token is also on an earlier line"),
     "a line that is no CSV": (f'{ALICE},"{"x" * 200_000}",1\n', ":1: expected token,user,uid"),
     "too many": (
         "".join(f"{number:016},u,1\n" for number in range(1001)),
@@ -148,7 +148,7 @@ async def test_a_new_list_of_tokens_is_taken_into_use_and_a_bad_one_is_not(tmp_p
         refused = tokens.renewed.look()
         assert refused is not None
         assert not refused.ok
-        assert refused.text.endswith("; the former list of tokens stays in use")
+        assert refused.text.endswith("; the previous list of tokens stays in use")
         assert ALICE not in refused.text
         assert (await ask(url, ALICE)).status == 200
         file.write_text(f"{NOBODY},alice,1\n")
@@ -278,4 +278,4 @@ async def test_what_is_private_is_for_this_machine_alone_where_nobody_is_asked_w
             assert (found.status, await found.text()) == (200, "here")
         async with session.get(f"http://127.0.0.1:{port}/dump", headers={"Host": "evil.example"}) as found:
             assert found.status == 403
-            assert "for this machine alone" in (await found.json())["error"]
+            assert "to this machine only" in (await found.json())["error"]

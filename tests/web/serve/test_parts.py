@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.asking import ask, hello, raw
 from tests.support.waiting import until
 from vsched.web.serve.limits import Limits, Port
-from vsched.web.serve.parts import MANY, PART_BYTES, Parts, joined, json_answer, json_pieces
+from vsched.web.serve.parts import MANY, PART_BYTES, PayloadParts, joined, json_answer, json_pieces
 from vsched.web.serve.routing import Route, as_json
 
 plain = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False) | st.text()
@@ -58,7 +58,7 @@ WHOLE = bytes(range(256)) * 40_000
 
 
 async def whole(_: web.Request) -> web.StreamResponse:
-    return web.Response(body=Parts.of(WHOLE))
+    return web.Response(body=PayloadParts.of(WHOLE))
 
 
 ROUTES = [Route("/", large, "many megabytes"), Route("/whole", whole, "many megabytes that are there already")]
@@ -66,7 +66,7 @@ ROUTES = [Route("/", large, "many megabytes"), Route("/whole", whole, "many mega
 
 @pytest.mark.parametrize("length", [0, 1, PART_BYTES, PART_BYTES + 1, len(WHOLE)])
 def test_what_is_there_already_is_cut_and_not_changed(length: int) -> None:
-    parts = Parts.of(WHOLE[:length])
+    parts = PayloadParts.of(WHOLE[:length])
     assert parts.size == length
     assert parts.decode("latin-1") == WHOLE[:length].decode("latin-1")
 

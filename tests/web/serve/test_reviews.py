@@ -82,7 +82,7 @@ async def test_roles_say_who_may_look_at_what() -> None:
                     assert (await ask(f"{url}/metrics", bad)).status == 401
                     assert (await ask(f"{url}/metrics", SECRET)).status == 401
                     assert (await ask(f"{url}/metrics")).status == 401
-                assert {event for event, _ in lines.told} == {"turned away"}
+                assert {event for event, _ in lines.told} == {"request refused"}
 
 
 async def test_answers_hold_for_a_while_and_no_longer() -> None:
@@ -167,9 +167,9 @@ async def test_while_the_api_server_cannot_be_asked_nobody_is_let_in(reply: Repl
             for _ in range(3):
                 answer = await ask(url, SECRET)
                 assert answer.status == 503
-                assert answer.body == {"error": "the API server cannot be asked for TokenReviews at the moment"}
+                assert answer.body == {"error": "the API server cannot be reached for TokenReviews at the moment"}
                 assert answer.headers["Retry-After"] == "1"
-            [(_, told)] = [line for line in lines.told if line[0] == "access cannot be checked"]
+            [(_, told)] = [line for line in lines.told if line[0] == "access review failed"]
             assert says in str(told["problem"])
             assert SECRET not in str(lines.told)
             server.replies["*"] = _review
@@ -184,6 +184,6 @@ async def test_an_api_server_that_is_silent_is_not_waited_for() -> None:
     lines = Lines()
     async with asked(silent) as (_, client):
         tokens = TokenReviews(client, FakeClock(), lines, settings=ReviewSettings(timeout_seconds=0.05))
-        with pytest.raises(AccessRefusal, match="cannot be asked"):
+        with pytest.raises(AccessRefusal, match="cannot be reached"):
             await tokens.owner("good")
-    assert lines.told == [("access cannot be checked", {"what": "TokenReviews", "problem": "no answer within 0.05 s"})]
+    assert lines.told == [("access review failed", {"what": "TokenReviews", "problem": "no answer within 0.05 s"})]

@@ -125,7 +125,7 @@ async def test_files_that_go_and_come_back(files: Files) -> None:
         renewal = reloading.look()
         assert renewal is not None
         assert not renewal.ok
-        assert f"{files.key}: cannot be read: No such file or directory; the former" in renewal.text
+        assert f"{files.key}: cannot be read: No such file or directory; the previous" in renewal.text
         assert await shown(port) == "server"
         files.put("server", "server")
         assert reloading.look() == Renewal(True, "back to the certificate in use")

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from tests.support import devices
 from tests.support.claiming import allocation
 from tests.writes.claims.reading import read
-from vsched.model.claims.devices import Consumer
+from vsched.model.claims.devices import ClaimConsumer
 from vsched.writes.claims.devices import give_back, reserve
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.steps import Done, Failed, Send, Step
-from vsched.writes.claims.wishes import DeviceWish
+from vsched.writes.claims.wishes import ClaimedDevices
 
-OURS = (Consumer("uid-a", "a"), Consumer("uid-b", "b"))
-WISH = DeviceWish("ns/gpus", "uid-gpus", allocation("n1", "gpu-0"), True, OURS)
+OURS = (ClaimConsumer("uid-a", "a"), ClaimConsumer("uid-b", "b"))
+WISH = ClaimedDevices("ns/gpus", "uid-gpus", allocation("n1", "gpu-0"), True, OURS)
 OTHERS = [{"resource": "pods", "name": f"other-{number}", "uid": f"uid-other-{number}"} for number in range(3)]
 STEPS = st.lists(st.sampled_from(["reserve", "give back", "join", "leave", "allocate"]), max_size=14)
 Obj = dict[str, Any]

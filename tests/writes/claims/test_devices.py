@@ -11,30 +11,30 @@ from tests.support import devices
 from tests.support.builders import merged, pod
 from tests.support.claiming import allocation
 from tests.writes.claims.reading import changed, read, told
-from vsched.model.claims.devices import Consumer
+from vsched.model.claims.devices import ClaimConsumer
 from vsched.writes.claims.devices import give_back, ready, reserve
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.steps import Send
-from vsched.writes.claims.wishes import DeviceWish
+from vsched.writes.claims.wishes import ClaimedDevices
 
 CLAIM = devices.resource_claim("gpus")
 PROTECTED = merged(CLAIM, {"metadata": {"finalizers": ["other", devices.FINALIZER]}})
 A, B = pod("a"), pod("b")
 ALLOCATED = devices.allocated(CLAIM, "n1", "gpu-0", pods=[A])
 KEY = "ns/gpus"
-PODS = (Consumer("uid-a", "a"),)
+PODS = (ClaimConsumer("uid-a", "a"),)
 GIVEN = allocation("n1", "gpu-0")
 NOW = 1_800_000_000.0
 MANY = [{"resource": "pods", "name": f"p{number}", "uid": f"uid-{number}"} for number in range(256)]
 
 
-GROUP = Consumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
+GROUP = ClaimConsumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
 
 
 def wish(
-    *, allocate: bool = True, pods: tuple[Consumer, ...] = PODS, uid: str = "uid-gpus", group: str = ""
-) -> DeviceWish:
-    return DeviceWish(KEY, uid, GIVEN, allocate, pods, group=group)
+    *, allocate: bool = True, pods: tuple[ClaimConsumer, ...] = PODS, uid: str = "uid-gpus", group: str = ""
+) -> ClaimedDevices:
+    return ClaimedDevices(KEY, uid, GIVEN, allocate, pods, group=group)
 
 
 def claim(manifest: dict[str, Any], **fields: Any) -> DeviceClaimRead:
@@ -48,7 +48,7 @@ def test_the_finalizer_comes_first() -> None:
 
 
 def test_devices_and_reservations_are_one_write() -> None:
-    step = reserve(claim(PROTECTED), wish(pods=(*PODS, Consumer("uid-b", "b"))), {}, NOW)
+    step = reserve(claim(PROTECTED), wish(pods=(*PODS, ClaimConsumer("uid-b", "b"))), {}, NOW)
     assert changed(step) == {
         "status": {
             "reservedFor": [devices.reserved_for(A), devices.reserved_for(B)],
@@ -63,7 +63,7 @@ def test_devices_and_reservations_are_one_write() -> None:
 
 
 def test_a_claim_that_has_devices_is_only_reserved() -> None:
-    step = reserve(claim(ALLOCATED), wish(allocate=False, pods=(Consumer("uid-b", "b"),)), {}, NOW)
+    step = reserve(claim(ALLOCATED), wish(allocate=False, pods=(ClaimConsumer("uid-b", "b"),)), {}, NOW)
     assert changed(step) == {"status": {"reservedFor": [devices.reserved_for(A), devices.reserved_for(B)]}}
 
 
@@ -118,7 +118,7 @@ def test_a_claim_that_has_devices_is_only_reserved() -> None:
         ),
     ],
 )
-def test_what_needs_no_write(found: DeviceClaimRead | None, wanted: DeviceWish, says: str) -> None:
+def test_what_needs_no_write(found: DeviceClaimRead | None, wanted: ClaimedDevices, says: str) -> None:
     assert told(reserve(found, wanted, {}, NOW)) == says
 
 
@@ -201,7 +201,7 @@ def test_nothing_to_give_back(found: DeviceClaimRead | None) -> None:
         pytest.param(["other"], wish(group="g"), ["podgroups other", "pods a"], id="its pods use what is theirs"),
     ],
 )
-def test_whom_a_claim_is_reserved_for(before: list[str], wanted: DeviceWish, after: list[str]) -> None:
+def test_whom_a_claim_is_reserved_for(before: list[str], wanted: ClaimedDevices, after: list[str]) -> None:
     there = [{"apiGroup": "scheduling.k8s.io", "resource": "podgroups", "name": name, "uid": name} for name in before]
     found = claim(devices.allocated(CLAIM, "n1", "gpu-0"), status={"reservedFor": there})
     step = reserve(found, wanted, {}, NOW)

@@ -10,7 +10,7 @@ from tests.support import builders, devices
 from tests.support.builders import merged
 from tests.support.claiming import allocation
 from tests.writes.claims.reading import changed, read, told
-from vsched.model.claims.devices import Allocation, Consumer
+from vsched.model.claims.devices import AllocationResult, ClaimConsumer
 from vsched.writes.claims.extended import (
     ExtendedPlan,
     extended_requests,
@@ -89,8 +89,8 @@ def test_requests_follow_from_the_containers(found: PodRead, requests: dict[str,
     assert {f"{each.container_name} {each.request_name}" for each in made.mappings} == mappings
 
 
-def wish(given: Allocation, made: str = "") -> ExtendedWish:
-    return ExtendedWish("ns", Consumer("uid-p", "p"), given, tuple(sorted(CLASSES.items())), made)
+def wish(given: AllocationResult, made: str = "") -> ExtendedWish:
+    return ExtendedWish("ns", ClaimConsumer("uid-p", "p"), given, tuple(sorted(CLASSES.items())), made)
 
 
 def planned(found: PodRead, wanted: ExtendedWish) -> ExtendedPlan:
@@ -119,7 +119,7 @@ def test_the_chosen_devices_are_divided_among_the_requests() -> None:
 def test_of_several_resources_each_request_gets_its_own_devices() -> None:
     found = pod(container("a", gpu=1, nic=1))
     gpu, nic = allocation("n1", "gpu-0", request=GPU), allocation("n1", "nic-0", request=NIC)
-    plan = planned(found, wish(Allocation((*nic.devices, *gpu.devices), gpu.nodes)))
+    plan = planned(found, wish(AllocationResult((*nic.devices, *gpu.devices), gpu.nodes)))
     assert plan.claim.allocation is not None
     assert {each.request: each.device.device for each in plan.claim.allocation.devices} == {
         "container-0-request-1": "gpu-0",
@@ -158,7 +158,7 @@ def test_a_claim_that_was_made_before_keeps_its_requests() -> None:
         ),
     ],
 )
-def test_what_cannot_be_made(found: PodRead | None, given: Allocation, why: str) -> None:
+def test_what_cannot_be_made(found: PodRead | None, given: AllocationResult, why: str) -> None:
     assert plan_extended(found, wish(given)) == Failed(why)
 
 
@@ -206,7 +206,7 @@ def test_a_claim_of_an_earlier_attempt_goes_first() -> None:
 
 def test_a_claim_of_somebody_else_is_left_alone() -> None:
     other = made(metadata={"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "another"}]})
-    says = f"failed: ResourceClaim ns/{NAME} belongs to somebody else"
+    says = f"failed: ResourceClaim ns/{NAME} belongs to another object"
     assert told(reserve_extended(claim(other), PLAN, {}, NOW)) == says
     assert told(remove_extended(claim(other), "uid-p")) == "done"
 

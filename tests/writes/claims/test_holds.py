@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.holds import HeldObjects
 
 A, B = ("ResourceClaim", "ns/a"), ("ResourceClaim", "ns/b")
 
 
 async def test_while_one_writes_no_other_begins() -> None:
-    holds = Holds()
+    holds = HeldObjects()
     await holds.begin({A, B})
     second = asyncio.create_task(holds.begin({B}))
     await asyncio.sleep(0)
@@ -22,7 +22,7 @@ async def test_while_one_writes_no_other_begins() -> None:
 
 
 async def test_a_release_takes_what_nobody_is_concerned_with() -> None:
-    holds = Holds()
+    holds = HeldObjects()
     await holds.begin({A})
     assert not holds.try_begin(A)
     holds.written({A})
@@ -38,7 +38,7 @@ async def test_a_release_takes_what_nobody_is_concerned_with() -> None:
 
 
 async def test_whoever_gives_up_waiting_holds_nothing() -> None:
-    holds = Holds()
+    holds = HeldObjects()
     await holds.begin({A})
     waiting = asyncio.create_task(holds.begin({A, B}))
     await asyncio.sleep(0)

@@ -16,17 +16,17 @@ from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
 from tests.writes.claims.reading import told
 from vsched.daemon.watches import reflectors
-from vsched.mirror.state.resource_versions import SeenVersions, Watched
-from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.mirror.state.resource_versions import SeenObject, SeenVersions
+from vsched.model.claims.devices import ClaimConsumer, DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.sim.cluster import Cluster
 from vsched.writes.claims.devices import protect
-from vsched.writes.claims.transaction import Phase
+from vsched.writes.claims.transaction import TransactionPhase
 from vsched.writes.claims.transactions import TransactionSettings
 from vsched.writes.claims.volumes import reaches, select_unread, shown_volume, unchanged
 from vsched.writes.claims.waiting import WaitSettings
-from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+from vsched.writes.claims.wishes import ClaimedDevices, VolumeWish
 
 WAITS = volumes.storage_class(zones=("a", "b"))
 DATA = volumes.claim("data", namespace="default")
@@ -84,7 +84,7 @@ async def test_a_claim_that_is_deleted_while_the_watch_is_followed_gives_everyth
     manifests = (WAITS, DATA, GPUS, devices.device_class())
     async with cluster_with(*manifests, provisioning=3600.0) as cluster, watching(cluster) as (at, _):
         submit(at)
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         cluster.client.delete(RESOURCE_CLAIMS, "default", "gpus")
         at.bind_volume("data", "pv-1")
         await until(lambda: not at.gangs.busy)
@@ -108,11 +108,11 @@ async def test_a_first_write_that_was_decided_on_an_old_version_is_followed_by_a
 
 GIVEN = allocation("n1", "gpu-0")
 GPU = DeviceClaim("ns/gpus", "uid-gpus")
-GPU_WISH = DeviceWish("ns/gpus", "uid-gpus", GIVEN, True, (Consumer("uid-a", "a"),))
+GPU_WISH = ClaimedDevices("ns/gpus", "uid-gpus", GIVEN, True, (ClaimConsumer("uid-a", "a"),))
 
 
 def test_a_claim_is_protected_without_a_read() -> None:
-    step = protect(Watched(GPU, "7"), GPU_WISH)
+    step = protect(SeenObject(GPU, "7"), GPU_WISH)
     assert step is not None
     assert told(step) == (
         "PATCH",
@@ -134,7 +134,7 @@ def test_a_claim_is_protected_without_a_read() -> None:
     ],
 )
 def test_a_claim_that_has_to_be_read_before_it_is_protected(claim: DeviceClaim | None) -> None:
-    assert protect(None if claim is None else Watched(claim, "7"), GPU_WISH) is None
+    assert protect(None if claim is None else SeenObject(claim, "7"), GPU_WISH) is None
 
 
 MADE = VolumeWish("ns/data", "uid-data", "n1", selected_node="n1", choose=True)
@@ -224,7 +224,7 @@ def disk(
 
 
 def test_a_node_is_selected_without_a_read() -> None:
-    step = select_unread(Watched(disk(), "7"), MADE)
+    step = select_unread(SeenObject(disk(), "7"), MADE)
     assert step is not None
     annotations = {volumes.SELECTED_NODE: "n1"}
     assert told(step) == (
@@ -244,12 +244,12 @@ def test_a_node_is_selected_without_a_read() -> None:
         pytest.param(disk("another"), False, False, id="another of the same name"),
         pytest.param(disk(volume="pv"), False, False, id="it is being bound"),
         pytest.param(disk(selected_node="n1", volume="pv", bound=True), False, False, id="it is bound"),
-        pytest.param(disk(selected_node="n1", lost=True), False, False, id="it has lost its volume"),
+        pytest.param(disk(selected_node="n1", lost=True), False, False, id="it lost its volume"),
         pytest.param(disk(selected_node="n1", deleting=True), False, False, id="it is being deleted"),
     ],
 )
 def test_what_the_mirror_says_of_a_volume_claim(claim: VolumeClaim | None, selects: bool, waits: bool) -> None:
-    watched = None if claim is None else Watched(claim, "7")
+    watched = None if claim is None else SeenObject(claim, "7")
     assert (select_unread(watched, MADE) is not None, unchanged(watched, MADE) is not None) == (selects, waits)
 
 
@@ -260,18 +260,18 @@ def test_what_the_mirror_says_of_a_volume_claim(claim: VolumeClaim | None, selec
         pytest.param(disk(volume="pv", bound=True), "pv", id="it is bound"),
         pytest.param(disk(volume="pv"), "", id="the binding is not complete"),
         pytest.param(disk("another", volume="pv", bound=True), "", id="another of the same name"),
-        pytest.param(disk(volume="pv", bound=True, lost=True), "", id="it has lost its volume"),
+        pytest.param(disk(volume="pv", bound=True, lost=True), "", id="it lost its volume"),
         pytest.param(disk(volume="pv", bound=True, deleting=True), "", id="it is being deleted"),
     ],
 )
 def test_the_volume_that_a_claim_is_shown_to_be_bound_to(claim: VolumeClaim | None, volume: str) -> None:
-    assert shown_volume(None if claim is None else Watched(claim, "7"), MADE) == volume
+    assert shown_volume(None if claim is None else SeenObject(claim, "7"), MADE) == volume
 
 
 def test_a_claim_that_is_bound_to_another_volume_than_was_chosen_is_read() -> None:
     static = VolumeWish("ns/data", "uid-data", "n1", volume="pv", choose=True)
-    assert shown_volume(Watched(disk(volume="pv", bound=True), "7"), static) == "pv"
-    assert shown_volume(Watched(disk(volume="other", bound=True), "7"), static) == ""
+    assert shown_volume(SeenObject(disk(volume="pv", bound=True), "7"), static) == "pv"
+    assert shown_volume(SeenObject(disk(volume="other", bound=True), "7"), static) == ""
 
 
 ZONE_A = NodeTerm(expressions=(Requirement(volumes.ZONE, "In", ("a",)),))
@@ -296,7 +296,7 @@ ZONE_A = NodeTerm(expressions=(Requirement(volumes.ZONE, "In", ("a",)),))
     ],
 )
 def test_whether_the_volume_is_shown_to_be_usable_on_the_node(volume: Volume | None, usable: bool) -> None:
-    watched = None if volume is None else Watched(volume, "7")
+    watched = None if volume is None else SeenObject(volume, "7")
     assert reaches(watched, MADE, {volumes.ZONE: "a"}) is usable
 
 

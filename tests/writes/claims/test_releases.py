@@ -18,7 +18,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
 from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.writes.claims.releases import FAILED, KEPT, RELEASED
-from vsched.writes.claims.transaction import Phase
+from vsched.writes.claims.transaction import TransactionPhase
 
 DATA = volumes.claim("data", namespace="default", selected_node="n1")
 GPUS = devices.resource_claim("gpus", namespace="default")
@@ -92,7 +92,7 @@ async def test_what_a_gang_is_being_bound_with_stays() -> None:
                 wait=("default/data",),
             )
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.submit(released=[at.release("gpus", device=True), at.release("data", device=False)])
         await until(lambda: at.writes.releases.results[KEPT] == 2)
         assert (at.reserved("gpus"), at.selected("data")) == (["p1"], "n1")

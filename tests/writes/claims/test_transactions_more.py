@@ -11,7 +11,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
 from vsched.model.claims.plan import DeviceChoice
 from vsched.writes.bindings import BindOutcome
-from vsched.writes.claims.transaction import Phase
+from vsched.writes.claims.transaction import TransactionPhase
 from vsched.writes.claims.transactions import BOUND, DROPPED, PARTLY_BOUND, UNDONE
 
 DATA = volumes.claim("data", namespace="default")
@@ -30,7 +30,7 @@ async def test_a_pod_that_is_deleted_while_its_gang_waits_gives_everything_back(
             at.bind(one, volumes=(at.choose("data"),), wait=("default/data",)),
             at.bind(two, devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.cache.apply("Pod", "DELETED", make.read(two))
         await until(lambda: not at.gangs.busy)
         [(_, obstacle)] = at.undone
@@ -42,7 +42,7 @@ async def test_a_pod_that_is_deleted_while_its_gang_waits_gives_everything_back(
 async def test_a_node_that_goes_while_a_gang_waits_gives_everything_back() -> None:
     async with cluster_with(WAITS, DATA, provisioning=LONG) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), volumes=(at.choose("data"),), wait=("default/data",)))
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.cache.apply("Node", "DELETED", make.read(at.get("nodes", "n1")))
         await until(lambda: not at.gangs.busy)
         [(wish, obstacle)] = at.undone
@@ -57,7 +57,7 @@ async def test_a_claim_that_is_deleted_while_its_gang_waits_gives_everything_bac
             at.bind(at.pod(), volumes=(at.choose("data"),), wait=("default/data",)),
             at.bind(at.pod(), devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         cluster.client.delete(VOLUME_CLAIMS, "default", "data")
         await until(lambda: not at.gangs.busy)
         [(_, obstacle)] = at.undone
@@ -83,7 +83,7 @@ async def test_devices_that_have_to_be_made_ready_are_waited_for() -> None:
     given = allocation("n1", "gpu-0", conditions=("Attached",), failures=("Broken",))
     async with cluster_with(GPUS, CLASS, controllers=False) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), devices=(at.give("gpus", given),), reserve=("default/gpus",)))
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         assert at.nodes() == {}
         at.say("gpus", "gpu-0", "Attached")
         await until(lambda: not at.gangs.busy)
@@ -94,7 +94,7 @@ async def test_devices_that_cannot_be_made_ready_are_given_back() -> None:
     given = allocation("n1", "gpu-0", conditions=("Attached",), failures=("Broken",))
     async with cluster_with(GPUS, CLASS, controllers=False) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), devices=(at.give("gpus", given),), reserve=("default/gpus",)))
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.say("gpus", "gpu-0", "Broken")
         await until(lambda: not at.gangs.busy)
         assert at.undone[0][1].why == "device gpu-0 of ResourceClaim default/gpus cannot be made ready: Broken"
@@ -130,7 +130,7 @@ async def test_a_gang_that_is_given_back_leaves_the_reservations_of_others() -> 
                 wait=("default/data",),
             )
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.submit(at.bind(two, job="default/later", reserve=("default/gpus",)))
         await until(lambda: not at.gangs.busy)
         assert at.nodes() == {"p2": "n1"}
@@ -145,7 +145,7 @@ async def test_a_claim_that_is_changed_before_the_binding_gives_everything_back(
             at.bind(one, volumes=(at.choose("data"),), wait=("default/data",)),
             at.bind(two, devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         free = {"status": {}}
         cluster.client.patch_status(RESOURCE_CLAIMS, "default", "gpus", lambda found: {**found, **free})
         at.bind_volume("data", "pv-1")
@@ -158,7 +158,7 @@ async def test_a_claim_that_is_changed_before_the_binding_gives_everything_back(
 async def test_a_volume_of_another_zone_is_found_before_the_pod_is_bound() -> None:
     async with cluster_with(WAITS, DATA, provisioning=LONG) as cluster, claiming(cluster) as at:
         at.submit(at.bind(at.pod(), volumes=(at.choose("data"),), wait=("default/data",)))
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.bind_volume("data", "pv-1", zone="b")
         await until(lambda: not at.gangs.busy)
         assert at.undone[0][1].why == "PersistentVolume pv-1 cannot be used on node n1"
@@ -246,7 +246,7 @@ async def test_at_the_end_gangs_that_wait_are_left_to_the_next_daemon() -> None:
             at.bind(one, volumes=(at.choose("data"),), wait=("default/data",)),
             at.bind(two, devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         assert await at.writes.drain(5.0) == 0
         assert at.gangs.results == {DROPPED: 1}
         assert {outcome.verdict for outcome in at.outcomes} == {BindOutcome.DROPPED}
@@ -324,7 +324,7 @@ async def test_a_daemon_that_leads_no_longer_writes_nothing_more() -> None:
             at.bind(one, volumes=(at.choose("data"),), wait=("default/data",)),
             at.bind(two, devices=(at.give("gpus", allocation("n1", "gpu-0")),), reserve=("default/gpus",)),
         )
-        await until(lambda: at.gangs.phases()[Phase.WAITING])
+        await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         leads[0] = False
         cluster.client.delete(VOLUME_CLAIMS, "default", "data")
         await until(lambda: not at.gangs.busy)

@@ -133,7 +133,7 @@ def test_reserving_a_volume_without_a_write(found: VolumeRead | None, says: str)
         pytest.param(
             claim(volume="pv", status={"phase": "Lost"}),
             MADE,
-            "failed: PersistentVolumeClaim ns/data has lost its volume",
+            "failed: PersistentVolumeClaim ns/data lost its volume",
             id="its volume is gone",
         ),
     ],

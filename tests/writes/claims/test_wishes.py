@@ -10,7 +10,7 @@ from tests.support import devices, volumes
 from tests.support.claiming import allocation
 from tests.support.mirrors import World
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
-from vsched.model.claims.devices import Consumer
+from vsched.model.claims.devices import ClaimConsumer
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice, VolumeChoice
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
@@ -43,7 +43,7 @@ def test_a_claim_that_pods_share_is_one_wish_with_the_first_choice() -> None:
     binds = [bind("a", devices=(choice,), reserve=("ns/gpus",)), bind("b", reserve=("ns/gpus",))]
     [wish] = wishes(binds, World(devices.resource_claim()).snapshot())["ns/g"].devices
     assert (wish.key, wish.uid, wish.allocation, wish.allocate) == ("ns/gpus", "uid-gpus", given, True)
-    assert wish.consumers == (Consumer("uid-a", "a"), Consumer("uid-b", "b"))
+    assert wish.consumers == (ClaimConsumer("uid-a", "a"), ClaimConsumer("uid-b", "b"))
     assert wish.classes == (devices.DRIVER,)
 
 
@@ -90,7 +90,7 @@ def test_extended_resources_have_a_claim_for_each_pod() -> None:
     given = allocation("n1", "gpu-0", request=gpu)
     gang = wishes([bind("a", devices=(DeviceChoice("", "", given),))], snapshot)["ns/g"]
     [wish] = gang.extended
-    assert (wish.pod, wish.allocation, wish.made) == (Consumer("uid-a", "a"), given, "")
+    assert (wish.pod, wish.allocation, wish.made) == (ClaimConsumer("uid-a", "a"), given, "")
     assert wish.classes == ((gpu, "gpus"),)
     assert gang.holds() == {("ResourceClaim", wish.key)}
     assert gang.devices == ()

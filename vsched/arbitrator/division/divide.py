@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.arbitrator.division.lending import Most, most_for_now
+from vsched.arbitrator.division.lending import DivisionCeilings, most_for_now
 from vsched.arbitrator.division.sheet import Sheet, known_totals, lay_out
 from vsched.arbitrator.tree import parent_of
 from vsched.kernels.dominant import LARGEST, DemandTable, column_sums, cut_to_fit, progressive_fill
@@ -107,7 +107,7 @@ def _deal(bounded: Mask, capacity: Ints, total: Ints, weights: Floats, demand: I
     return DivisionShares(deserved, fitting)
 
 
-def _namespace_awards(sheet: Sheet, shares: DivisionShares, most: Most) -> dict[str, Award]:
+def _namespace_awards(sheet: Sheet, shares: DivisionShares, most: DivisionCeilings) -> dict[str, Award]:
     concerned = sheet.known | (np.maximum(sheet.requested, shares.deserved) > 0) | (sheet.limit < LARGEST)
     deserved = _named(sheet, shares.deserved, concerned)
     ceilings = _named(sheet, most.namespaces, most.namespaces < LARGEST)
@@ -134,7 +134,7 @@ def _namespace_awards(sheet: Sheet, shares: DivisionShares, most: Most) -> dict[
     return awards
 
 
-def _bucket_awards(sheet: Sheet, shares: DivisionShares, most: Most) -> dict[str, Award]:
+def _bucket_awards(sheet: Sheet, shares: DivisionShares, most: DivisionCeilings) -> dict[str, Award]:
     hard = np.array([group.hard for group in sheet.groups], dtype=np.int64).reshape(shares.deserved.shape)
     deserved = _named(sheet, shares.deserved, sheet.known | (shares.deserved > 0) | (hard < LARGEST))
     ceilings = _named(sheet, most.buckets, most.buckets < LARGEST)

@@ -28,7 +28,7 @@ STEPS_MAX = 4096
 """Up to this number of steps ``_largest_sum`` computes the exact sum; above it, an upper bound."""
 
 
-class Most(NamedTuple):
+class DivisionCeilings(NamedTuple):
     """Ceilings: ``int64[namespace or bucket, resource]``; ``LARGEST`` or more where there is no limit."""
 
     namespaces: Ints
@@ -42,7 +42,7 @@ class Most(NamedTuple):
     """int64[resource]: how much may be lent in all; ``LARGEST`` where the total is not known."""
 
 
-def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) -> Most:
+def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) -> DivisionCeilings:
     """Ceilings of namespaces from what they deserve, and of buckets from what they deserve (``parts``).
 
     What is spare is lent once, to the namespace that takes it first. The spare amount is negative where more is held
@@ -57,10 +57,10 @@ def most_for_now(sheet: Sheet, snapshot: Snapshot, deserved: Ints, parts: Ints) 
         left = np.where(group.hard < LARGEST, group.hard - column_sums(claims[group.below]), LARGEST)
         of_buckets[number] = left
         room[group.below] = np.minimum(room[group.below], left)
-        kept = np.minimum(column_sums(sheet.kept[group.below]), LARGEST)
+        kept = np.minimum(column_sums(sheet.used[group.below]), LARGEST)
         least = np.minimum(spare, of_buckets[group.path].min(axis=0))
         buckets[number] = _ceiling(parts[number], kept, group.hard, least)
-    return Most(_ceiling(deserved, sheet.kept, sheet.limit, room), buckets, claims, of_buckets, spare)
+    return DivisionCeilings(_ceiling(deserved, sheet.used, sheet.limit, room), buckets, claims, of_buckets, spare)
 
 
 def _ceiling(deserved: Ints, kept: Ints, limit: Ints, room: Ints) -> Ints:
@@ -82,10 +82,10 @@ def _claims(sheet: Sheet, snapshot: Snapshot, deserved: Ints) -> Ints:
         award = Award(dict(zip(sheet.columns, deserved[row].tolist(), strict=True)), {})
         pieces = waiting.pieces(sheet.accounts[row], award)
         if pieces is not None:
-            room = dict(zip(sheet.columns, (deserved[row] - sheet.kept[row]).tolist(), strict=True))
+            room = dict(zip(sheet.columns, (deserved[row] - sheet.used[row]).tolist(), strict=True))
             most = _most_of(pieces, room)
-            usable[row] = np.minimum(usable[row], sheet.kept[row] + [most.get(name, 0) for name in sheet.columns])
-    return np.maximum(sheet.kept, usable)
+            usable[row] = np.minimum(usable[row], sheet.used[row] + [most.get(name, 0) for name in sheet.columns])
+    return np.maximum(sheet.used, usable)
 
 
 class _Waiting:

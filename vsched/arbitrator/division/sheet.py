@@ -64,7 +64,7 @@ class Sheet(NamedTuple):
     reservations: list[Counted]
     """The stated reservations, by row; ``reserved`` has the same as numbers."""
     weights: Floats
-    kept: Ints
+    used: Ints
     requested: Ints
     limit: Ints
     """``LARGEST`` where there is none."""
@@ -111,7 +111,7 @@ def lay_out(snapshot: Snapshot, arbitration: Arbitration) -> Sheet:
         limits=limits,
         reservations=reserved,
         weights=np.array([account.own_weight for account in accounts], dtype=np.float64),
-        kept=kept,
+        used=kept,
         requested=np.minimum(kept + _table(waiting, columns), LARGEST),
         limit=_table(limits, columns, LARGEST),
         reserved=_table(reserved, columns),

@@ -10,7 +10,7 @@ from vsched.model.arbitration.records import Arbitration, Award, Division
 Sums = dict[str, int]
 
 
-class Kept:
+class KeptAmounts:
     """What each namespace and bucket keeps at this point of the round.
 
     Pods that the round evicts no longer count; pods that it has kept room for count already.

@@ -17,7 +17,7 @@ from vsched.framework.ledger.usage import SessionUsage
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.points.extension import SessionContext
 from vsched.framework.points.victims import Purpose, VictimProtection
-from vsched.framework.policy import PluginConf, Policy, Tier
+from vsched.framework.policy import PluginConf, PluginTier, Policy
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.jobs.job import Job, JobSpec
@@ -46,7 +46,7 @@ class Placing(NamedTuple):
         judges = [PluginConf(name, registry.plugins[name].args_type()) for name in JUDGES]
         if policy is not None:
             judges += [one for one in policy.plugins() if issubclass(registry.plugins[one.name], VictimProtection)]
-        return cls(Policy((), (Tier(tuple(judges)),)), registry)
+        return cls(Policy((), (PluginTier(tuple(judges)),)), registry)
 
 
 class PlacementTrial:

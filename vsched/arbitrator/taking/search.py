@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.arbitrator.taking.kept import Kept
+from vsched.arbitrator.taking.kept import KeptAmounts
 from vsched.arbitrator.taking.placing import PlacementTrial
 from vsched.arbitrator.taking.victims import Victims
 from vsched.arbitrator.wants import PodDemands
@@ -45,7 +45,7 @@ class EvictionSearch:
         self,
         trial: PlacementTrial,
         overused_accounts: Iterable[NamespaceAccount],
-        kept: Kept,
+        kept: KeptAmounts,
         asking: PodDemands,
         axis: ResourceAxis,
         jobs: Mapping[str, Job],

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from vsched.arbitrator.effects import Overuse, Promise
 from vsched.arbitrator.rules import ArbitrationRules
-from vsched.arbitrator.taking.kept import Kept
+from vsched.arbitrator.taking.kept import KeptAmounts
 from vsched.arbitrator.taking.placing import ACTION, PlacementTrial, Placing
 from vsched.arbitrator.taking.search import EvictionSearch
 from vsched.arbitrator.wants import PodDemands, Want, most_urgent, wants_of, within
@@ -87,7 +87,7 @@ class _Round:
         asking: PodDemands,
     ) -> None:
         self._most = rules.evictions_per_round
-        self._kept = Kept(arbitration, division)
+        self._kept = KeptAmounts(arbitration, division)
         self._trial = PlacementTrial(snapshot, placing, _leaving(arbitration.parties))
         self._overused = tuple(due)
         accounts = [arbitration.parties[name] for name in self._overused]

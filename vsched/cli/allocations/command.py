@@ -13,7 +13,7 @@ EPILOG = """\b
 Examples:
   vsched allocations
   vsched allocations -o wide
-  vsched allocations team-a bigdata                       (everything about a namespace and a bucket)
+  vsched allocations team-a bigdata                       (details of a namespace and a bucket)
   vsched allocations -o json
 """
 
@@ -24,10 +24,10 @@ Examples:
 @daemon_flags
 @output_flags
 def command(names: tuple[str, ...], cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """What namespaces and buckets deserve of the cluster, what they hold, and who is overused since when.
+    """Show what namespaces and buckets deserve and hold, and which are overused and since when.
 
-    Reads what the arbitrator writes: Consumers, Allocations and Buckets. A daemon, where one answers, adds what may be
-    held for now, lent parts included.
+    Reads the Consumers, Allocations and Buckets of the cluster. If a daemon answers, it adds what each may hold at
+    present, with what it borrows.
     """
     # Imported here, so that --help does not load the client.
     from vsched.cli.allocations.source import read_shares

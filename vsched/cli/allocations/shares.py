@@ -15,7 +15,7 @@ from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_c
 from vsched.model.arbitration.records import DEFAULT_CONSUMER, AllocationRecord, ArbitrationCondition, Bucket, Claim
 
 
-class Share(msgspec.Struct, frozen=True):
+class AllocationShare(msgspec.Struct, frozen=True):
     """What a namespace or a bucket deserves and uses of the cluster."""
 
     name: str
@@ -67,19 +67,19 @@ class Share(msgspec.Struct, frozen=True):
 class AllocationShares(msgspec.Struct, frozen=True):
     """All namespaces and buckets, and the whole cluster."""
 
-    namespaces: Mapping[str, Share] = {}
-    buckets: Mapping[str, Share] = {}
+    namespaces: Mapping[str, AllocationShare] = {}
+    buckets: Mapping[str, AllocationShare] = {}
     total: Counted = NOTHING
     """The sum over all nodes; empty where we may not read them."""
 
     @property
-    def all(self) -> list[Share]:
+    def all(self) -> list[AllocationShare]:
         """The namespaces, then the buckets."""
         return [*self.namespaces.values(), *self.buckets.values()]
 
-    def named(self, names: Iterable[str]) -> list[Share]:
+    def named(self, names: Iterable[str]) -> list[AllocationShare]:
         """The namespaces and buckets of these names; raises BadInput for a name that neither has."""
-        found: list[Share] = []
+        found: list[AllocationShare] = []
         for name in names:
             shares = [kind[name] for kind in (self.namespaces, self.buckets) if name in kind]
             if not shares:
@@ -89,11 +89,11 @@ class AllocationShares(msgspec.Struct, frozen=True):
             found += shares
         return found
 
-    def below(self, bucket: str) -> list[Share]:
+    def below(self, bucket: str) -> list[AllocationShare]:
         """The namespaces in a bucket, by name; with an empty name, those in none."""
         return [share for _, share in sorted(self.namespaces.items()) if share.parent == bucket]
 
-    def inner(self, bucket: str) -> list[Share]:
+    def inner(self, bucket: str) -> list[AllocationShare]:
         """The buckets right below a bucket, by name; with an empty name, those at the top."""
         return [share for _, share in sorted(self.buckets.items()) if share.parent == bucket]
 
@@ -142,12 +142,12 @@ def readable(quantities: Mapping[str, object] | None) -> dict[str, int]:
     return found
 
 
-def _namespace(name: str, claim: Claim | None, record: AllocationRecord | None) -> Share:
+def _namespace(name: str, claim: Claim | None, record: AllocationRecord | None) -> AllocationShare:
     conditions = (*(claim.conditions if claim else ()), *(record.conditions if record else ()))
     hard, reserved = (record.hard, record.reserved) if record else ({}, {})
     if claim is not None:
         hard, reserved = claim.stated_hard, claim.stated_reserved
-    return Share(
+    return AllocationShare(
         name,
         parent=claim.parent if claim else "",
         weight=(claim.weight or None) if claim else None,
@@ -162,15 +162,15 @@ def _namespace(name: str, claim: Claim | None, record: AllocationRecord | None) 
     )
 
 
-def _implied(name: str, below: Sequence[Share]) -> Share:
+def _implied(name: str, below: Sequence[AllocationShare]) -> AllocationShare:
     """A bucket that Consumers name but that does not exist: the sum of its namespaces."""
     deserved, allocated = (summed(getattr(share, kind) for share in below) for kind in ("deserved", "allocated"))
     divided = any(share.divided for share in below)
-    return Share(name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated, divided=divided)
+    return AllocationShare(name, is_bucket=True, weight=1, deserved=deserved, allocated=allocated, divided=divided)
 
 
-def _bucket(bucket: Bucket) -> Share:
-    return Share(
+def _bucket(bucket: Bucket) -> AllocationShare:
+    return AllocationShare(
         bucket.name,
         is_bucket=True,
         weight=bucket.weight,

@@ -8,7 +8,7 @@ import msgspec
 import orjson
 from msgspec.structs import asdict, replace
 
-from vsched.cli.allocations.shares import AllocationShares, Share, readable, shares_of
+from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.ask.cluster import allocatable_of_nodes, objects_of
 from vsched.cli.ask.daemon import answer_if_any, page_of
 from vsched.cli.ask.target import DaemonTarget
@@ -96,7 +96,7 @@ async def _total(client: ApiClient) -> Counted:
 def _with_division(shares: AllocationShares, division: AllocationsPage) -> AllocationShares:
     """The shares with the limits in force, the ceilings and the waiting amounts that a daemon knows."""
 
-    def updated(known: Mapping[str, Share], pages: Mapping[str, DividedShare]) -> dict[str, Share]:
+    def updated(known: Mapping[str, AllocationShare], pages: Mapping[str, DividedShare]) -> dict[str, AllocationShare]:
         return {name: replace(share, **_amounts_of(pages.get(name))) for name, share in known.items()}
 
     return replace(

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vsched.cli.allocations.shares import AllocationShares, Share, readable
+from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable
 from vsched.cli.show.amounts import amounts_table, facts, one_line, scarcest, with_bar
 from vsched.cli.show.columns import NAMES, USUAL, columned, named
 from vsched.cli.show.drawing import Look, bar, short
@@ -28,7 +28,7 @@ PROBLEMS_MAX = 10
 # -- for programs ---------------------------------------------------------------------------------------------------
 
 
-def as_document(shares: AllocationShares, names: Sequence[Share] | None = None) -> Document:
+def as_document(shares: AllocationShares, names: Sequence[AllocationShare] | None = None) -> Document:
     """The document of everything, or of some namespaces and buckets."""
     chosen = shares.all if names is None else names
     return {
@@ -38,7 +38,7 @@ def as_document(shares: AllocationShares, names: Sequence[Share] | None = None) 
     }
 
 
-def share_document(share: Share) -> Document:
+def share_document(share: AllocationShare) -> Document:
     """One namespace or bucket; default values are left out, and so are pods where nothing limits them."""
     document: Document = {
         "deserved": _quantities(share.deserved, ALWAYS if share.deserved else (), counts_pods(share)),
@@ -68,7 +68,7 @@ def share_document(share: Share) -> Document:
     return document
 
 
-def counts_pods(share: Share) -> bool:
+def counts_pods(share: AllocationShare) -> bool:
     """Whether the number of pods is limited or reserved; where it is not, it is not shown."""
     return "pods" in share.hard or "pods" in share.reserved
 
@@ -103,7 +103,7 @@ def as_table(shares: AllocationShares, look: Look, now: float) -> RenderableType
     return Group(table, *_remarks(shares, idle), *([Text(), legend(look)] if look.cells else []))
 
 
-def as_pages(shares: AllocationShares, chosen: Sequence[Share], look: Look, now: float) -> RenderableType:
+def as_pages(shares: AllocationShares, chosen: Sequence[AllocationShare], look: Look, now: float) -> RenderableType:
     """The pages of some namespaces and buckets, with blank lines between them."""
     pages: list[RenderableType] = []
     for share in chosen:
@@ -111,7 +111,7 @@ def as_pages(shares: AllocationShares, chosen: Sequence[Share], look: Look, now:
     return Group(*pages)
 
 
-def as_page(shares: AllocationShares, share: Share, look: Look, now: float) -> RenderableType:
+def as_page(shares: AllocationShares, share: AllocationShare, look: Look, now: float) -> RenderableType:
     """Everything about one namespace or bucket."""
     rows: list[tuple[str, RenderableType]] = [
         ("bucket" if share.is_bucket else "namespace", Text(share.name, style="bold"))
@@ -135,7 +135,7 @@ def as_page(shares: AllocationShares, share: Share, look: Look, now: float) -> R
 def shown(shares: AllocationShares) -> list[str]:
     """The resources that a table has columns for: the usual ones, and the scarcest of the others."""
 
-    def parts(share: Share) -> Iterator[tuple[str, float]]:
+    def parts(share: AllocationShare) -> Iterator[tuple[str, float]]:
         names = {*share.deserved, *share.hard, *share.reserved, *share.allocated}
         for name in names - (set() if counts_pods(share) else {"pods"}):
             part = share.allocated.get(name, 0) / (_scale(shares, share, name) or 1)
@@ -146,14 +146,14 @@ def shown(shares: AllocationShares) -> list[str]:
     return [*USUAL, *([extra] if extra is not None else [])]
 
 
-def in_tree(shares: AllocationShares) -> Iterator[tuple[int, Share]]:
+def in_tree(shares: AllocationShares) -> Iterator[tuple[int, AllocationShare]]:
     """Every bucket, followed by what is in it, then the namespaces without a bucket, each with its depth."""
     yield from _inside(shares, "", 0)
     for share in shares.below(""):
         yield 0, share
 
 
-def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple[int, Share]]:
+def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple[int, AllocationShare]]:
     for inner in shares.inner(bucket):
         yield depth, inner
         yield from _inside(shares, inner.name, depth + 1)
@@ -164,12 +164,14 @@ def _inside(shares: AllocationShares, bucket: str, depth: int) -> Iterator[tuple
 def legend(look: Look) -> Text:
     """The line that explains the signs of the bars."""
     full, empty, mark = look.signs
-    text = f"{full} held  {look.reserved} kept for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
+    text = (
+        f"{full} held  {look.reserved} reserved for it  {empty} may be held (hard, else the cluster)  {mark} deserved"
+    )
     return Text(f"{text}  numbers: held/deserved", style="dim")
 
 
 def _row(
-    shares: AllocationShares, share: Share, depth: int, resources: list[str], look: Look, now: float
+    shares: AllocationShares, share: AllocationShare, depth: int, resources: list[str], look: Look, now: float
 ) -> list[RenderableType]:
     name = Text.assemble(
         ("  " * (depth - 1) + look.branch if depth else "", "dim"),
@@ -204,7 +206,7 @@ def _remarks(shares: AllocationShares, idle: int) -> list[RenderableType]:
     if problems:
         lines += [Text(), *problems[:PROBLEMS_MAX]]
     if left > 0:
-        lines.append(Text(f"and {left} more (-o json tells all)", style="dim"))
+        lines.append(Text(f"and {left} more (-o json has all)", style="dim"))
     waiting = [share.name for share in shares.namespaces.values() if not share.divided]
     if waiting:
         count = f"{len(waiting)} namespaces have" if len(waiting) > 1 else f"namespace {waiting[0]} has"
@@ -212,14 +214,14 @@ def _remarks(shares: AllocationShares, idle: int) -> list[RenderableType]:
     return lines
 
 
-def _usage(shares: AllocationShares, share: Share, resource: str, look: Look) -> Text:
+def _usage(shares: AllocationShares, share: AllocationShare, resource: str, look: Look) -> Text:
     """What is used of what is deserved, as a bar with numbers."""
     deserved = share.deserved.get(resource, 0) if share.divided else None
     words = f"{_short(resource, share.allocated.get(resource, 0))}/{_short(resource, deserved)}"
     return with_bar(look, _bar(shares, share, resource, look), words)
 
 
-def _bar(shares: AllocationShares, share: Share, resource: str, look: Look) -> Text:
+def _bar(shares: AllocationShares, share: AllocationShare, resource: str, look: Look) -> Text:
     """What is used of what may be used at most; what exceeds the deserved part in another colour."""
     return bar(
         look,
@@ -231,13 +233,13 @@ def _bar(shares: AllocationShares, share: Share, resource: str, look: Look) -> T
     )
 
 
-def _scale(shares: AllocationShares, share: Share, resource: str) -> int:
+def _scale(shares: AllocationShares, share: AllocationShare, resource: str) -> int:
     """The amount of a full bar: the limit, else the cluster, else what all deserve."""
     bounds = [amounts[resource] for amounts in (share.hard, shares.total) if resource in amounts]
     return min(bounds) if bounds else summed(one.deserved for one in shares.namespaces.values()).get(resource, 0)
 
 
-def _overused(share: Share, now: float) -> Text:
+def _overused(share: AllocationShare, now: float) -> Text:
     condition = share.overused
     if condition is None:
         return Text("-", style="dim")
@@ -245,7 +247,7 @@ def _overused(share: Share, now: float) -> Text:
     return Text(f"for {short_duration(max(0.0, now - since))}" if since else "yes", style="bold red")
 
 
-def _weight(share: Share) -> str:
+def _weight(share: AllocationShare) -> str:
     return "-" if share.weight is None else str(share.weight)
 
 

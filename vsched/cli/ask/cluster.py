@@ -37,9 +37,9 @@ cluster_flags = options_as_one(
     click.option(
         "--kubeconfig",
         type=click.Path(path_type=Path),
-        help="kubeconfig file; else $KUBECONFIG, ~/.kube/config, or the account of the pod it runs in",
+        help="kubeconfig file  [default: $KUBECONFIG, ~/.kube/config, or the service account of the pod]",
     ),
-    click.option("--context", help="context of the kubeconfig, where not its current one"),
+    click.option("--context", help="context of the kubeconfig  [default: the current one]"),
 )
 """Adds the flags that say which cluster is meant; the command gets them as ``cluster``."""
 

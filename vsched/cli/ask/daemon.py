@@ -49,7 +49,7 @@ def daemon_flags(command: C) -> C:
         flag = f"--daemon-{name.replace('_', '-')}"
         kind: Any = {"metavar": "NAME", "default": ""} if name == "server_name" else {"type": _FILE}
         made = click.option(flag, envvar=f"VSCHED_DAEMON_{name.upper()}", help=says_of_flag, **kind)(made)
-    says = "a running daemon's --listen-address"
+    says = "URL of a running daemon (its --listen-address)"
     made = click.option(
         "--daemon", metavar="URL", default=DEFAULT_DAEMON, show_default=True, envvar="VSCHED_DAEMON", help=says
     )(made)
@@ -58,11 +58,11 @@ def daemon_flags(command: C) -> C:
 
 
 _FLAGS = {
-    "token_file": "a file with the bearer token to show it",
-    "ca_file": "the authority of its certificate, where it is your own",
-    "cert_file": "a client certificate to show it",
-    "key_file": "the key of --daemon-cert-file",
-    "server_name": "the name on its certificate, where it is reached by another, as through a port-forward",
+    "token_file": "file with the bearer token to send",
+    "ca_file": "CA of its certificate, if it is a private one",
+    "cert_file": "client certificate to send",
+    "key_file": "key of --daemon-cert-file",
+    "server_name": "name on its certificate, if it is reached by another name, as through a port-forward",
 }
 
 

@@ -16,7 +16,7 @@ REACHING = (
 )
 LETTING_IN = "--daemon-token-file FILE, or --daemon-cert-file and --daemon-key-file, say who you are"
 PERMITTING = "a role with nonResourceURLs gives it, or --allow-user and --allow-group of vsched run"
-TRUSTING = "--daemon-ca-file FILE names its authority, --daemon-server-name NAME the name on its certificate"
+TRUSTING = "--daemon-ca-file FILE names its CA, --daemon-server-name NAME the name on its certificate"
 
 
 class Unknown(BadInput):
@@ -34,7 +34,7 @@ def explained_error(target: DaemonTarget, error: ApiError | Unavailable, *, know
     where = address_of(target)
     match error:
         case Unauthorized():
-            return BadInput(f"{where}: does not know who asks: {error.message} ({LETTING_IN})")
+            return BadInput(f"{where}: does not know the caller: {error.message} ({LETTING_IN})")
         case Forbidden():
             return BadInput(f"{where}: {error.message} ({PERMITTING})")
         case NotFound() if _serves_not(error):
@@ -66,7 +66,7 @@ def _why_silent(where: str, error: Unavailable, known: bool) -> str:
     if isinstance(cause, aiohttp.ClientConnectorSSLError):
         return f"{_without_advice(words)} (does it serve plain http:// there?)"
     if isinstance(cause, aiohttp.ClientConnectorDNSError):
-        return f"there is no host of that name ({REACHING})"
+        return f"unknown host ({REACHING})"
     if isinstance(cause, aiohttp.ClientConnectorError) and isinstance(cause.os_error, ConnectionRefusedError):
         return "nobody listens there" if known else f"nobody listens there ({REACHING})"
     if known:

@@ -43,7 +43,7 @@ async def overview_of(daemon: ApiClient) -> Overview:
     try:
         return _OVERVIEW.decode(answer.body)
     except UNREADABLE as error:
-        problem = f"the picture cannot be read: {why_unreadable(error)}"
+        problem = f"the answer cannot be read: {why_unreadable(error)}"
         raise unexpected("GET /overview", answer.code, answer.headers, answer.body, problem) from None
 
 
@@ -162,7 +162,7 @@ class Events:
         elif kind == "delta":
             change = _decoded(data, _DELTA)
             if self._overview is None or change.since != self._overview.number:
-                raise BadInput(f"a change of picture {change.since} came out of turn")
+                raise BadInput(f"an update to version {change.since} came out of order")
             self._overview = apply(change, self._overview)
         else:
             return None
@@ -173,4 +173,4 @@ def _decoded(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
     try:
         return decoder.decode(data)
     except UNREADABLE as error:
-        raise BadInput(f"the picture cannot be read: {error} (is it vsched, and of this version?)") from None
+        raise BadInput(f"the answer cannot be read: {error} (is it vsched, and of this version?)") from None

@@ -19,9 +19,9 @@ Examples:
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml")
 def command(target: DaemonTarget, output: Output) -> None:
-    """The ProvisioningRequests of gangs, and CapacityBuffers, as a running daemon knows them.
+    """Show the ProvisioningRequests of gangs and the CapacityBuffers that a running daemon knows.
 
-    A ProvisioningRequest asks for the nodes that a gang lacks, where the policy says so. A CapacityBuffer is idle room
+    If the policy says so, a ProvisioningRequest requests the nodes that a gang lacks. A CapacityBuffer is idle capacity
     that a node autoscaler keeps ready for pods.
     """
     from msgspec import to_builtins

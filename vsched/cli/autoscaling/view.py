@@ -19,7 +19,7 @@ from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED
 
 STATE_STYLES = {ASKED: "cyan", PROVISIONED: "green", FAILED: "yellow", GIVEN_UP: "red"}
 """Of requests, and of CapacityBuffers that are there (``provisioned``)."""
-NOT_ASKED = "nodes are not asked for by ProvisioningRequests (autoscaling in the policy)"
+NOT_ASKED = "nodes are not requested by ProvisioningRequests (set autoscaling in the policy)"
 
 
 def read_autoscaling(target: DaemonTarget) -> AutoscalingShown:
@@ -40,8 +40,8 @@ def shown_page(found: AutoscalingShown) -> Callable[[Look], RenderableType]:
 
 def _requests(found: AutoscalingShown, look: Look) -> RenderableType:
     if not found.requests:
-        return Text("no nodes are asked for" if found.asks else NOT_ASKED, style="dim")
-    heads = ["gang", "request", "attempt", "state", "kept until", "again at", "says"]
+        return Text("no nodes are requested" if found.asks else NOT_ASKED, style="dim")
+    heads = ["gang", "request", "attempt", "state", "kept until", "retry at", "says"]
     table = columned(heads, unicode=look.unicode)
     for one in found.requests:
         state = Text(one.state, style=STATE_STYLES.get(one.state, ""))

@@ -20,20 +20,20 @@ EPILOG = """\b
 Examples:
   vsched check config/scheduler.yaml
   kubectl get configmap vsched -o yaml | vsched check -
-  vsched check policy.yaml --probe      (asks the source of node usage, too)
+  vsched check policy.yaml --probe      (queries the source of node usage, too)
 """
 
 
 @click.command("check", epilog=EPILOG)
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option("-o", "--output", type=click.Choice(["text", "json", "yaml"]), default="text", show_default=True)
-@click.option("--probe", is_flag=True, help="ask the source of node usage about the cluster, and say what it answers")
+@click.option("--probe", is_flag=True, help="query the source of node usage, and show what it answers")
 @cluster_flags
 def command(file: Path, output: str, probe: bool, cluster: ClusterFlags) -> None:
     """Validate a policy FILE (``-`` for stdin): tiers, the extension points of each plugin, and what has no effect.
 
-    Exits 1 with the path and line of every error where the file cannot be used, and with --probe where the source of
-    node usage does not answer or knows none of the nodes. The cluster, if any, is asked for its nodes only then.
+    Exits 1 with the path and line of every error if the file is invalid; with --probe also if the source of node usage
+    does not answer or knows none of the nodes. Only --probe reads the nodes of the cluster.
     """
     settings = _read(file)
     if output == "text":

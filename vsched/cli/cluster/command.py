@@ -164,7 +164,11 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
 
 @click.command("cluster", epilog=EPILOG, context_settings={"show_default": True})
 @click.option(
-    "--nodes", metavar="N|FILE", callback=_nodes, default="3", help="How many, or a YAML file of them (see below)."
+    "--nodes",
+    metavar="N|FILE",
+    callback=_nodes,
+    default="3",
+    help="Number of nodes, or a YAML file of them (see below).",
 )
 @click.option("--host", default="127.0.0.1", help="A loopback address.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default="a free one", help="Port to listen on.")
@@ -187,60 +191,60 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     "--residents",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Pods that are there from the start, as groups of likenesses in YAML; for clusters of any size.",
+    help="Pods that run from the start, as groups of equal pods in YAML (see below).",
 )
 @click.option(
     "--devices",
     "devices_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Devices of the nodes, which a pretended DRA driver publishes, or device plugins register (see below); the "
-    "file is followed.",
+    help="Devices of the nodes, published by a simulated DRA driver or by device plugins (see below); the file is "
+    "watched.",
 )
 @click.option(
     "--pools",
     "pools_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Have an autoscaler add nodes of these pools (see below) for pods that say Unschedulable, and for "
+    help="Run an autoscaler that adds nodes of these pools (see below) for Unschedulable pods and for "
     "ProvisioningRequests.",
 )
 @click.option(
-    "--default-duration", type=Period(zero=True, bounded=False), help="Pods that say nothing end after this, not never."
+    "--default-duration",
+    type=Period(zero=True, bounded=False),
+    help="How long pods without a duration run.  [default: for ever]",
 )
 @click.option(
     "--termination-seconds",
     type=click.FloatRange(0, 3600),
     default=0.5,
-    help="How long deleted pods take to end, at most their own grace period.",
+    help="How long deleted pods take to end, at most their grace period.",
 )
 @click.option(
     "--usage",
     metavar="SHARE|LOW-HIGH",
     callback=_usage,
-    help="Have pods use so much of their requests, and answer for it at metrics.k8s.io and custom.metrics.k8s.io.",
+    help="What share of their requests pods use, as metrics.k8s.io and custom.metrics.k8s.io report it.",
 )
 @click.option(
     "--usage-window",
     type=Period(zero=True, bounded=False),
     default="5m",
-    help="What the averages of custom.metrics.k8s.io are over.",
+    help="Window of the averages of custom.metrics.k8s.io.",
 )
 @click.option(
     "--usage-swing",
     type=click.FloatRange(0, 1),
     default=0.0,
-    help="How far the cpu of pods goes up and down, as a share of itself.",
+    help="How much the cpu usage of pods varies, as a share of itself.",
 )
-@click.option("--usage-seed", type=int, default=1, help="Draws other shares.")
-@click.option(
-    "--events/--no-events", default=True, help="Whether controllers and kubelets tell Events of what they do."
-)
+@click.option("--usage-seed", type=int, default=1, help="Random seed of --usage.")
+@click.option("--events/--no-events", default=True, help="Whether controllers and kubelets write Events.")
 @click.option(
     "--authorization",
     type=click.Choice(["none", "rbac"]),
     default="none",
-    help="Who may do what: everybody everything, or what roles say of the bearer of a token.",
+    help="Authorization: everything is allowed, or RBAC decides for the bearer of a token.",
 )
 @click.option(
     "--tls/--no-tls",
@@ -253,13 +257,13 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
     "faults_file",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Have requests fail, on a seed, as a YAML file says; how many did is printed at the end.",
+    help="Make requests fail as this YAML file says; the number is printed at the end.",
 )
 @click.option(
     "--write-ms",
     type=click.FloatRange(0, 1000),
     default=0.0,
-    help="Have each write take at least so much of the server's processor time, as a real server does (about 1.25).",
+    help="Least CPU time of the server for each write, in ms; a real API server takes about 1.25.",
 )
 @click.option(
     "--runtime-config",
@@ -271,10 +275,10 @@ def _usage(context: click.Context, option: click.Parameter, value: str | None) -
 @click.option(
     "--kubelets/--no-kubelets",
     default=True,
-    help="Whether nodes have kubelets; without them, nodes are as they were created, and bound pods never start.",
+    help="Whether nodes have kubelets; without them bound pods never start.",
 )
-@click.option("--api-only", is_flag=True, help="No kubelets and controllers: nothing happens by itself.")
-@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="warning", help="What is worth a line.")
+@click.option("--api-only", is_flag=True, help="Run no kubelets and no controllers.")
+@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="warning", help="Log level.")
 def command(
     nodes: int | Path,
     host: str,
@@ -300,14 +304,14 @@ def command(
     api_only: bool,
     log_level: str,
 ) -> None:
-    """Run a Kubernetes API server with pretended nodes, kubelets and controllers until told to stop.
+    """Run a Kubernetes API server with simulated nodes, kubelets and controllers until stopped.
 
-    Any Kubernetes client works against it. Pods run as soon as they are bound to a node; annotate a pod with
-    vsched.io/duration (and vsched.io/exit-code) to have it end. With --usage, vsched.io/cpu-usage and
-    vsched.io/memory-usage say what a pod uses (1500m, 2Gi, or 80% of its request), vsched.io/usage-swing how far its
-    cpu goes up and down; on a node, what it uses besides its pods.
+    Any Kubernetes client works against it. Pods run as soon as they are bound to a node; the annotations
+    vsched.io/duration and vsched.io/exit-code have them end. With --usage, vsched.io/cpu-usage and
+    vsched.io/memory-usage set what a pod uses (1500m, 2Gi, or 80% of its request), and vsched.io/usage-swing how much
+    its cpu varies; on a node they set what it uses besides its pods.
 
-    SIGUSR1 cuts every watch off, and those of pods cannot be resumed: clients have to list them again.
+    SIGUSR1 ends every watch, and watches of pods cannot resume: clients have to list the pods again.
     """
     from vsched.daemon.system.tuning import listed, tuned  # imported here, so that --help does not load the server
     from vsched.sim.api.fault_plan import read_faults
@@ -319,13 +323,13 @@ def command(
     configure(log_level, LogFormat.CONSOLE if sys.stderr.isatty() else LogFormat.JSON)
     times = PodTimes(run=default_duration, termination=termination_seconds)
     if usage is not None and api_only:
-        raise click.UsageError("--usage: nobody measures it with --api-only, where no pod runs")
+        raise click.UsageError("--usage: has no effect with --api-only, where no pod runs")
     if devices_file is not None and api_only:
-        raise click.UsageError("--devices: nobody publishes them with --api-only, where no driver runs")
+        raise click.UsageError("--devices: has no effect with --api-only, where no driver runs")
     if pools_file is not None and api_only:
-        raise click.UsageError("--pools: nobody adds nodes with --api-only, where no autoscaler runs")
+        raise click.UsageError("--pools: has no effect with --api-only, where no autoscaler runs")
     if usage is not None and not kubelets:
-        raise click.UsageError("--usage: nobody measures it with --no-kubelets, where no pod runs")
+        raise click.UsageError("--usage: has no effect with --no-kubelets, where no pod runs")
     measured = None
     if usage is not None:
         measured = UsageSettings(*usage, swing=usage_swing, window_seconds=usage_window, seed=usage_seed)

@@ -7,7 +7,7 @@ import click
 EPILOG = """\b
 Examples:
   source <(vsched completion bash)                                      (this shell)
-  vsched completion bash > /etc/bash_completion.d/vsched                (all that begin from now on)
+  vsched completion bash > /etc/bash_completion.d/vsched                (every new shell)
   vsched completion zsh > "${fpath[1]}/_vsched"
   vsched completion fish > ~/.config/fish/completions/vsched.fish
 """
@@ -19,10 +19,10 @@ VARIABLE = "_VSCHED_COMPLETE"
 @click.command("completion", epilog=EPILOG)
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 def command(shell: str) -> None:
-    """Print a script for a shell: with it, the tab key completes commands, flags, and names.
+    """Print a completion script for a shell: the tab key then completes commands, flags and names.
 
-    Names of queues, jobs, namespaces and nodes are those that the daemon knows ($VSCHED_DAEMON, else on this machine),
-    if it answers within a second. ``kubectl vsched`` is completed by kubectl's own script.
+    Names of queues, jobs, namespaces and nodes come from the daemon ($VSCHED_DAEMON, else on this machine), if it
+    answers within a second. kubectl's own script completes ``kubectl vsched``.
     """
     from click.shell_completion import get_completion_class
 

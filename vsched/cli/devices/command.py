@@ -13,8 +13,8 @@ from vsched.cli.show.output import Output, output_flags
 
 EPILOG = """\b
 Examples:
-  vsched devices                                  (of the first 200 nodes that have some)
-  vsched devices gpu-node-1 gpu-node-2 -o wide    (all pods, how each device is divided)
+  vsched devices                                  (the first 200 nodes with devices)
+  vsched devices gpu-node-1 gpu-node-2 -o wide    (all pods, and how each device is shared)
   vsched devices gpu-node-1 -o json
   vsched devices --from vsched-61.json.gz
 """
@@ -27,15 +27,15 @@ Examples:
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="those of a file that vsched dump wrote, and no daemon",
+    help="read a recording of vsched dump instead of asking a daemon",
 )
 @daemon_flags
 @output_flags
 def command(nodes: tuple[str, ...], file: Path | None, target: DaemonTarget, output: Output) -> None:
-    """The devices of nodes: what part of each is taken, and by which pods, as a running daemon knows it.
+    """Show the devices of nodes: how much of each is in use, and by which pods, as a running daemon knows it.
 
     Devices that pods share come first, then those that drivers publish for ResourceClaims, and then resources that only
-    count devices. "taken" is the part of a device's memory or of its computing power, whichever is more. Below them are
+    count devices. "taken" is the share of a device's memory or computing power in use, whichever is larger. Below are
     the jobs that hold most of each resource, with their queues: nvidia.com/gpu first, cpu and memory last.
     """
     from msgspec import to_builtins

@@ -55,7 +55,7 @@ def devices_of_file(file: Path, nodes: Sequence[str]) -> DevicesShown:
     snapshot = load(file).snapshot
     for name in nodes:
         if name not in snapshot.nodes.statics.row:
-            raise BadInput(f"{file}: there is no node {name!r} in it")
+            raise BadInput(f"{file}: it has no node {name!r}")
     return devices_shown(snapshot, nodes)
 
 
@@ -157,7 +157,5 @@ def _sum(found: DevicesShown) -> str:
         f"{sum(not one.healthy for one in devices)} unhealthy",
     ]
     if whole:
-        parts.append(
-            f"{sum(one.held for one in whole)} of {sum(one.total for one in whole)} held of those only counted"
-        )
+        parts.append(f"{sum(one.held for one in whole)} of {sum(one.total for one in whole)} held of counted devices")
     return ", ".join(parts)

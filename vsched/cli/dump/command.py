@@ -23,8 +23,8 @@ EPILOG = """\b
 Examples:
   vsched dump                              (the next session, as vsched-NUMBER.json.gz)
   vsched dump -O - | zcat | jq .head
-  vsched dump --anonymous -O issue.json.gz (names made up, the same is decided)
-  vsched dump --list                       (cycles in which something looked wrong)
+  vsched dump --anonymous -O issue.json.gz (made-up names; the decisions stay the same)
+  vsched dump --list                       (sessions in which something looked wrong)
   vsched dump --recording 17
 """
 
@@ -32,17 +32,19 @@ STDOUT = "-"
 
 
 @click.command("dump", epilog=EPILOG)
-@click.option("-O", "--out", metavar="FILE", default="", help="where it goes; - is stdout  [default: by its number]")
+@click.option(
+    "-O", "--out", metavar="FILE", default="", help="output file; - is stdout  [default: vsched-NUMBER.json.gz]"
+)
 @click.option("--anonymous", is_flag=True, help="replace all names by made-up ones, in the same order")
-@click.option("--recording", "number", type=click.IntRange(min=0), help="the one that was kept of this session")
-@click.option("--list", "listing", is_flag=True, help="show what was kept, and write nothing")
+@click.option("--recording", "number", type=click.IntRange(min=0), help="the recording of this session (see --list)")
+@click.option("--list", "listing", is_flag=True, help="list the recordings of the daemon, and write nothing")
 @output_flags_of("text", "json", "yaml")
 @daemon_flags
 def command(target: DaemonTarget, out: str, anonymous: bool, number: int | None, listing: bool, output: Output) -> None:
-    """Write a cycle of a running daemon to a file that vsched replay runs again.
+    """Record a session of a running daemon in a file, for vsched replay.
 
-    In it are the cluster as the daemon sees it, the policy without secrets, what extenders answered, and what was
-    decided.
+    The file has the cluster as the daemon sees it, the policy without secrets, the answers of extenders, and the
+    decisions.
     """
     if listing and (out or anonymous or number is not None):
         raise click.UsageError("--list: nothing is written (expected no --out, --anonymous or --recording with it)")
@@ -80,7 +82,7 @@ def _write(data: bytes, out: str) -> None:
         hidden = "-anonymous" if recording.head.anonymous else ""
         path = Path(out or f"vsched-{recording.head.number}{hidden}.json.gz")
         if not out and path.exists():
-            raise BadInput(f"{path}: is there already (-O {path} writes over it)")
+            raise BadInput(f"{path}: exists already (-O {path} overwrites it)")
         try:
             path.write_bytes(data)
         except OSError as error:

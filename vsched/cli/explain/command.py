@@ -45,23 +45,25 @@ WATCH_SECONDS = 1.0
 
 @click.command("explain", epilog=EPILOG)
 @click.argument("name", metavar="NS/NAME|queue/NAME", shell_complete=explained)
-@click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
-@click.option("--pod", "kind", flag_value="Pod", help="the pod of that name, where a PodGroup has it, too")
-@click.option("--podgroup", "kind", flag_value="PodGroup", help="the PodGroup of that name and nothing else")
-@click.option("--watch", is_flag=True, help="tell again whenever something changes, until it runs")
+@click.option(
+    "-n", "--namespace", metavar="NS", shell_complete=namespaces, help="namespace of a NAME given without one"
+)
+@click.option("--pod", "kind", flag_value="Pod", help="explain the pod, if a PodGroup has the same name")
+@click.option("--podgroup", "kind", flag_value="PodGroup", help="explain the PodGroup only")
+@click.option("--watch", is_flag=True, help="explain again on every change, until it runs")
 @click.option(
     "--from",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="ask a file that vsched dump wrote, and no daemon",
+    help="read a recording of vsched dump instead of asking a daemon",
 )
 @click.option(
     "--search-time",
     type=Period(),
     default="2s",
     show_default=True,
-    help="how long to search for changes that would help, and for the start; a daemon takes 20s at most",
+    help="how long to search for changes that would help and for the start; at most 20s with a daemon",
 )
 @cluster_flags
 @daemon_flags
@@ -77,12 +79,12 @@ def command(
     target: DaemonTarget,
     output: Output,
 ) -> None:
-    """Why something waits: what binds, its place in the order, and the smallest change that would let it start.
+    """Explain why something waits: what blocks it, its place in the order, and the smallest change that would start it.
 
-    NAME is that of a PodGroup, of a pod, or of what a PodGroup was made for, such as a vcjob or a ReplicaSet.
+    NAME is that of a PodGroup, of a pod, or of the object a PodGroup was made for, such as a vcjob or a ReplicaSet.
 
-    What "waits" may get it by time, or from others. What "cannot start as things are" ("never" in JSON) asks for what
-    cannot come as the cluster and the policy are: somebody has to change something.
+    "waits" means that it may start later, when others end or make room. "cannot start as things are" ("never" in JSON)
+    means that waiting does not help: an object or the policy has to change.
     """
     if file is not None and watch:
         raise click.UsageError("--watch and --from: a file does not change")

@@ -40,7 +40,7 @@ def ignore_flag(command: F) -> F:
         multiple=True,
         metavar="WORD[,WORD…]",
         callback=lambda ctx, param, value: flattened(value),
-        help=f"place what asks for these as if it did not, rather than have it wait: {EXPECTED}; repeatable, "
+        help=f"ignore these when pods ask for them, instead of keeping the pods waiting: {EXPECTED}; repeatable, "
         "such as --ignore-unsupported volumes,priority-classes",
     )(command)
 

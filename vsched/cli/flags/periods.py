@@ -36,7 +36,7 @@ class Period(click.ParamType[float]):
         return seconds
 
 
-class Span(click.ParamType[float]):
+class TimeSpan(click.ParamType[float]):
     """A span of time that reaches back from now, in hours, days or any unit of a duration."""
 
     name = "duration"

@@ -70,7 +70,7 @@ class PrintableText(click.types.StringParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         text: str = super().convert(value, param, ctx)
         if printable(text) != text or "\n" in text:
-            self.fail(f"{text!r} has characters in it that cannot be printed.", param, ctx)
+            self.fail(f"{text!r} has unprintable characters.", param, ctx)
         if not text.strip() and not self._may_be_empty:
             self.fail(f"{text!r} is empty.", param, ctx)
         return text

@@ -37,9 +37,9 @@ SORTS = ("order", "name", "age", "priority", "phase", "reason", "size")
 
 @click.group("job", cls=SuggestingGroup, epilog=EPILOG)
 def command() -> None:
-    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait. Run vcjobs, and stop them.
+    """Show jobs (PodGroups): phase, counts, position in the order, and why they wait. Run, suspend and resume vcjobs.
 
-    A running daemon is asked; where none answers, the PodGroups themselves tell what was written on them.
+    A running daemon is asked; if none answers, the statuses of the PodGroups are shown.
     """
 
 
@@ -48,12 +48,12 @@ def command() -> None:
 
 @command.command("list", short_help="Every job, or every vcjob.", epilog="Example:  vsched job list --waiting -o wide")
 @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="only those of this namespace")
-@click.option("-A", "--all-namespaces", is_flag=True, help="those of all namespaces, as without -n")
+@click.option("-A", "--all-namespaces", is_flag=True, help="those of all namespaces (the default)")
 @click.option("--queue", metavar="QUEUE", shell_complete=queue_names, help="only those of this queue")
 @click.option("--phase", type=click.Choice(PHASES, case_sensitive=False), help="only those in this phase")
-@click.option("--waiting", is_flag=True, help="only those that wait for their minimum")
-@click.option("--vcjobs", is_flag=True, help="Volcano's Jobs instead, those without a PodGroup as well")
-@click.option("--sort", type=click.Choice(SORTS), default="order", show_default=True, help="in which order")
+@click.option("--waiting", is_flag=True, help="only those that have not reached their minimum")
+@click.option("--vcjobs", is_flag=True, help="list vcjobs (Volcano's Jobs) instead, with those without a PodGroup")
+@click.option("--sort", type=click.Choice(SORTS), default="order", show_default=True, help="sort order")
 @cluster_flags
 @daemon_flags
 @output_flags
@@ -69,7 +69,7 @@ def list_(
     target: DaemonTarget,
     output: Output,
 ) -> None:
-    """Every job, those that wait in the order in which their queue tries them."""
+    """List jobs; waiting ones in the order in which their queue tries them."""
     from vsched.cli.job.source import read_jobs
     from vsched.cli.job.view import as_table, chosen, list_document
     from vsched.clock import SystemClock
@@ -77,7 +77,7 @@ def list_(
     if vcjobs:
         given = {"--phase": phase, "--waiting": waiting}
         for flag in (name for name, value in given.items() if value):
-            raise click.UsageError(f"{flag}: not with --vcjobs (their phases are others)")
+            raise click.UsageError(f"{flag}: not with --vcjobs (vcjobs have other phases)")
         _list_vcjobs(None if all_namespaces else namespace, queue, cluster, output)
         return
     jobs, remark = read_jobs(target, cluster)
@@ -104,27 +104,35 @@ def _list_vcjobs(namespace: str | None, queue: str | None, cluster: ClusterFlags
 
 @command.command("get", short_help="Everything about one job or vcjob.", epilog="Example:  vsched job get team-a/train")
 @click.argument("name", metavar="NS/NAME", shell_complete=job_keys)
-@click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
+@click.option(
+    "-n", "--namespace", metavar="NS", shell_complete=namespaces, help="namespace of a NAME given without one"
+)
 @cluster_flags
 @daemon_flags
 @output_flags
 def get(name: str, namespace: str | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Everything about one job: a PodGroup, or a vcjob or other owner of its pods by its own name."""
+    """Show everything about one job: a PodGroup, or a vcjob or other owner of its pods by its own name."""
     from vsched.cli.ask.errors import Unknown
     from vsched.cli.job.source import read_job
     from vsched.cli.job.vcjobs import known_vcjob
     from vsched.cli.job.view import as_page, get_document
     from vsched.clock import SystemClock
+    from vsched.model.jobs.native import keys_named
 
     key = full_name(name, namespace, cluster)
+    problem: Unknown | None = None
     try:
         job, remark = read_job(target, cluster, key)
-    except Unknown:
+    except Unknown as error:
+        problem = error
+    # A name that is not the PodGroup's own may be that of its vcjob, of which more can be shown.
+    if problem is not None or job.line.key not in keys_named(key):
         found = known_vcjob(cluster, key)
-        if found is None:
-            raise
-        _show_vcjob(found, cluster, target, output)
-        return
+        if found is not None:
+            _show_vcjob(found, cluster, target, output)
+            return
+    if problem is not None:
+        raise problem
     output.show(lambda: get_document(job), lambda look: as_page(job, SystemClock().now(), look))
     _say(remark)
 
@@ -155,22 +163,20 @@ def _show_vcjob(job: VcJob, cluster: ClusterFlags, target: DaemonTarget, output:
 
 @command.command(
     "run",
-    short_help="Make a vcjob, of a file or of flags.",
+    short_help="Create a vcjob from a file or from flags.",
     epilog="Example:  vsched job run --name sleep --image busybox --replicas 3 --min 2",
 )
-@click.option("-f", "--filename", metavar="FILE", help="make the vcjobs of this file; - is standard input")
-@click.option("-N", "--name", metavar="NAME", help="make a vcjob of this name with one task")
-@click.option("-n", "--namespace", metavar="NS", default="", shell_complete=namespaces, help="where to make it")
-@click.option("-i", "--image", default="busybox", show_default=True, help="the image of its pods")
+@click.option("-f", "--filename", metavar="FILE", help="create the vcjobs of this file; - is standard input")
+@click.option("-N", "--name", metavar="NAME", help="create a vcjob of this name with one task")
+@click.option("-n", "--namespace", metavar="NS", default="", shell_complete=namespaces, help="namespace of the vcjob")
+@click.option("-i", "--image", default="busybox", show_default=True, help="image of its pods")
 @click.option("-r", "--replicas", type=click.IntRange(0, 1_000_000), default=1, show_default=True, help="its pods")
 @click.option(
     "-m", "--min", "minimum", type=click.IntRange(0, 1_000_000), default=1, show_default=True, help="its minAvailable"
 )
-@click.option(
-    "-R", "--requests", default="cpu=1000m,memory=100Mi", show_default=True, help="what each of its pods requests"
-)
-@click.option("-L", "--limits", default="cpu=1000m,memory=100Mi", show_default=True, help="the limits of each of them")
-@click.option("-S", "--scheduler", metavar="NAME", default="", help="its schedulerName; that of vsched where not given")
+@click.option("-R", "--requests", default="cpu=1000m,memory=100Mi", show_default=True, help="requests of each pod")
+@click.option("-L", "--limits", default="cpu=1000m,memory=100Mi", show_default=True, help="limits of each pod")
+@click.option("-S", "--scheduler", metavar="NAME", default="", help="its schedulerName  [default: vsched]")
 @click.option("--queue", metavar="QUEUE", default="", shell_complete=queue_names, help="its queue")
 @cluster_flags
 @click.pass_context
@@ -188,7 +194,7 @@ def run(
     queue: str,
     cluster: ClusterFlags,
 ) -> None:
-    """Make a vcjob: those of a file, or one of a single task that flags describe, as with vcctl."""
+    """Create vcjobs: those of a file, or one with a single task from flags, as vcctl does."""
     from vsched.cli.job.vcjobs import JobFlags, from_file, from_flags, make
 
     if (filename is None) == (name is None):
@@ -198,13 +204,13 @@ def run(
         typed = [one for one in context.params if one not in alone and context.get_parameter_source(one) is typed_in]
         if typed:
             flags = ", ".join("--min" if one == "minimum" else f"--{one}" for one in typed)
-            raise click.UsageError(f"{flags}: not with -f (the file says all)")
+            raise click.UsageError(f"{flags}: not with -f (the file has these)")
         wanted = from_file(filename)
     else:
         given = JobFlags(name or "", image, replicas, minimum, requests, limits, scheduler, queue)
         wanted = [from_flags(given)]
     for key in with_client(cluster, lambda client: make(client, wanted, namespace)):
-        say(f"vcjob {key} made")
+        say(f"vcjob {key} created")
 
 
 def _commanding(verb: str, action: str, says: str) -> None:
@@ -214,26 +220,28 @@ def _commanding(verb: str, action: str, says: str) -> None:
         verb, short_help=f"{says.partition(':')[0]}.", help=says, epilog=f"Example:  vsched job {verb} team-a/train"
     )
     @click.argument("name", metavar="NS/NAME")
-    @click.option("-n", "--namespace", metavar="NS", shell_complete=namespaces, help="where it is, for a name alone")
+    @click.option(
+        "-n", "--namespace", metavar="NS", shell_complete=namespaces, help="namespace of a NAME given without one"
+    )
     @click.option(
         "--wait",
         "wait_seconds",
         type=click.FloatRange(0, 1e9),
         default=10.0,
         show_default=True,
-        help="seconds to wait until it is so; 0 only asks",
+        help="seconds to wait until it is done; 0 does not wait",
     )
     @cluster_flags
     def give(name: str, namespace: str | None, wait_seconds: float, cluster: ClusterFlags) -> None:
         from vsched.cli.job.vcjobs import command as ask
-        from vsched.controllers.vcjobs.spec import Action
+        from vsched.controllers.vcjobs.spec import JobAction
 
         key = full_name(name, namespace, cluster)
-        say(with_client(cluster, lambda client: ask(client, key, Action(action), wait_seconds)))
+        say(with_client(cluster, lambda client: ask(client, key, JobAction(action), wait_seconds)))
 
 
-_commanding("suspend", "AbortJob", "Stop a vcjob: its pods are deleted, and it keeps its place among the objects.")
-_commanding("resume", "ResumeJob", "Let a vcjob go on that was stopped: its pods are made anew.")
+_commanding("suspend", "AbortJob", "Suspend a vcjob: its pods are deleted, the object stays.")
+_commanding("resume", "ResumeJob", "Resume a suspended vcjob: its pods are created again.")
 
 
 def _say(remark: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,6 +12,7 @@ from vsched.cli.ask.daemon import ask_daemon, decoded, page_of, target_beside
 from vsched.cli.ask.errors import Unknown
 from vsched.cli.ask.target import DaemonTarget
 from vsched.errors import BadInput, Unavailable, VschedError
+from vsched.explain.names import POD_GROUP
 from vsched.explain.records import Explanation
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
@@ -127,7 +128,7 @@ def _first(
     except BadInput as error:
         # Without a cluster, a person can do something about the daemon's problem only.
         raise Unavailable(f"{why}; and {error}") if why else error from None
-    return found, f"{why}; {WITHOUT_DAEMON}" if why else f"{WITHOUT_DAEMON} (--daemon URL tells them)"
+    return found, f"{why}; {WITHOUT_DAEMON}" if why else f"{WITHOUT_DAEMON} (--daemon URL shows them)"
 
 
 # -- from a daemon
@@ -141,24 +142,15 @@ async def jobs_of_daemon(daemon: ApiClient) -> JobList:
 
 async def _job_of_daemon(daemon: ApiClient, key: str) -> JobDetails:
     where = daemon.connection.server
-    lines = {name: _line_of_row(where, name, row) for name, row in (await daemon.get("/jobs")).items()}
-    line = next((lines[each] for each in keys_named(key) if each in lines), None) or _made_for(key, lines.values())
-    asked = key if line is None else line.key.partition(":")[0]
-    explanation = decoded(where, await daemon.get(f"/explain/{asked}", {"kind": "PodGroup"}), Explanation)
-    if line is None:
+    rows = await daemon.get("/jobs")
+    exact = next((each for each in keys_named(key) if each in rows), None)
+    # The daemon knows what else a name stands for, such as the owner of a PodGroup.
+    asked, parameters = (key, {}) if exact is None else (exact.partition(":")[0], {"kind": POD_GROUP})
+    explanation: Explanation = decoded(where, await daemon.get(f"/explain/{asked}", parameters), Explanation)
+    found = exact or explanation.key
+    if explanation.kind != POD_GROUP or found not in rows:
         raise Unknown(f"no job {key} is known to the daemon at {where}")
-    return JobDetails(line, where, explanation)
-
-
-def _made_for(key: str, lines: Iterable[JobLine]) -> JobLine | None:
-    """The only job that was made for the owner of this name; None where there is none, or it is a vcjob, which is shown
-    itself. Raises Unknown."""
-    owned = [line for line in lines if not line.called.startswith("vcjob ")]
-    found = [line for line in owned if line.called.partition(" ")[2].partition(" (")[0] == key]
-    if len(found) > 1:
-        names = ", ".join(line.key for line in found[:MEANT_MAX])
-        raise Unknown(f"{len(found)} PodGroups were made for {found[0].called.partition(' (')[0]}: {names}")
-    return found[0] if found else None
+    return JobDetails(_line_of_row(where, found, rows[found]), where, explanation)
 
 
 def _line_of_row(where: str, key: str, row: object) -> JobLine:
@@ -185,17 +177,30 @@ async def _job_of_object(client: ApiClient, key: str) -> JobDetails:
     try:
         group = await client.get(PODGROUPS.path(namespace, name))
     except NotFound:
-        listed = (await client.list(PODGROUPS.path(namespace)))["items"]
-        made = _made_for(key, map(line_of_object, listed))
-        if made is None:
-            raise Unknown(f"there is no PodGroup {key} in {client.connection.server}") from None
-        name = made.key.partition("/")[2]
-        group = next(one for one in listed if one["metadata"]["name"] == name)
+        group = _made_for(key, (await client.list(PODGROUPS.path(namespace)))["items"], client.connection.server)
+        name = group["metadata"]["name"]
     listed = await client.list(PODS.path(namespace))
     line = _counted(line_of_object(group), [pod for pod in listed["items"] if _group_of(pod) == name])
     conditions = (group.get("status") or {}).get("conditions") or ()
     plain = tuple({name: _plain(str(words)) for name, words in condition.items()} for condition in conditions)
     return JobDetails(line, client.connection.server, conditions=plain)
+
+
+def _made_for(key: str, groups: Iterable[Obj], where: str) -> Obj:
+    """The only PodGroup that was made for an owner of this name; raises Unknown."""
+    owner = key.partition("/")[2]
+    found = [one for one in groups if _called(one["metadata"]) and owner in _owners(one["metadata"])]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(one["metadata"]["name"] for one in found[:MEANT_MAX])
+        raise Unknown(f"{len(found)} PodGroups were made for {key}: {names}")
+    raise Unknown(f"there is no PodGroup {key} in {where}")
+
+
+def _owners(metadata: Obj) -> Iterator[str]:
+    """The names of the objects that control a PodGroup."""
+    return (one["name"] for one in metadata.get("ownerReferences") or () if one.get("controller"))
 
 
 def line_of_object(group: Obj) -> JobLine:

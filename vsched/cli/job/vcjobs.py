@@ -11,7 +11,7 @@ import msgspec
 
 from vsched.cli.ask.cluster import ClusterFlags, Obj, objects_of, with_client
 from vsched.controllers.vcjobs.read import job_of
-from vsched.controllers.vcjobs.spec import Action, JobPhase, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.errors import BadInput, BadObject, BadQuantity, Unavailable, VschedError
 from vsched.kube.client import ApiClient
@@ -167,7 +167,7 @@ def _checked(job: Obj) -> VcJob:
 # -- Commands
 
 
-async def command(client: ApiClient, key: str, action: Action, wait_seconds: float) -> str:
+async def command(client: ApiClient, key: str, action: JobAction, wait_seconds: float) -> str:
     """Have a vcjob stop or go on, wait until it does, and return a line about it.
 
     Raises BadInput where it has ended, and Unavailable where nobody carries the Command out in time.
@@ -198,11 +198,11 @@ async def command(client: ApiClient, key: str, action: Action, wait_seconds: flo
     except TimeoutError:
         still = job.status.phase or "without a phase"
         raise Unavailable(
-            f"vcjob {key}: asked, by {asked}, and still {still} after {wait_seconds:g} s (does vsched run, or do "
-            "Volcano's controllers?)"
+            f"vcjob {key}: asked, by {asked}, and still {still} after {wait_seconds:g} s (is vsched "
+            "running, or Volcano's controllers?)"
         ) from None
     return f"vcjob {key}: {job.status.phase}"
 
 
-def _is_so(job: VcJob, action: Action) -> bool:
-    return (job.status.phase in STOPPED) == (action is Action.ABORT_JOB)
+def _is_so(job: VcJob, action: JobAction) -> bool:
+    return (job.status.phase in STOPPED) == (action is JobAction.ABORT_JOB)

@@ -11,7 +11,7 @@ from rich.text import Text
 from vsched.cli.job.source import JobDetails, JobLine, JobList
 from vsched.cli.show.amounts import facts
 from vsched.cli.show.claims import claims_table
-from vsched.cli.show.columns import JOB, RowTable, columned, named
+from vsched.cli.show.columns import JOB, RowTable, columned, named, sentence
 from vsched.cli.show.drawing import Look
 from vsched.cli.show.places import places_table
 from vsched.explain.records import Explanation
@@ -126,8 +126,8 @@ def as_table(lines: Sequence[JobLine], look: Look, now: float, *, messages: bool
     for line in lines:
         cells = _cells(line, look, now)
         # A sentence is cut off where there is no room, and never takes a second line.
-        sentence = [named(line.message, unicode=look.unicode)] if with_message else []
-        rows.append([*(cells[heading] for heading in headings), *sentence])
+        message = [sentence(line.message, unicode=look.unicode)] if with_message else []
+        rows.append([*(cells[heading] for heading in headings), *message])
     return RowTable([*headings, *(["message"] if with_message else [])], rows, look.unicode)
 
 
@@ -179,7 +179,7 @@ def as_page(job: JobDetails, now: float, look: Look) -> RenderableType:
         ("position", _position(job)),
         ("reason", Text(line.reason or "-", style="yellow" if line.reason else "dim")),
     ]
-    return Group(facts(rows), *_why(job, look), Text(f"\nvsched explain {line.key} tells more", style="dim"))
+    return Group(facts(rows), *_why(job, look), Text(f"\nvsched explain {line.key} shows more", style="dim"))
 
 
 def _position(job: JobDetails) -> RenderableType:

@@ -27,18 +27,18 @@ Examples:
 
 @click.group("migrate", cls=SuggestingGroup)
 def command() -> None:
-    """What it takes to change from another scheduler to vsched; nothing is written to a cluster."""
+    """Migrate from another scheduler to vsched. Nothing is written to a cluster."""
 
 
-@command.command("check", short_help="What of a cluster with Volcano works.", epilog=CHECK_EPILOG)
+@command.command("check", short_help="Check what of a cluster with Volcano works with vsched.", epilog=CHECK_EPILOG)
 @cluster_flags
-@click.option("-n", "--namespace", default="volcano-system", show_default=True, help="where Volcano runs")
+@click.option("-n", "--namespace", default="volcano-system", show_default=True, help="namespace of Volcano")
 @output_flags_of("text", "json", "yaml")
 def check(cluster: ClusterFlags, namespace: str, output: Output) -> None:
-    """What of a cluster with Volcano works with vsched, what differs, and what is missing.
+    """Check what of a cluster with Volcano works with vsched, what differs, and what is missing.
 
     Reads Volcano's Deployments, flags, policy and webhooks, queues, PodGroups, jobs, pods, annotations and labels, and
-    ends with the commands to change and to change back. Exits 1 where something is missing or cannot be read.
+    ends with the commands to migrate and to go back. Exits 1 if something is missing or cannot be read.
     """
     from msgspec import to_builtins
 
@@ -57,10 +57,10 @@ def check(cluster: ClusterFlags, namespace: str, output: Output) -> None:
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 @cluster_flags
 def queues(files: tuple[Path, ...], cluster: ClusterFlags) -> None:
-    """Queues of Kueue and KAI as Volcano Queues, in YAML.
+    """Convert queues of Kueue and KAI to Volcano Queues, in YAML.
 
     Reads FILES (``-`` for stdin), or without any the cluster: ClusterQueues, Cohorts, ResourceFlavors and LocalQueues
-    of Kueue, Queues of KAI. Comments name every field that cannot be carried over.
+    of Kueue, Queues of KAI. Comments name every field that cannot be converted.
     """
     from vsched.cli.migrate.queues.convert import converted_text
     from vsched.cli.migrate.queues.read import of_cluster, of_files

@@ -14,7 +14,7 @@ from vsched.arbitrator.reconcile import reconcile
 from vsched.arbitrator.rules import ArbitrationRules
 from vsched.arbitrator.taking.placing import Placing
 from vsched.arbitrator.tree import path
-from vsched.cli.allocations.shares import AllocationShares, Share
+from vsched.cli.allocations.shares import AllocationShare, AllocationShares
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import NOTHING, render_counted, summed
@@ -77,11 +77,11 @@ class Rounds:
         }
         return AllocationShares(dict(sorted(namespaces.items())), dict(sorted(buckets.items())), self._division.total)
 
-    def _namespace(self, name: str, award: Award, after: Arbitration) -> Share:
+    def _namespace(self, name: str, award: Award, after: Arbitration) -> AllocationShare:
         party = after.parties.get(name, NOBODY)
         claim = party.claim
         return replace(
-            _share(Share(name), award),
+            _share(AllocationShare(name), award),
             parent=claim.parent if claim else "",
             weight=party.own_weight,
             stated_hard=claim.stated_hard if claim else {},
@@ -97,10 +97,10 @@ def is_wanted(kinds: Mapping[str, Iterable[object]]) -> bool:
     return any(kinds.get(kind) for kind in ("Consumer", "Bucket"))
 
 
-def _bucket(name: str, award: Award, after: Arbitration, below: Iterable[Share]) -> Share:
+def _bucket(name: str, award: Award, after: Arbitration, below: Iterable[AllocationShare]) -> AllocationShare:
     bucket = after.buckets.get(name) or Bucket(name)
     return replace(
-        _share(Share(name, is_bucket=True), award),
+        _share(AllocationShare(name, is_bucket=True), award),
         weight=bucket.weight,
         stated_hard=render_counted(bucket.hard),
         stated_reserved=render_counted(bucket.reserved),
@@ -108,5 +108,5 @@ def _bucket(name: str, award: Award, after: Arbitration, below: Iterable[Share])
     )
 
 
-def _share(share: Share, award: Award) -> Share:
+def _share(share: AllocationShare, award: Award) -> AllocationShare:
     return replace(share, deserved=award.deserved, hard=award.hard, reserved=award.reserved, ceiling=award.ceiling)

@@ -255,7 +255,7 @@ def _job_change(name: str, change: str, old: JobOutcome | None, new: JobOutcome 
 
 def _queues(today: Planned, then: Planned) -> dict[str, QueueChange]:
     found: dict[str, QueueChange] = {}
-    before, after = today.last.queues, then.last.queues
+    before, after = ({name: one.shown for name, one in each.last.queues.items()} for each in (today, then))
     for name in sorted(before.keys() | after.keys()):
         old, new = before.get(name), after.get(name)
         fields = _differing(_told(old, today.queues.get(name)), _told(new, then.queues.get(name)))

@@ -29,7 +29,7 @@ NODES_MAX = 4
 """Nodes that are named in one line."""
 NONE = "-"
 STYLES = {"starts": "green", "grows": "green", "new": "green", "waits": "red", "shrinks": "yellow", "gone": "red"}
-WORDS = {"reason": "waits still"}
+WORDS = {"reason": "still waits"}
 RANKS = {
     name: rank for rank, name in enumerate(("waits", "gone", "starts", "new", "shrinks", "grows", "phase", "reason"))
 }
@@ -40,7 +40,7 @@ TITLES = {
     "shrinks": "shrink",
     "grows": "grow",
     "phase": "in another phase",
-    "reason": "wait still",
+    "reason": "still wait",
 }
 USUAL = ("cpu", "memory")
 
@@ -307,7 +307,7 @@ def _problem(name: str, queue: QueueChange) -> Text:
     before, problem = queue.fields["problem"]
     if problem:
         return Text(f" queue {name}: {problem}", style="bold red")
-    return Text(f" queue {name}: is well again" if before else "", style="green", end="\n" if before else "")
+    return Text(f" queue {name}: has no problem any more" if before else "", style="green", end="\n" if before else "")
 
 
 def _namespaces(changes: Changes, look: Look) -> Table:

@@ -64,32 +64,32 @@ Examples:
 
 @click.command("plan", cls=InOrder, epilog=EPILOG)
 @click.option("-f", "--filename", "files", multiple=True, help="Manifests, YAML or JSON; - is stdin.")
-@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
-@click.option("--usage", metavar="FILE", help="What nodes really use: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}.")
-@click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How often to decide.")
-@click.option("--now", metavar="RFC3339", help="The time the plan is made at; the newest object's where none is given.")
-@click.option("--scheduler-name", "names", multiple=True, help="Pods of this scheduler are ours; repeat for several.")
-@click.option("--arbitrate", is_flag=True, help="Divide the cluster among namespaces; also where there are Consumers.")
+@click.option("--config", metavar="POLICY", help="Policy file  [default: the built-in policy]")
+@click.option(
+    "--usage", metavar="FILE", help="Node usage as a YAML file: {node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}}."
+)
+@click.option("--cycles", type=click.IntRange(1, 1000), default=1, show_default=True, help="How many cycles to run.")
+@click.option("--now", metavar="RFC3339", help="The current time of the plan  [default: that of the newest object]")
+@click.option("--scheduler-name", "names", multiple=True, help="Plan the pods of this scheduler name; repeatable.")
+@click.option("--arbitrate", is_flag=True, help="Divide the cluster among namespaces; on if there are Consumers.")
 @click.option(
     "--arbitrate-grace",
     type=Period(zero=True),
-    help="How long namespaces may be overused, by their Allocations, before pods are evicted; at once by default.",
+    help="How long a namespace may be overused before pods are evicted  [default: 0s]",
 )
 @click.option(
     "--arbitrate-evictions",
     type=click.IntRange(1, 1000),
     metavar="N",
-    help="Pods that arbitration evicts in a cycle at most; 1 by default.",
+    help="Most pods that arbitration evicts in a cycle  [default: 1]",
 )
 @click.option(
     "--workloads",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="The daemon's table of workload kinds, as for vsched run: whose pods are made, and which gangs they form.",
+    help="Table of workload kinds, as for vsched run: which kinds make pods, and which gangs these form.",
 )
-@click.option(
-    "--verify", "proves", is_flag=True, help="Check what is planned against the rules; exit 1 if it breaks one."
-)
+@click.option("--verify", "proves", is_flag=True, help="Check the plan against the rules; exit 1 if it violates one.")
 @ignore_flag
 @editing
 @buy_flags
@@ -115,17 +115,17 @@ def command(
     buying: BuyFlags,
     **edits: tuple[Any, ...],
 ) -> None:
-    """What would be bound, evicted and nominated, and why the rest waits: from manifests alone, or what if.
+    """Show what would be bound, evicted and nominated, and why the rest waits, from manifests or a running cluster.
 
     Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs and Volcano's Jobs among the manifests count as the pods
-    that their controllers would make, and so do JobSets, RayClusters and the other kinds of the table of workload
-    kinds, in the gangs that the daemon would form; other kinds that make pods are named as left out.
+    that their controllers would create. So do JobSets, RayClusters and the other kinds of the table of workload kinds,
+    in the gangs that the daemon would form. Other kinds that create pods are listed as ignored.
 
-    With --live it is about a running cluster: what would be different from today if objects were submitted, nodes
-    drained or added, fields set, or another policy in force. The changes are made in the order of their flags.
+    --live plans on a running cluster: what would change if objects were submitted, nodes drained or added, fields set,
+    or another policy in force. The changes are made in the order of their flags.
 
-    With --buy it answers, for each gang that lacks its minimum once the plan has come true, what would start it: nodes
-    of which pool, more quota, how much time, or whose work would have to go.
+    --buy shows what would start each gang that still lacks its minimum after the plan: nodes of which pool, more quota,
+    how much time, or which work would have to end.
     """
     buying.check(live=live)
     proof = Proof() if proves else None
@@ -235,7 +235,7 @@ def note_extender(policy: Policy) -> None:
     """Say that a service outside is asked, and told of placements that only the plan makes."""
     conf = policy.plugin("extender")
     if conf is not None and isinstance(conf.args, ExtenderArgs) and conf.args.url_prefix:
-        say(f"vsched: the extender at {conf.args.url_prefix} is called as in a session", err=True)
+        say(f"vsched: calling the extender at {conf.args.url_prefix}, as a session would", err=True)
 
 
 def note_strangers(reading: Reading, manifests: Manifests) -> None:

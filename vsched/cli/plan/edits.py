@@ -38,43 +38,47 @@ def editing(command: C) -> C:
             "--set",
             multiple=True,
             metavar="WHAT",
-            help="A field: queue/NAME.weight=3, .capability.cpu=8, .deserved.…, .guarantee.…, .priority, .state, "
+            help="Set a field: queue/NAME.weight=3, .capability.cpu=8, .deserved.…, .guarantee.…, .priority, .state, "
             ".parent, .reclaimable; podgroup/NS/NAME.minMember=4, .queue, .priorityClassName; "
-            "node/NAME.unschedulable=true, .labels.rack=r2. An empty value takes it out.",
+            "node/NAME.unschedulable=true, .labels.rack=r2. An empty value removes it.",
         ),
-        click.option("--like", multiple=True, metavar="NODE", shell_complete=node_names, help="… of --add-nodes."),
+        click.option(
+            "--like",
+            multiple=True,
+            metavar="NODE",
+            shell_complete=node_names,
+            help="The node that those of --add-nodes are like.",
+        ),
         click.option(
             "--add-nodes",
             multiple=True,
             type=click.IntRange(1, MOST_NODES),
             metavar="N",
-            help="Add so many empty nodes, with the labels, taints and amounts of --like NODE.",
+            help="Add this many empty nodes, with the labels, taints and amounts of --like NODE.",
         ),
-        click.option(
-            "--remove-node", multiple=True, metavar="NODE", shell_complete=node_names, help="Take a node away."
-        ),
+        click.option("--remove-node", multiple=True, metavar="NODE", shell_complete=node_names, help="Remove a node."),
         click.option(
             "--drain",
             multiple=True,
             metavar="NODE",
             shell_complete=node_names,
-            help="Cordon a node and clear it: controllers make its pods anew.",
+            help="Drain a node: its controllers create its pods again.",
         ),
         click.option(
             "--submit",
             multiple=True,
             metavar="FILE",
-            help="Create these objects; Deployments, StatefulSets, Jobs and the like become pods. - is stdin.",
+            help="Create these objects; Deployments, StatefulSets, Jobs and so on get their pods. - is stdin.",
         ),
         click.option(
             "--from",
             "dump",
             type=click.Path(path_type=Path, dir_okay=False),
             metavar="DUMP",
-            help="The cluster as vsched dump wrote it, in place of a running daemon's.",
+            help="Plan on a recording of vsched dump instead of a running daemon's cluster.",
         ),
         click.option(
-            "--live", is_flag=True, help="What if: on the cluster as a running daemon sees it. Nothing is written."
+            "--live", is_flag=True, help="Plan on the cluster that a running daemon sees. Nothing is written."
         ),
     ):
         command = option(command)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from vsched.kube.client import ApiClient
 
 DUMP_PATH = "/dump"
-SAME_DIVISION = "how the cluster is divided among namespaces (arbitration) stays as it was"
+SAME_DIVISION = "the division among namespaces (arbitration) stays as it was"
 OUR_NAMES = ("vsched", "volcano", "")
 """Whose pods are planned for where the recording does not say; the empty name stands for pods that name none."""
 

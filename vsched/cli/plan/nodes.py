@@ -30,7 +30,8 @@ class Drain:
         trial.notes.append(f"{self.node} is cordoned: {clear(trial, self.node, staying=True)}")
         if guarded:
             trial.notes.append(
-                f"{', '.join(guarded[:MOST_SHOWN])}: fewer pods may be away than {self.node} has: kubectl drain waits"
+                f"{', '.join(guarded[:MOST_SHOWN])}: allows fewer evictions than {self.node} has pods, so kubectl "
+                "drain would wait"
             )
         cordon(trial.mirror, self.node, cordoned=True)
 
@@ -121,11 +122,11 @@ def clear(trial: PlanTrial, name: str, *, staying: bool) -> str:
     told = [
         f"{counted(number, 'pod', 'pods')} {what}"
         for number, what in (
-            (len(again), "made anew by controllers"),
+            (len(again), "created again by controllers"),
             (len(gone), "gone for good"),
             (len(stay), "of DaemonSets or the node itself left there"),
-            (others, "of other schedulers gone elsewhere"),
+            (others, "of other schedulers moved elsewhere"),
         )
         if number
     ]
-    return ", ".join(told) or "nothing was on it"
+    return ", ".join(told) or "it had no pods"

@@ -13,10 +13,10 @@ from vsched.cli.plan.told import MOST_PODS
 from vsched.errors import BadInput, BadObject
 from vsched.framework.wording import counted
 from vsched.mirror import wire
-from vsched.mirror.ingest.gangs import GANG, GangFacts, Role, count_of, facts_of, roles_of, slug
-from vsched.mirror.ingest.paths import EVERY, Place, changed_at, path_of, with_value
+from vsched.mirror.ingest.gangs import GANG, GangFacts, PodRole, count_of, facts_of, roles_of, slug
+from vsched.mirror.ingest.paths import EVERY, ObjectPlace, changed_at, path_of, with_value
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
-from vsched.mirror.ingest.workload_rules import JvmMemory, MadeObject, RoleRule, Source, Sources, sources_of
+from vsched.mirror.ingest.workload_rules import FieldSource, JvmMemory, MadeObject, RoleRule, Sources, sources_of
 from vsched.mirror.wire.manifests import Origin, group_and_kind, made_up_uid, without_nulls
 
 Manifest = dict[str, Any]
@@ -90,13 +90,13 @@ def operated(manifest: Manifest, entry: WorkloadKind, among: ManifestIndex) -> O
     """What its operator would make of an object; raises BadObject or BadInput where its fields make no sense."""
     owner = _identified(manifest, entry)
     document = without_nulls(owner)
-    place = Place(document)
+    place = ObjectPlace(document)
     notes = [f"{path}: it is not applied to its pods here" for path in entry.passed_over if place.first(path)]
     if not entry.makes_pods:
-        return Operated(owner, (), (), ("the table of workload kinds does not say what its pods are: none are made",))
+        return Operated(owner, (), (), ("its kind is not in the table of workload kinds: it gets no pods",))
     facts = facts_of(entry, document)
     if facts.idle:
-        return Operated(owner, (), (), ("it is suspended, or has no replicas: no pods are made of it",))
+        return Operated(owner, (), (), ("it is suspended or has no replicas: it gets no pods",))
     pods = tuple(_pods(owner, entry, facts, place, notes))
     others = tuple(_others(owner, entry, document, among, notes))
     return Operated(owner, pods, others, notes)
@@ -112,7 +112,9 @@ def _identified(manifest: Manifest, entry: WorkloadKind) -> Manifest:
 # -- pods -------------------------------------------------------------------------------------------------------------
 
 
-def _pods(owner: Manifest, entry: WorkloadKind, facts: GangFacts, place: Place, notes: list[str]) -> Iterator[Manifest]:
+def _pods(
+    owner: Manifest, entry: WorkloadKind, facts: GangFacts, place: ObjectPlace, notes: list[str]
+) -> Iterator[Manifest]:
     copies = count_of(entry.copies, place, "number of copies")
     copies = 1 if copies is None else copies
     roles = tuple(roles_of(entry, place))
@@ -120,7 +122,7 @@ def _pods(owner: Manifest, entry: WorkloadKind, facts: GangFacts, place: Place, 
     split = () if facts.split is None else facts.split.labels
     counted_by = [label for label in split if label not in of_roles]
     if len(roles) > 1 and split and not counted_by:
-        notes.append("its roles are gangs of their own, which may start one after the other: all are planned for")
+        notes.append("its roles are separate gangs that may start one after another; all are planned")
     total = copies * sum(role.replicas for _, role, _ in roles)
     if total > MOST_PODS:
         name = f"{owner['kind']} {owner['metadata']['name']}"
@@ -137,7 +139,7 @@ def _pods(owner: Manifest, entry: WorkloadKind, facts: GangFacts, place: Place, 
                 yield _pod(owner, entry, role, template, name, labels)
 
 
-def _template(rule: RoleRule, role: Role, place: Place, copies: int, notes: list[str]) -> Manifest | None:
+def _template(rule: RoleRule, role: PodRole, place: ObjectPlace, copies: int, notes: list[str]) -> Manifest | None:
     """The template of the pods of a role; None, and a note, where the object has none."""
     found = value_of(rule.template, place)
     if role.replicas and not isinstance(found, dict) and not rule.fields:
@@ -150,7 +152,7 @@ def _template(rule: RoleRule, role: Role, place: Place, copies: int, notes: list
 
 
 def _pod(
-    owner: Manifest, entry: WorkloadKind, role: Role, template: Manifest, name: str, labels: Mapping[str, str]
+    owner: Manifest, entry: WorkloadKind, role: PodRole, template: Manifest, name: str, labels: Mapping[str, str]
 ) -> Manifest:
     given = template.get("metadata") or {}
     own = owner["metadata"]["name"]
@@ -179,24 +181,24 @@ def _others(
     owner: Manifest, entry: WorkloadKind, document: Manifest, among: ManifestIndex, notes: list[str]
 ) -> Iterator[Manifest]:
     for made in entry.makes:
-        place = Place(document)
+        place = ObjectPlace(document)
         if made.reference is not None:
             kind, name = value_of(made.reference.kind, place), place.first(made.reference.name)
             found = among.find(str(kind), owner["metadata"]["namespace"], str(name))
             if found is None:
-                notes.append(f"its {kind} {name} is not among the manifests: no {made.kind} is made of it")
+                notes.append(f"its {kind} {name} is not among the manifests: it gets no {made.kind}")
                 continue
-            place = Place({**document, "reference": without_nulls(found)})
+            place = ObjectPlace({**document, "reference": without_nulls(found)})
         if not all(map(place.holds, made.when)):
             continue
         missing = [path for path in made.needs if place.first(path) is None]
         if missing:
-            notes.append(f"{missing[0]}: missing: no {made.kind} is made of it")
+            notes.append(f"{missing[0]}: missing: it gets no {made.kind}")
             continue
         yield _other(owner, made, place)
 
 
-def _other(owner: Manifest, made: MadeObject, place: Place) -> Manifest:
+def _other(owner: Manifest, made: MadeObject, place: ObjectPlace) -> Manifest:
     metadata = {
         "name": owner["metadata"]["name"] + made.suffix,
         "namespace": owner["metadata"]["namespace"],
@@ -207,7 +209,7 @@ def _other(owner: Manifest, made: MadeObject, place: Place) -> Manifest:
     for change in made.set:
 
         def changed(item: object, when: Sequence[str] = change.when, fields: Any = change.fields) -> object:
-            inner = Place(place.whole, item)
+            inner = ObjectPlace(place.whole, item)
             return _with_fields(item, fields, inner) if all(map(inner.holds, when)) else item
 
         body = changed_at(body, (*path_of(change.each), EVERY), changed)
@@ -217,7 +219,7 @@ def _other(owner: Manifest, made: MadeObject, place: Place) -> Manifest:
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-def _with_fields(part: Any, fields: Mapping[str, Sources], place: Place) -> Any:
+def _with_fields(part: Any, fields: Mapping[str, Sources], place: ObjectPlace) -> Any:
     for target, sources in fields.items():
         value = value_of(sources, place)
         if value is not None:
@@ -225,7 +227,7 @@ def _with_fields(part: Any, fields: Mapping[str, Sources], place: Place) -> Any:
     return part
 
 
-def value_of(sources: Sources, place: Place) -> object:
+def value_of(sources: Sources, place: ObjectPlace) -> object:
     """What a field gets, None where no source leads to anything; raises BadObject."""
     for source in sources_of(sources):
         if all(map(place.holds, source.when)):
@@ -235,7 +237,7 @@ def value_of(sources: Sources, place: Place) -> object:
     return None
 
 
-def _one_value(source: Source, place: Place) -> object:
+def _one_value(source: FieldSource, place: ObjectPlace) -> object:
     if source.count is not None:
         return count_of(source.count, place, "number of pods")
     if source.memory is not None:
@@ -243,7 +245,7 @@ def _one_value(source: Source, place: Place) -> object:
     return source.value if source.value is not None else place.first(source.path)
 
 
-def _jvm_memory(rule: JvmMemory, place: Place) -> str:
+def _jvm_memory(rule: JvmMemory, place: ObjectPlace) -> str:
     memory = _jvm_bytes(place.first(rule.path) or rule.default, rule.path)
     stated = place.first(rule.overhead) if rule.overhead else None
     if stated is not None:

@@ -11,7 +11,7 @@ from vsched.errors import VschedError
 from vsched.framework.policy import Policy
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.proof.verify import Finding, verify
+from vsched.proof.verify import RuleFinding, verify
 from vsched.settings.proving import facts_of
 
 OnDecided = Callable[[Snapshot, Policy, CycleReport], object]
@@ -26,7 +26,7 @@ class Proof:
     """Checks every cycle that it is told of."""
 
     def __init__(self) -> None:
-        self._findings: list[Sequence[Finding]] = []
+        self._findings: list[Sequence[RuleFinding]] = []
 
     def decided(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> None:
         """Check a cycle."""

@@ -26,7 +26,7 @@ Manifest = dict[str, Any]
 DEFAULT_SCHEDULER = "default-scheduler"
 GROUP_KINDS = frozenset({*POD_GROUPS, "Queue"})
 """Kinds of which is told what became of them."""
-NO_NAMESPACE = "namespace {} is not there yet: it would have to be made first"
+NO_NAMESPACE = "namespace {} does not exist yet: create it first"
 REPLACED = frozenset({"PodGroup", "Queue", "HyperNode"})
 """Kinds that may be there already: they are then replaced, as by ``kubectl apply``."""
 
@@ -94,7 +94,7 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
     if kind is None or not (is_template or _makes_difference(kind)):
         trial.ignored[manifest["kind"]] = trial.ignored.get(manifest["kind"], 0) + 1
         if kind is None or kind.kind in PODLESS:
-            trial.notes.append(f"{origin}: {manifest['kind']}: no pods are made of it here")
+            trial.notes.append(f"{origin}: {manifest['kind']}: it gets no pods here")
         return
     wanted = _addressed(kind, manifest)
     namespace = wanted["metadata"].get("namespace", "")
@@ -102,7 +102,7 @@ def _submit(trial: PlanTrial, origin: Origin, manifest: Manifest) -> None:
         trial.notes.append(NO_NAMESPACE.format(namespace))
     try:
         if _stays(trial, kind, wanted):
-            trial.notes.append(f"{kind.kind} {wanted['metadata']['name']} is there already, and stays as it is")
+            trial.notes.append(f"{kind.kind} {wanted['metadata']['name']} exists already and stays as it is")
             return
         if _is_there(trial, kind, wanted):
             _replace(trial, wanted)
@@ -208,7 +208,7 @@ def _replace(trial: PlanTrial, wanted: Manifest) -> None:
     annotations = metadata.get("annotations", before["metadata"]["annotations"])
     mirror.tell({**before, "metadata": {**before["metadata"], "annotations": annotations}, "spec": after["spec"]})
     if not any((one.kind, one.name) == (wanted["kind"], key) for one in trial.sent):
-        trial.notes.append(f"{wanted['kind']} {key} is there already: its spec would be replaced")
+        trial.notes.append(f"{wanted['kind']} {key} exists already: its spec would be replaced")
         if wanted["kind"] in GROUP_KINDS:
             trial.sent.append(Sent(wanted["kind"], key))
 
@@ -228,20 +228,18 @@ def _admit(trial: PlanTrial, origin: Origin, kind: Kind, made: Made, named: bool
     trial.mirror.bind_volumes(_name_of(obj) for obj in objects if obj["kind"] == VOLUME_CLAIM)
     if there:
         trial.notes.append(
-            f"{origin}: {counted(there, 'pod', 'pods')} of {kind.kind} {sent.name} seem to be there already: "
-            "these come on top of them"
+            f"{origin}: {counted(there, 'pod', 'pods')} of {kind.kind} {sent.name} seem to exist already: "
+            "these are added"
         )
     strangers = sorted({_scheduler_of(pod) or DEFAULT_SCHEDULER for pod in pods if not _is_ours(trial, pod)})
     if strangers:
         trial.notes.append(
             f"{origin}: {counted(len(pods), 'pod', 'pods')} left to scheduler {', '.join(strangers)} "
-            "(--scheduler-name would plan for them)"
+            "(--scheduler-name NAME plans them)"
         )
     sent.pods += [pod["metadata"]["uid"] for pod in pods if _is_ours(trial, pod)]
     if kind.kind == "StatefulSet" and made.obj["spec"].get("podManagementPolicy") != "Parallel" and len(pods) > 1:
-        trial.notes.append(
-            f"{origin}: StatefulSet {sent.name} starts its pods one after the other; all are planned for"
-        )
+        trial.notes.append(f"{origin}: StatefulSet {sent.name} starts its pods one after another; all are planned")
     if made.refused:
         trial.notes.append(f"{origin}: {kind.kind} {sent.name}: no more than {len(pods)} of its pods: {made.refused}")
     joined = _join(trial, sent.pods)
@@ -279,7 +277,7 @@ def _refuse_part_of_tree(trial: PlanTrial, origin: Origin, obj: Manifest) -> Non
         return
     if tree:
         raise BadInput(
-            f"{origin}: {obj['kind']} {_name_of(obj)}: it would belong to {title_of(tree)}, which is there already "
+            f"{origin}: {obj['kind']} {_name_of(obj)}: it would belong to {title_of(tree)}, which exists already "
             "(expected all groups and pods of a tree together)"
         )
 
@@ -294,12 +292,12 @@ def _with_claims(trial: PlanTrial, origin: Origin, objects: list[Manifest]) -> l
         missing |= dict.fromkeys(missing_templates(obj, trial.claims.templates) if obj["kind"] == "Pod" else ())
         if obj["kind"] == VOLUME_CLAIM and obj["spec"].get("storageClassName") is None:
             trial.notes.append(
-                f"{origin}: PersistentVolumeClaim {_name_of(obj)} names no storage class, and which one is the "
-                "cluster's default is not known here"
+                f"{origin}: PersistentVolumeClaim {_name_of(obj)} names no storage class, and the cluster's "
+                "default is not known here"
             )
     for name in missing:
         trial.notes.append(
-            f"{origin}: ResourceClaimTemplate {name} is not among what was submitted: its claims are not made"
+            f"{origin}: ResourceClaimTemplate {name} is not submitted with it: its claims are not created"
         )
     return complete
 

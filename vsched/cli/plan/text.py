@@ -39,13 +39,13 @@ def as_text(planned: Planned, width: int, *, unicode: bool = True) -> Renderable
     placed = {key: job for key, job in planned.jobs.items() if job.domain and not job.implicit}
     if placed:
         parts.append(_places(placed, planned.called))
-    queues = [last.queues[name] for name in sorted(last.queues)]
+    queues = [last.queues[name].shown for name in sorted(last.queues)]
     parts.append(_queues(queues, planned.queues, padding=1 if width >= WIDE_COLUMNS else 0))
-    parts.append(Text("share: the largest part used of what the queue deserves", style="dim"))
+    parts.append(Text("share: dominant share of what the queue deserves", style="dim"))
     parts += [_problem(queue) for queue in queues if queue.problem]
     if last.namespaces:
         parts.append(_namespaces(last.namespaces))
-        parts.append(Text("share: the largest part used of what the cluster has", style="dim"))
+        parts.append(Text("share: dominant share of the cluster", style="dim"))
     if planned.shares is not None:
         look = look_for(width, wide=False, unicode=unicode)
         parts += [Text("\nAllocations", style="italic"), as_table(planned.shares, look, planned.now)]
@@ -144,7 +144,7 @@ def _group(report: CycleReport, job: str) -> str:
 
 
 def _reservation(one: Nominate) -> str:
-    return "reserved while others leave" if one.node else "no node is reserved for it any more"
+    return "reserved while other pods leave" if one.node else "no node is reserved for it any more"
 
 
 def _and_more(names: Iterable[str]) -> str:

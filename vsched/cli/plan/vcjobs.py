@@ -12,7 +12,7 @@ from vsched.controllers.vcjobs.podgroup import podgroup_of
 from vsched.controllers.vcjobs.pods import pod_of
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.stages import gang_of, startable
-from vsched.controllers.vcjobs.view import JobView
+from vsched.controllers.vcjobs.view import VcjobView
 from vsched.controllers.vcjobs.volumes import claims_of
 from vsched.errors import BadInput
 from vsched.framework.wording import counted
@@ -42,7 +42,7 @@ def expanded(origin: Origin, manifest: Manifest, priorities: Mapping[str, int]) 
         raise BadInput(f"{origin}: Job {name}: {job.replicas} pods (expected {MOST_PODS} at most)")
     tasks = startable(job, ())
     waiting = [task.name for task in job.tasks if task not in tasks]
-    made = [podgroup_of(gang_of(JobView(job, {})), priorities), *claims_of(job)]
+    made = [podgroup_of(gang_of(VcjobView(job, {})), priorities), *claims_of(job)]
     made += [pod_of(job, task, index) for task in tasks for index in range(task.replicas)]
     later = f"{counted(len(waiting), 'task', 'tasks')} without pods yet, as others come first: {', '.join(waiting)}"
     return [_identified(each) for each in made], later if waiting else ""

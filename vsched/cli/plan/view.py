@@ -55,7 +55,7 @@ def as_document(planned: Planned) -> Document:
     return {
         "cycles": [_cycle(report) for report in planned.reports],
         "jobs": {key: _job(job) for key, job in planned.jobs.items() if not job.implicit},
-        "queues": {name: _queue(last.queues[name], planned.queues[name]) for name in sorted(last.queues)},
+        "queues": {name: _queue(last.queues[name].shown, planned.queues[name]) for name in sorted(last.queues)},
         "namespaces": {key: _namespace(last.namespaces[key]) for key in sorted(last.namespaces)},
         "allocations": shares.get("namespaces", {}),
         **({"buckets": shares["buckets"]} if shares.get("buckets") else {}),

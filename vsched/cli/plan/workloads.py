@@ -71,7 +71,7 @@ def _with_pods(manifests: Manifests, found: list[Found], table: WorkloadTable) -
         if _uid(manifest) and (entry or _is_workload(manifest) or is_vcjob(manifest)):
             complete.append((origin, manifest))
             if entry is None and _uid(manifest) not in owners and _replicas(manifest):
-                _say(origin, manifest, "it is from a cluster, and none of its pods is among the manifests")
+                _say(origin, manifest, "it comes from a cluster, but none of its pods is among the manifests")
         elif entry is not None:
             complete += maker.made_by_operator(origin, manifest, entry)
         elif is_vcjob(manifest):
@@ -81,7 +81,7 @@ def _with_pods(manifests: Manifests, found: list[Found], table: WorkloadTable) -
         else:
             complete.append((origin, manifest))
             if _makes_pods(manifest):
-                _say(origin, manifest, "no pods are made of it here")
+                _say(origin, manifest, "it gets no pods here")
     # Claims of a StatefulSet that are there already are not made again: of two with one name, the last counts.
     claims = [one for one in found if one[1]["kind"] == VOLUME_CLAIM]
     return [*complete, *claims]

@@ -77,7 +77,7 @@ async def _answer(client: ApiClient, before: QueueView, action: str, asked: str,
         state = before.state or "without a state"
         raise Unavailable(
             f"queue {before.name}: asked, by {asked}, and still {state} after {seconds:g} s "
-            "(does vsched run, and does it take Commands from there? --command-namespace)"
+            "(is vsched running, and does its --command-namespace include that namespace?)"
         ) from None
 
 

@@ -11,7 +11,7 @@ from vsched.cli.ask.cluster import ClusterFlags, cluster_flags, with_client
 from vsched.cli.ask.completing import queue_names
 from vsched.cli.ask.daemon import daemon_flags, target_beside
 from vsched.cli.ask.target import DaemonTarget
-from vsched.cli.flags.periods import DAY_SECONDS, Span
+from vsched.cli.flags.periods import DAY_SECONDS, TimeSpan
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.show.output import Output, output_flags, output_flags_of, say
 
@@ -33,7 +33,7 @@ DIMENSIONS = ("queue", "namespace", "user")
 
 @click.group("queue", cls=SuggestingGroup, epilog=EPILOG)
 def command() -> None:
-    """Show queues and what they have used, open them and close them."""
+    """Show queues and what they have used; open and close them."""
 
 
 # Each command imports what it needs, so that --help does not load the client.
@@ -44,9 +44,9 @@ def command() -> None:
 @daemon_flags
 @output_flags
 def list_(cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Every queue: its state, its share, what it holds, and its jobs.
+    """List queues: state, share, what each holds, and its jobs.
 
-    A daemon, where one answers, adds what each queue deserves by weight.
+    If a daemon answers, it adds what each queue deserves by weight.
     """
     from vsched.cli.queue.source import read_queues
     from vsched.cli.queue.view import as_table, list_document
@@ -61,7 +61,7 @@ def list_(cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
 @daemon_flags
 @output_flags
 def get(name: str, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """Everything about one queue."""
+    """Show everything about one queue."""
     from vsched.cli.queue.source import podgroup_phases, read_queues
     from vsched.cli.queue.view import as_page, get_document
 
@@ -89,23 +89,28 @@ class Dimensions(click.ParamType[tuple[str, ...]]):
 
 @command.command("usage", epilog="Example:  vsched queue usage --since 7d --by namespace,user -o csv > usage.csv")
 @click.option(
-    "--since", "seconds", type=Span(7 * DAY_SECONDS), default="24h", show_default=True, help="how far back; 7d at most"
+    "--since",
+    "seconds",
+    type=TimeSpan(7 * DAY_SECONDS),
+    default="24h",
+    show_default=True,
+    help="how far back; 7d at most",
 )
-@click.option("--by", type=Dimensions(), default="queue", show_default=True, help="some of queue,namespace,user")
+@click.option("--by", type=Dimensions(), default="queue", show_default=True, help="any of queue,namespace,user")
 @click.option(
     "--from",
     "file",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="ask a file that vsched dump wrote, and no daemon",
+    help="read a recording of vsched dump instead of asking a daemon",
 )
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "csv")
 def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: DaemonTarget, output: Output) -> None:
-    """Showback: the resource-hours that queues, namespaces and users have used, and their share of the cluster.
+    """Show the resource-hours that queues, namespaces and users have used, and their share of the cluster.
 
-    A running daemon counts them: exactly, by the hour, for a week. A queue counts without the queues below it. Pods
-    that wait use nothing; pods that are placed use what they ask for, whatever they do with it.
+    A running daemon counts them exactly, by the hour, for a week. A queue counts without its child queues. Waiting pods
+    use nothing; placed pods use what they request, whatever they really use.
     """
     from msgspec import to_builtins
 
@@ -124,11 +129,11 @@ def usage(seconds: float, by: tuple[str, ...], file: Path | None, target: Daemon
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "csv")
 def history(name: str, span: str, target: DaemonTarget, output: Output) -> None:
-    """What queues held, deserved and waited for over the last hour or week, as shares of the cluster.
+    """Show what queues held, deserved and requested over the last hour or week, as shares of the cluster.
 
-    The daemon that leads remembers an hour by ten seconds and a week by ten minutes. One that has just begun to lead
-    knows of the week before only what was held, by the hour, from the usage history; documents mark that as hourly.
-    Documents and CSV about one queue have every step.
+    The leader keeps the last hour in steps of ten seconds and the last week in steps of ten minutes. For the time
+    before it began to lead, only hourly means of what was held are known, from the usage history; JSON and YAML mark
+    these as hourly. JSON, YAML and CSV of one queue have every step.
     """
     from msgspec import to_builtins
 
@@ -154,13 +159,13 @@ def _commanding(verb: str, action: str, says: str) -> None:
         type=click.FloatRange(0, 1e9),
         default=10.0,
         show_default=True,
-        help="seconds to wait for the answer; 0 only asks",
+        help="seconds to wait for the answer; 0 does not wait",
     )
     @click.option(
         "-n",
         "--namespace",
         default="",
-        help="where to make the Command: a namespace that vsched run takes them from  [default: that of the context]",
+        help="namespace of the Command: one that vsched run accepts them from  [default: that of the context]",
     )
     def run(name: str, cluster: ClusterFlags, wait_seconds: float, namespace: str) -> None:
         from vsched.cli.queue.asking import ask
@@ -168,5 +173,5 @@ def _commanding(verb: str, action: str, says: str) -> None:
         say(with_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
 
 
-_commanding("open", "OpenQueue", "Have a queue take in work again, and those below it that were closed with it.")
-_commanding("close", "CloseQueue", "Have a queue, and all below it, take in nothing new; what runs goes on.")
+_commanding("open", "OpenQueue", "Open a queue and the child queues that were closed with it.")
+_commanding("close", "CloseQueue", "Close a queue and its child queues: running jobs go on, no new ones start.")

@@ -57,7 +57,7 @@ def points_for(output: Output, *, one: bool) -> int:
 def history_table(found: ShareSeries, look: Look) -> RenderableType:
     """A line a queue: what it holds now, held on average, deserves and waits for, and the curve of what it held."""
     if not found.queues:
-        return Text("nothing has been seen yet")
+        return Text("there is no data yet")
     table = _table(["queue", "held", "mean", "most", "deserved", "waiting", f"held over the last {found.span}"])
     top = max((value for one in found.queues for value in one.held if value is not None), default=0.0)
     for one in found.queues:
@@ -145,7 +145,7 @@ def _remarks(found: ShareSeries, top: float) -> Iterator[str]:
     if any(found.hourly):
         until = found.begins + (len(found.hourly) - found.hourly[::-1].index(True)) * found.step_seconds
         began = time.strftime("%m-%d %H:%M", time.localtime(until))
-        yield f"before {began}, when this daemon began to lead, only what was held is known, by the hour"
+        yield f"before {began}, when this daemon began to lead, only hourly means of what was held are known"
     if found.left_out:
         queues = "queue has" if found.left_out == 1 else "queues have"
         yield f"{found.left_out} more {queues} no history: there are too many"

@@ -76,7 +76,7 @@ class Queues:
         found = self.by_name.get(name)
         if found is None:
             close = get_close_matches(name, self.by_name, 1)
-            raise BadInput(f"there is no queue {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            raise BadInput(f"queue {name!r} does not exist" + (f"; did you mean {close[0]!r}?" if close else ""))
         return found
 
     def below(self, name: str) -> list[str]:

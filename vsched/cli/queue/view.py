@@ -198,7 +198,7 @@ def _legend(queues: Queues, look: Look) -> Text:
     full, empty, mark = look.signs
     text = f"{full} held  {empty} may be held (capability, else the cluster)  {mark} deserved"
     if not queues.divided and all(queue.share is None for queue in queues.by_name.values()):
-        text += "\nshares by weight are the daemon's to tell: --daemon URL"
+        text += "\nonly a daemon knows shares by weight: --daemon URL"
     return Text(text, style="dim")
 
 

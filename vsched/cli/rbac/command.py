@@ -18,15 +18,15 @@ EPILOG = """\b
 Examples:
   vsched rbac | kubectl apply -f -
   vsched rbac --account kube-system/vsched --arbitrate --leader-elect-resource-namespace kube-system
-  vsched rbac --scheduler-conf policy.yaml        (with what its source of node usage is asked for)
+  vsched rbac --scheduler-conf policy.yaml        (with the rights that its source of node usage needs)
 """
 API = "rbac.authorization.k8s.io"
 Obj = dict[str, Any]
 
 
 @click.command("rbac", epilog=EPILOG, context_settings={"ignore_unknown_options": True})
-@click.option("--account", default="vsched/vsched", show_default=True, help="the service account, as NAMESPACE/NAME")
-@click.option("--name", default="vsched", show_default=True, help="of the roles and their bindings")
+@click.option("--account", default="vsched/vsched", show_default=True, help="service account, as NAMESPACE/NAME")
+@click.option("--name", default="vsched", show_default=True, help="name of the roles and their bindings")
 @click.argument("flags", nargs=-1, type=click.UNPROCESSED)
 def command(account: str, name: str, flags: tuple[str, ...]) -> None:
     """Print the roles that ``vsched run`` with these FLAGS needs, and their bindings to a service account."""

@@ -15,7 +15,7 @@ from vsched.cli.show.output import Output, output_flags_of
 
 EPILOG = """\b
 Examples:
-  vsched replay vsched-17.json.gz                       (is the same decided, byte for byte?)
+  vsched replay vsched-17.json.gz                       (are the decisions the same, byte for byte?)
   vsched replay vsched-17.json.gz --config policy.yaml  (what another policy would have decided)
   vsched replay vsched-17.json.gz --profile             (where the time goes, by action and plugin)
   vsched replay --trace nodes.csv pods.csv --policy a.yaml --policy b.yaml --out results
@@ -32,17 +32,19 @@ KUEUE_FLAGS = {"policies", "apart", "quiet"}
 
 @click.command("replay", epilog=EPILOG)
 @click.argument("files", nargs=-1, metavar="[FILE]", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="another policy, compared with it")
+@click.option(
+    "--config", metavar="POLICY", type=click.Path(path_type=Path), help="policy to compare with the recorded one"
+)
 @click.option(
     "--cycles",
     type=click.IntRange(1, 1000),
     default=1,
     show_default=True,
-    help="how many cycles; before each one more, what was decided comes true",
+    help="number of cycles; the decisions of one are carried out before the next",
 )
-@click.option("--profile", is_flag=True, help="show the time by action and by plugin")
+@click.option("--profile", is_flag=True, help="show the time by action and plugin")
 @output_flags_of("text", "json", "yaml")
-@click.option("--json", "as_json", is_flag=True, help="the same as --output json")
+@click.option("--json", "as_json", is_flag=True, help="same as --output json")
 @click.option(
     "--kueue",
     type=click.Path(exists=True, path_type=Path),
@@ -61,10 +63,10 @@ def command(
     trace: Path | None,
     **asked: Any,
 ) -> None:
-    """Run the cycle in FILE again, as vsched dump has written it, and say whether the same is decided.
+    """Replay the session recorded in FILE by vsched dump, and say whether the decisions are the same.
 
-    Nothing is written to a cluster and nobody outside is asked: what extenders answered is in the file. Exits 1 where
-    something else is decided. With --config the cycle is decided by another policy, and what that changes is shown.
+    Nothing is written to a cluster and nothing is called: the file has the answers of extenders. Exits 1 if the
+    decisions differ. With --config another policy decides, and the differences are shown.
     """
     if as_json:
         output = output._replace(output="json")
@@ -84,7 +86,7 @@ def command(
     if useless := _given(asked):
         raise click.UsageError(f"{useless}: only with --trace")
     if not files:
-        raise click.UsageError("what is to be replayed? (expected FILE, as vsched dump writes it, or --trace)")
+        raise click.UsageError("nothing to replay (expected FILE, as vsched dump writes it, or --trace)")
     if len(files) > 1:
         raise click.UsageError(f"{files[1]}: one FILE at a time (two CSV files of a trace come after --trace)")
     # Imported here, so that --help does not load the decision core.

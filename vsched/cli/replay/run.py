@@ -25,7 +25,7 @@ from vsched.settings.installed import registry
 from vsched.version import build
 from vsched.web.pages.recording import error_text, policy_of
 
-Span = tuple[str, str, float]
+TimeSpan = tuple[str, str, float]
 """Kind, name and seconds of a part of a cycle."""
 
 
@@ -43,7 +43,7 @@ class Replayed(NamedTuple):
     notes: Sequence[str]
     seconds: float
     """The duration of the first cycle."""
-    spans: Sequence[Span] = ()
+    spans: Sequence[TimeSpan] = ()
     """Its parts, where a profile was asked for."""
     error: str = ""
     """The error in which it ended."""

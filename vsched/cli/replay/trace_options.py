@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from vsched.cli.flags.periods import Period
+from vsched.cli.flags.shares import SHARE
 from vsched.cli.options import Decorator, options
 
 MOST_WEIGHT = 1_000_000
@@ -115,7 +116,7 @@ trace_options = options(
     _option(
         "--nodes",
         "share",
-        says="keep so much of each kind of node, as 60%.",
+        says="keep this share of each kind of node, such as 60%.",
         callback=share,
         default="100%",
         metavar="SHARE",
@@ -137,7 +138,7 @@ trace_options = options(
     _option("--days", says="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
     _option(
         "--apart",
-        says="while pods wait, the least time between sessions.  [default: 1m for Philly, 1s for --kueue, else 0]",
+        says="least time between sessions while pods wait.  [default: 1m for Philly, 1s for --kueue, else 0]",
         type=Period(zero=True),
         metavar="DURATION",
     ),
@@ -149,13 +150,13 @@ trace_options = options(
     ),
     _option(
         "--declared",
-        says="jobs declare a run time: so many times the true one.  [default: they declare none]",
+        says="jobs declare this many times their true run time.  [default: they declare none]",
         type=click.FloatRange(0, 1000, min_open=True),
         metavar="TIMES",
     ),
     _option(
         "--load",
-        says="have pods come so fast that at the peak they ask for so many times what there is.",
+        says="scale arrivals so that at the peak pods request this many times the capacity.",
         type=click.FloatRange(0, 1000, min_open=True),
     ),
     _option(
@@ -168,23 +169,30 @@ trace_options = options(
     ),
     _option(
         "--fill",
-        says="the fill test: pods come in random order until they ask for so many times all GPUs, and none ends.",
+        says="the fill test: pods arrive in random order until they request this many times all GPUs, and none ends.",
         type=click.FloatRange(0, 10, min_open=True),
         metavar="TIMES",
     ),
     _option("--seeds", says="with --fill, an order for each, as 42-51 or 1,5.", callback=seeds, default="42-51"),
-    _option("--seed", says="draws other uids.", type=click.IntRange(0), default=1),
+    _option("--seed", says="random seed of the uids.", type=click.IntRange(0), default=1),
     _option(
         "--jobs",
-        says="policies replayed at a time; with --fill, policies and seeds.",
+        says="policies (with --fill, policies and seeds) to replay at the same time.",
         type=click.IntRange(1, 64),
         default=2,
     ),
     _option(
+        "--verify",
+        says="so many of the sessions are checked against the rules; exit 1 where one is violated.",
+        type=SHARE,
+        default="0",
+        metavar="SHARE",
+    ),
+    _option(
         "--out",
-        says="where comparison.json or fill.json and the plots go.",
+        says="directory for comparison.json or fill.json and the plots.",
         type=click.Path(file_okay=False, path_type=Path),
     ),
-    _option("--plots/--no-plots", says="draw, or not.  [default: where there is --out]", default=None),
-    _option("--quiet", says="say nothing of how far it is.", is_flag=True),
+    _option("--plots/--no-plots", says="draw plots, or not.  [default: with --out]", default=None),
+    _option("--quiet", says="show no progress.", is_flag=True),
 )

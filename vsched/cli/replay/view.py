@@ -12,11 +12,11 @@ import msgspec
 
 from vsched.cli.plan.view import Planned, as_document
 from vsched.cli.replay.differences import Difference
-from vsched.cli.replay.run import Replayed, Span
+from vsched.cli.replay.run import Replayed, TimeSpan
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import count_text
 from vsched.cli.show.output import Output, console_for, look_of, print_document
-from vsched.model.dump.cycle import ASKED, Head, Recording
+from vsched.model.dump.cycle import ASKED, Recording, RecordingHead
 from vsched.model.plan import CycleReport
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def decided(report: CycleReport) -> str:
 
 
 def _verdict(found: Replayed) -> str:
-    head: Head = found.recording.head
+    head: RecordingHead = found.recording.head
     if found.error:
         if found.same:
             return f"the same error: {found.error}"
@@ -149,7 +149,7 @@ def _some(found: Sequence[Difference], what: str) -> list[Difference]:
     return [difference for difference in found if difference.what == what][:MOST_ROWS]
 
 
-def _print_profile(spans: Sequence[Span], seconds: float, console: Console) -> None:
+def _print_profile(spans: Sequence[TimeSpan], seconds: float, console: Console) -> None:
     console.print()
     table = columned(("time", "ms", "of the cycle"))
     for column in table.columns[1:]:

@@ -12,26 +12,26 @@ flag = flags_of(AccessOptions)
 access_flags = options(
     flag(
         "--tls-on",
-        "ports that are served over TLS where there is a certificate; repeatable. The webhook's is in any case",
+        "ports to serve over TLS if there is a certificate; repeatable. The webhooks always are",
     ),
     flag(
         "--authentication",
-        "how those who ask at --listen-address are known, which needs TLS; health checks are for everybody",
+        "authentication at --listen-address, which needs TLS; health checks need none",
     ),
-    flag("--token-file", 'tokens, one a line as Kubernetes has it: token,user,uid,"group,group"'),
+    flag("--token-file", 'file of tokens, one per line as in Kubernetes: token,user,uid,"group,group"'),
     flag(
         "--token-audience",
-        "what tokens have to be meant for, with tokenreview; repeatable  [default: the API server]",
+        "audience of tokens, with tokenreview; repeatable  [default: the API server]",
         "token_audiences",
     ),
-    flag("--client-ca-file", "authorities whose certificates say who a client is (CN user, O groups)"),
-    flag("--webhook-client-ca-file", "authorities of which the API server has to show a certificate"),
+    flag("--client-ca-file", "CAs of client certificates (CN is the user, O the groups)"),
+    flag("--webhook-client-ca-file", "CAs of the certificate that the API server must send to the webhooks"),
     flag(
         "--allow-user",
-        "who may ask; repeatable. Where nobody is named: all who are known, or with tokenreview whoever RBAC says",
+        "user who may connect; repeatable  [default: all who authenticate; with tokenreview, whom RBAC allows]",
         "allow_users",
     ),
-    flag("--allow-group", "whose members may ask; repeatable", "allow_groups"),
+    flag("--allow-group", "group whose members may connect; repeatable", "allow_groups"),
 )
 
 

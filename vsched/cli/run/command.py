@@ -23,10 +23,10 @@ EPILOG = """\b
 Examples:
   vsched run --kubeconfig ~/.kube/config --scheduler-conf config/scheduler.yaml
   vsched run --scheduler-name vsched --scheduler-name volcano     (in a pod)
-  vsched run --ignore-unsupported volumes     (as Volcano without its volume binding: claims bind no pod to a node)
-  vsched run --verify 100%                (check as many sessions against the rules as time allows)
+  vsched run --ignore-unsupported volumes     (ignore volume claims, as Volcano without volume binding)
+  vsched run --verify 100%                (check as many sessions as time allows)
   vsched run --arbitrate                  (place pods, and divide the cluster among namespaces)
-  vsched run --arbitrate --no-schedule    (divide it only: others place the pods)
+  vsched run --arbitrate --no-schedule    (divide it only: another scheduler places the pods)
 
 Every flag can be set by environment, as VSCHED_SCHEDULER_CONF.
 """
@@ -38,8 +38,8 @@ flag = flags_of(Options)
 @by_environment
 @click.command("run", epilog=EPILOG, context_settings={"auto_envvar_prefix": "VSCHED", "show_default": True})
 @cluster_flags
-@flag("--scheduler-name", "pods with this spec.schedulerName are ours; repeatable", "scheduler_names")
-@flag("--scheduler-conf", "policy file; without one, the built-in one", "policy_file")
+@flag("--scheduler-name", "schedule pods with this spec.schedulerName; repeatable", "scheduler_names")
+@flag("--scheduler-conf", "policy file  [default: the built-in policy]", "policy_file")
 @flag(
     "--scheduler-configmap",
     "ConfigMap with the policy, watched through the API; without KEY, volcano-scheduler.conf or the only one",
@@ -57,162 +57,176 @@ flag = flags_of(Options)
     "the policy may name Secrets of this namespace; repeatable  [default: the pod's own alone]",
     metavar="NAMESPACE",
 )
-@flag("--schedule-period", "time after which a session starts anyway", "period_seconds", type=PERIOD, default="1s")
+@flag("--schedule-period", "longest time between sessions", "period_seconds", type=PERIOD, default="1s")
 @click.option(
     "--coalesce",
     "window_ms",
     type=click.FloatRange(0, 10_000),
     default=10.0,
-    help="milliseconds a change waits for more of them, at most; up to five times as long while they keep coming",
+    help="milliseconds that a change waits for more changes; up to five times as long while they keep coming",
 )
 @flag("--default-queue", "queue of PodGroups that name none")
 @flag(
     "--queue-controller",
-    "look after the states of queues, and make the root and the default one; off where Volcano's controllers do",
+    "manage queue states, and create the root and default queues; off if Volcano's controllers do",
 )
 @flag(
     "--command-namespace",
-    "take Commands about queues from this namespace; repeatable  [default: that of the pod, else of the context]",
+    "accept Commands for queues in this namespace; repeatable  [default: that of the pod, else of the context]",
     "command_namespaces",
 )
 @flag(
     "--podgroup-controller",
-    "make PodGroups for pods and plain workloads that name none; off where Volcano's controllers do",
+    "create PodGroups for pods and workloads without one; off if Volcano's controllers do",
 )
-@flag("--job-controller", "run vcjobs, CronJobs and JobFlows of Volcano; off where its controllers do")
+@flag("--job-controller", "run Volcano's vcjobs, CronJobs and JobFlows; off if its controllers do")
 @flag(
     "--volcano-namespace",
-    "while Volcano's controllers run in this namespace, vcjobs are left to them; '' to look for them nowhere",
+    "leave vcjobs to Volcano's controllers while they run in this namespace; '' to not look for them",
     metavar="NAMESPACE",
 )
 @flag(
     "--pod-network",
-    "probes of JobFlows ask pods in this network (CIDR) and no others; repeatable  [default: all but addresses that no "
-    "pod has]",
+    "send probes of JobFlows to this network (CIDR) only; repeatable  [default: all addresses that a pod can have]",
     "pod_networks",
 )
 @flag(
     "--gate-controller",
-    "open the queue-allocation gate of pods once their queue has room; off where Volcano's scheduler does",
+    "remove the queue-allocation gate of pods once their queue admits them; off if Volcano's scheduler does",
 )
 @ignore_flag
 @flag("--listen-address", "address of metrics and views; '' for none")
 @flag("--healthz-address", "address of health checks; '' for none")
-@flag("--kube-api-qps", "writes a second", "api_qps", type=click.FloatRange(1, 100_000))
-@flag("--kube-api-burst", "writes at once", "api_burst", type=click.IntRange(1, 1_000_000))
-@flag("--max-in-flight", "bindings on the wire at once", type=click.IntRange(1, 64))
+@flag("--kube-api-qps", "writes to the API server per second", "api_qps", type=click.FloatRange(1, 100_000))
+@flag("--kube-api-burst", "burst of writes to the API server", "api_burst", type=click.IntRange(1, 1_000_000))
+@flag("--max-in-flight", "bindings sent at the same time", type=click.IntRange(1, 64))
 @flag(
     "--eviction-mode",
-    "how victims go: the API server is asked to evict them, or they are deleted; disruption budgets bind who is "
-    "chosen either way, but a deletion does not ask whether they still let the pod go",
+    "use the Eviction API, or delete victims; victims are chosen within disruption budgets either way, but a deletion "
+    "does not check them again",
 )
 @click.option(
     "--cooperative-eviction",
     type=Period(zero=True, bounded=False),
     default="1h",
-    help="how long victims that opt in are asked to end by themselves before they are evicted, at most; 0 for never",
+    help="longest time that victims that opt in get to end by themselves before they are evicted; 0 for none",
 )
-@flag("--schedule", "place pods; off for an arbitrator beside other schedulers")
+@flag("--schedule", "schedule pods; off for an arbitrator beside other schedulers")
 @flag(
     "--recordings",
-    "cycles in which something looked wrong that are kept for vsched dump; 0 for none",
+    "most recordings of sessions in which something looked wrong, for vsched dump; 0 for none",
     type=click.IntRange(0, 100),
 )
 @flag(
     "--advise",
-    "look for what would let waiting jobs start, in what time sessions leave, and say it with why they wait",
+    "look for changes that would let waiting jobs start while no session runs, and add them to the messages",
 )
 @flag(
     "--verify",
-    "sessions that are checked against the rules, at most, in what time sessions leave; 0 for none",
+    "largest share of sessions to check against the rules while no session runs; 0 for none",
     type=SHARE,
     default="1%",
 )
 @flag(
+    "--memo",
+    "keep answers that have not changed from session to session; prove makes each of them anew as well, and ends a "
+    "session that finds a difference",
+)
+@flag(
     "--workloads",
-    "YAML file with kinds of workloads whose pods are gangs, besides the built-in ones; read again when it changes",
+    "YAML file with more kinds of workloads whose pods are gangs; reloaded when it changes",
     "workloads_file",
     metavar="FILE",
 )
 @flag("--user-key", "annotation or label that names the user of a PodGroup, workload or pod")
 @flag(
     "--streaming-lists",
-    "have lists come with their watches where the API server offers that: less memory, but new pods wait for the list",
+    "use streaming lists (WatchList) if the API server has them: less memory, but new pods wait for the list",
 )
-@flag("--history", "keep the usage history in a ConfigMap, so that it survives restarts")
+@flag("--history", "store the usage history in a ConfigMap, so that it survives restarts")
 @flag(
     "--history-period",
-    "it is written this often, and at the end; 0 for never, as with --no-history",
+    "how often it is written, besides at the end; 0 for never, as with --no-history",
     "history_period_seconds",
     type=Period(zero=True),
     default="5m",
 )
 @flag(
     "--history-from-prometheus",
-    "where there is no such ConfigMap, work out what queues held in the past week from the policy's Prometheus",
+    "without that ConfigMap, take the past week of the queues from the policy's Prometheus",
 )
 @flag(
     "--scheduler-sharding-mode",
-    "what the NodeShard of our name means: none of its nodes matter, they come first (soft), or they are the only "
-    "ones (hard)",
+    "how to use the NodeShard of our name: not at all (none), prefer its nodes (soft), or use no others (hard)",
     "sharding_mode",
 )
-@flag("--scheduler-sharding-name", "the name of our NodeShard", "sharding_name")
-@flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and take back what is overused")
+@flag("--scheduler-sharding-name", "name of our NodeShard", "sharding_name")
+@flag("--arbitrate", "divide the cluster among namespaces by their Consumers, and evict pods of overused ones")
 @click.option(
-    "--arbitrate-interval", type=PERIOD, default="1s", help="what namespaces deserve is worked out at least this often"
+    "--arbitrate-interval",
+    type=PERIOD,
+    default="1s",
+    help="longest time between divisions of the cluster among namespaces",
 )
 @click.option(
     "--arbitrate-grace",
     type=Period(zero=True),
     default="10s",
-    help="how long a namespace may be overused before pods are evicted: its controllers may choose their victims first",
+    help="how long a namespace may be overused before its pods are evicted",
 )
 @click.option(
     "--arbitrate-evictions",
     type=click.IntRange(1, 1000),
     default=_DEFAULTS.rules.evictions_per_round,
-    help="pods evicted in one round of arbitration, at most",
+    help="most pods evicted in one round of arbitration",
 )
-@flag("--webhook-address", "address where the API server has Consumers and vcjobs reviewed, over TLS; '' for none")
-@flag("--tls-cert-file", "certificate of what is served over TLS, in PEM form; taken up anew when it changes")
+@flag("--webhook-address", "address of the admission webhooks for Consumers and vcjobs, over TLS; '' for none")
+@flag("--tls-cert-file", "TLS certificate, PEM; reloaded when it changes")
 @flag("--tls-private-key-file", "its key", "tls_key_file")
 @access_flags
 @click.option(
     "--leader-elect/--no-leader-elect",
     default=None,
-    help="act only while holding the Lease; on with --arbitrate and --shards, else off, unless it is said here",
-)
-@click.option("--leader-elect-resource-namespace", default="", help="where the Lease is  [default: that of the pod]")
-@click.option("--leader-elect-resource-name", default=_DEFAULTS.lease.name, help="which Lease it is")
-@click.option(
-    "--leader-elect-lease-duration", type=PERIOD, default="15s", help="how long others wait for a sign of the leader"
+    help="act only while holding the Lease  [default: on with --arbitrate and --shards, else off]",
 )
 @click.option(
-    "--leader-elect-renew-deadline", type=PERIOD, default="10s", help="how long the leader tries before it gives up"
+    "--leader-elect-resource-namespace", default="", help="namespace of the Lease  [default: that of the pod]"
+)
+@click.option("--leader-elect-resource-name", default=_DEFAULTS.lease.name, help="name of the Lease")
+@click.option(
+    "--leader-elect-lease-duration",
+    type=PERIOD,
+    default="15s",
+    help="how long the others wait for a renewal before they take over",
 )
 @click.option(
-    "--leader-elect-retry-period", type=PERIOD, default="2s", help="between two attempts to get or keep the Lease"
+    "--leader-elect-renew-deadline",
+    type=PERIOD,
+    default="10s",
+    help="how long the leader tries to renew before it gives up",
+)
+@click.option(
+    "--leader-elect-retry-period", type=PERIOD, default="2s", help="time between attempts to acquire or renew the Lease"
 )
 @flag(
     "--leader-endpoints",
     "Service without a selector, as NAMESPACE/NAME: the leader writes its address into an EndpointSlice of it, so "
     "that kube-scheduler asks no other",
 )
-@flag("--advertise-address", "that address; in a pod, the pod's")
+@flag("--advertise-address", "that address  [default: that of the pod]")
 @flag(
     "--leader-pod",
-    "this pod, as NAMESPACE/NAME: the leader's has the label vsched.io/leader, which a Service selects",
+    "this pod, as NAMESPACE/NAME: while it leads it has the label vsched.io/leader, for a Service to select",
 )
 @flag(
     "--shards",
-    "divide the work into so many shards, each with a Lease of its own: several daemons act, each for some of them",
+    "number of shards, each with its own Lease: several daemons act, each for some of the shards",
     type=click.IntRange(1, SHARDS_MAX),
 )
-@flag("--shard-by", "what of a job says which shard it belongs to: its queue, or the pool of nodes that it selects")
-@flag("--node-pool-label", "with --shard-by node-pool: the label of nodes that names their pool")
-@flag("--event-qps", "Events a second", type=click.FloatRange(0.1, 10_000))
-@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="what is worth a line")
+@flag("--shard-by", "assign jobs to shards by their queue, or by the node pool that they select")
+@flag("--node-pool-label", "with --shard-by node-pool: the node label that names the pool")
+@flag("--event-qps", "Events per second", type=click.FloatRange(0.1, 10_000))
+@click.option("--log-level", type=click.Choice(tuple(LEVELS)), default="info", help="log level")
 @click.option(
     "--log-format",
     type=click.Choice([*(form.value for form in LogFormat), "auto"]),
@@ -220,7 +234,7 @@ flag = flags_of(Options)
     help="auto: console on a terminal, else json",
 )
 def command(cluster: ClusterFlags, log_level: str, log_format: str, window_ms: float, **flags: Any) -> None:
-    """Schedule the pods of a cluster until told to stop (SIGTERM, SIGINT); SIGHUP reads the policy file again."""
+    """Schedule the pods of a cluster until stopped (SIGTERM, SIGINT); SIGHUP reloads the policy."""
     from vsched.daemon.serving import serve  # imported here, so that --help does not load numpy and aiohttp
     from vsched.daemon.system.tuning import TUNED, tuned
     from vsched.kube.auth.config import load_connection

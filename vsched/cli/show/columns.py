@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, OverflowMethod, RenderableType
+from rich.containers import Lines
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -35,14 +37,14 @@ NUMBERS = frozenset(
 """Headings of numbers, which are aligned to the right."""
 
 NAMES = frozenset({"job", "queue", "namespace", "node"})
-"""Headings of names, which may be cut off where numbers may not."""
+"""Headings of names, which may be shortened where numbers may not."""
 
 
 def columned(headings: Iterable[str], *, unicode: bool = True, giving: Container[str] = ()) -> Table:
     """A table without lines; a resource is named by the last part of its name, and no heading is broken.
 
     Where there is no room, the columns in ``giving`` shrink first, the widest before others; their cells are made by
-    ``named``. In plain ASCII no sign marks what was cut off.
+    ``named`` or ``sentence``.
     """
     table = Table(show_edge=False, box=None, pad_edge=False, padding=(0, len(GAP), 0, 0), header_style="bold")
     for heading in headings:
@@ -94,11 +96,35 @@ def _cells(cell: str | Text) -> int:
     return cell_len(cell) if isinstance(cell, str) else cell.cell_len
 
 
+class Name(Text):
+    """A name that is shortened in the middle where there is no room: names of one kind often differ at the end."""
+
+    mark = "…"
+
+    def wrap(self, console: Console, width: int, **_: Any) -> Lines:
+        """The name in one line of at most this width."""
+        if self.cell_len <= width:
+            return Lines([self.copy()])
+        room = max(0, width - len(self.mark))
+        first, last = set_cell_size(self.plain, (room + 1) // 2).rstrip(), self.plain
+        while cell_len(last) > room // 2:
+            last = last[1:]
+        shortened = Text.assemble(self[: len(first)], self.mark[:width], self[len(self.plain) - len(last) :])
+        shortened.style = self.style
+        return Lines([shortened])
+
+
 def named(name: str | Text, *, unicode: bool) -> Text:
-    """A name that is cut off rather than broken."""
-    text = Text(name) if isinstance(name, str) else name
-    text.no_wrap, text.overflow = True, _overflow(unicode)
-    return text
+    """A name in one line, shortened in the middle where there is no room for it."""
+    found = Name("", style="" if isinstance(name, str) else name.style)
+    found.append(name)
+    found.mark = "…" if unicode else "..."
+    return found
+
+
+def sentence(text: str, *, unicode: bool) -> Text:
+    """A sentence in one line, cut off at the end where there is no room for it."""
+    return Text(text, no_wrap=True, overflow=_overflow(unicode))
 
 
 def _overflow(unicode: bool) -> OverflowMethod:

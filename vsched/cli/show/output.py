@@ -53,9 +53,9 @@ def output_flags_of(*outputs: str) -> Callable[[C], C]:
         "output",
         Output,
         click.option(
-            "-o", "--output", type=click.Choice(outputs), default=outputs[0], show_default=True, help="how to show it"
+            "-o", "--output", type=click.Choice(outputs), default=outputs[0], show_default=True, help="output format"
         ),
-        click.option("--no-color", is_flag=True, help="no colours; NO_COLOR does the same"),
+        click.option("--no-color", is_flag=True, help="no colours, as with NO_COLOR"),
     )
 
 

@@ -14,19 +14,19 @@ Examples:
   vsched top --once
   vsched top --daemon https://vsched.example.com --daemon-token-file token
   vsched top --once -o json | jq .queues
-  vsched top --seconds 10 -o json       (a line for each picture)
+  vsched top --seconds 10 -o json       (a line for each update)
 """
 
 
 @click.command("top", epilog=EPILOG)
-@click.option("--once", is_flag=True, help="one picture, then end; so it is where there is no terminal")
-@click.option("--seconds", type=click.FloatRange(0, 1e9, min_open=True), help="end after so many seconds")
+@click.option("--once", is_flag=True, help="print once and exit, as without a terminal")
+@click.option("--seconds", type=click.FloatRange(0, 1e9, min_open=True), help="exit after this many seconds")
 @daemon_flags
 @output_flags_of("text", "json", "yaml")
 def command(once: bool, seconds: float | None, target: DaemonTarget, output: Output) -> None:
-    """Queues, namespaces, nodes, waiting jobs and sessions of a running daemon, as they change.
+    """Show queues, namespaces, nodes, waiting jobs and sessions of a running daemon, live.
 
-    Tab goes to the next table, arrows and page keys scroll, q quits. It goes on where the daemon is restarted.
+    Tab goes to the next table, arrows and page keys scroll, q quits. It reconnects when the daemon restarts.
     """
     # Imported here, so that --help does not load the client.
     from vsched.cli.ask.overview import read_overview
@@ -34,7 +34,7 @@ def command(once: bool, seconds: float | None, target: DaemonTarget, output: Out
     from vsched.cli.top.live import can_redraw, follow, print_overview, show_live
 
     if once and seconds is not None:
-        raise click.UsageError("--once and --seconds: one picture, or all of some time?")
+        raise click.UsageError("--once and --seconds exclude each other")
     if output.output == "text" and not once and can_redraw(output.no_color):
         show_live(target, output.no_color, seconds)
     elif seconds is not None:

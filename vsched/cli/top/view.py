@@ -118,7 +118,7 @@ def _policy(overview: Overview, screen: Screen) -> Text:
     since = f", {short_duration(screen.now - policy.reloaded_at)} ago" if policy.reloaded_at else ""
     if policy.ok:
         return Text(f"policy {policy.generation} from {policy.source}{since}: {', '.join(policy.actions)}", style="dim")
-    return Text(f"policy {policy.generation} stays, an edit was refused{since}: {policy.text}", style="bold red")
+    return Text(f"policy {policy.generation} stays, an edit was rejected{since}: {policy.text}", style="bold red")
 
 
 def _resource(overview: Overview, at: int, screen: Screen) -> Text:

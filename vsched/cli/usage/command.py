@@ -16,7 +16,7 @@ EPILOG = """\b
 Examples:
   vsched usage                                                (what a running daemon knows)
   vsched usage --daemon http://localhost:8080 -o wide
-  vsched usage --config config/policies/usage.yaml            (asks the source itself)
+  vsched usage --config config/policies/usage.yaml            (queries the source)
   vsched usage --config policy.yaml -o json
   vsched usage --config policy.yaml -o plan > usage.yaml      (for vsched plan --usage usage.yaml)
 """
@@ -24,22 +24,25 @@ Examples:
 
 @click.command("usage", epilog=EPILOG)
 @click.option(
-    "--config", metavar="POLICY", type=click.Path(path_type=Path), help="the policy file whose source is asked itself"
+    "--config",
+    metavar="POLICY",
+    type=click.Path(path_type=Path),
+    help="query the source of this policy file, instead of a daemon",
 )
 @cluster_flags
 @daemon_flags
 @output_flags_of("text", "wide", "json", "yaml", "plan")
 def command(config: Path | None, cluster: ClusterFlags, target: DaemonTarget, output: Output) -> None:
-    """What of each node is allocated and what it really uses, as a running daemon knows it.
+    """Show what each node has allocated and what it really uses, as a running daemon knows it.
 
-    With --config the source of node usage that the policy describes is asked once, as the daemon would, and what it
-    knows of each node of the cluster is shown: also nodes it does not know, and what it knows that is no node. Exits 1
-    where it does not answer, or knows none of the nodes.
+    With --config the source of node usage in the policy is queried once, as the daemon would, and its figures for each
+    node are shown; also the nodes it does not know, and figures that belong to no node. Exits 1 if it does not answer
+    or knows none of the nodes.
     """
     if config is not None:
         _ask_source(config, cluster, output)
     elif output.output == "plan":
-        raise BadInput("-o plan: needs the figures of the source itself (expected --config POLICY)")
+        raise BadInput("-o plan: needs the figures of the source (expected --config POLICY)")
     else:
         _ask_daemon(target, output)
 

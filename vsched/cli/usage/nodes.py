@@ -71,8 +71,8 @@ def node_page(overview: Overview, look: Look) -> RenderableType:
     measured = sum(1 for row in overview.nodes.values() if row.cpu_usage is not None or row.memory_usage is not None)
     nodes, left = counted(len(overview.nodes), "node", "nodes"), overview.counts.get("nodes_left_out", 0)
     if left:
-        nodes = f"{len(overview.nodes):,} of {len(overview.nodes) + left:,} nodes (those out of order, and a sample)"
-    remark = f"{nodes}; per cent allocated of what each has; usage measured of {measured}"
+        nodes = f"{len(overview.nodes):,} of {len(overview.nodes) + left:,} nodes (unusual ones and a sample)"
+    remark = f"{nodes}; percent of each node allocated; usage known of {measured}"
     return Group(node_table(overview, look), Text(), Text(remark, style="dim"))
 
 

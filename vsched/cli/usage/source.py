@@ -54,7 +54,7 @@ def read_usage(settings: Settings, cluster: ClusterFlags) -> UsageRound:
     """
     metrics = settings.metrics
     if metrics is None or metrics.kind is None:
-        raise BadInput(f"{settings.source}: says nothing of where usage comes from (metrics.type, metrics.address)")
+        raise BadInput(f"{settings.source}: has no source of node usage (metrics.type, metrics.address)")
 
     connection = _connection(metrics, cluster)
 

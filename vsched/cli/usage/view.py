@@ -19,7 +19,7 @@ from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage
 RESOURCES = ("cpu", "memory")
 MOST_NAMED = 10
 """Names shown of what the source knows and is no node."""
-WITHOUT_CLUSTER = "no cluster to compare with (--kubeconfig FILE): shown is what the source itself knows"
+WITHOUT_CLUSTER = "no cluster to compare with (--kubeconfig FILE): these are the source's own figures"
 STYLES = {"known": "green", "above": "red", "stale": "yellow", "unknown": "magenta"}
 
 
@@ -101,9 +101,11 @@ def remarks(polled: UsageRound) -> list[str]:
     unmatched = polled.collected.strangers
     if unmatched:
         more = f" and {len(unmatched) - MOST_NAMED} more" if len(unmatched) > MOST_NAMED else ""
-        lines.append(f"it knows what is no node: {', '.join(unmatched[:MOST_NAMED])}{more}")
+        lines.append(f"it has figures for what is no node: {', '.join(unmatched[:MOST_NAMED])}{more}")
     if polled.collected.ahead:
-        lines.append(f"{polled.collected.ahead} nodes are left out: their samples are of the future, a clock is wrong")
+        lines.append(
+            f"{polled.collected.ahead} nodes are left out: their samples are from the future, a clock is wrong"
+        )
     return lines
 
 

@@ -19,13 +19,13 @@ Examples:
 @click.command("verify", epilog=EPILOG)
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=click.Path(path_type=Path, dir_okay=False))
 @output_flags_of("text", "json", "yaml")
-@click.option("--json", "as_json", is_flag=True, help="the same as --output json")
+@click.option("--json", "as_json", is_flag=True, help="same as --output json")
 def command(files: tuple[Path, ...], output: Output, as_json: bool) -> None:
-    """Check the decisions of each cycle in FILE, as vsched dump has written it, against the rules.
+    """Check the decisions of each session recorded in FILE by vsched dump against the rules.
 
-    A second reading of the rules does so, which shares no code with what decides: room on nodes, placement, gangs,
-    limits of queues, victims, nothing that fits waits, order. For each rule it says how many decisions were looked at
-    and which violate it. Where a cycle ended in an error, it is run again. Exits 1 where a rule is violated.
+    The checker shares no code with the scheduler. It checks free resources of nodes, placement, gangs, limits of
+    queues, victims, that nothing that fits waits, and order. For each rule it says how many decisions were checked and
+    which violate it. A session that ended in an error is run again. Exits 1 if a rule is violated.
     """
     # Imported here, so that --help does not load the decision core.
     from vsched.cli.verify.run import verified

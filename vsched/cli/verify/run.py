@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from vsched.cli.ask.recordings import load
 from vsched.errors import BadInput
-from vsched.model.dump.cycle import Head
-from vsched.proof.verify import Finding, verify
+from vsched.model.dump.cycle import RecordingHead
+from vsched.proof.verify import RuleFinding, verify
 from vsched.settings.installed import registry
 from vsched.settings.proving import facts_of
 from vsched.web.pages.recording import error_text, policy_of, replay
@@ -19,8 +19,8 @@ class Verified(NamedTuple):
     """A recorded cycle, and what the rules say of it."""
 
     file: Path
-    head: Head
-    findings: Sequence[Finding]
+    head: RecordingHead
+    findings: Sequence[RuleFinding]
 
 
 def verified(file: Path) -> Verified:
@@ -38,10 +38,10 @@ def verified(file: Path) -> Verified:
         raise BadInput(f"{file}: its report is about {error}, which its snapshot does not have") from None
 
 
-def together(findings: Iterable[Sequence[Finding]]) -> list[Finding]:
+def together(findings: Iterable[Sequence[RuleFinding]]) -> list[RuleFinding]:
     """What each rule says of several cycles."""
     return [
-        Finding(
+        RuleFinding(
             same[0].rule, sum(one.looked_at for one in same), tuple(text for one in same for text in one.violations)
         )
         for same in zip(*findings, strict=True)

@@ -18,20 +18,20 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, decide
-from vsched.controllers.flows.jobflows import JobFlow
-from vsched.controllers.flows.jobtemplates import JobTemplate, template_status
+from vsched.controllers.flows.jobflows import FlowRecord
+from vsched.controllers.flows.jobtemplates import TemplateRecord, template_status
 from vsched.controllers.flows.made import Body, MadeJob
 from vsched.controllers.flows.prober import Prober, ProbeSettings
 from vsched.controllers.flows.progress import FlowPlan, proceed
 from vsched.controllers.flows.records import NOT_DECODED, BadMaker, Kept, MakerRecords
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
 from vsched.mirror.resources import JOB_FLOWS, JOB_TEMPLATES, VCJOBS, VOLCANO_CRON_JOBS
-from vsched.writes.bodies import Reference, deletion_options, status_replacement
+from vsched.writes.bodies import ObjectReference, deletion_options, status_replacement
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
 from vsched.writes.unexpected import report
@@ -74,7 +74,7 @@ class MakerController:
         events: EventRecorder,
         clock: Clock,
         stands_back: Callable[[], Awaitable[str]],
-        pods: Callable[[str], Sequence[PodState]],
+        pods: Callable[[str], Sequence[VcjobPod]],
         settings: MakerSettings | None = None,
     ) -> None:
         """``stands_back`` finds out why nothing is to be done for now, in words; empty where there is no such reason.
@@ -159,8 +159,8 @@ class MakerController:
             self._blame(maker.reference, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"nothing is made of {key!a}", error)
-            self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"nothing is made of it: {why}")
+            why = report(f"{key!a} not managed", error)
+            self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"not managed: {why}")
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -169,7 +169,7 @@ class MakerController:
 
     async def _settle(self, key: str, maker: Kept) -> bool:
         """Bring one object up to date; False if part of it failed."""
-        if isinstance(maker, JobTemplate):
+        if isinstance(maker, TemplateRecord):
             return await self._finish(maker, template_status(maker, self._records.of_template(maker)))
         if isinstance(maker, BadMaker):
             self.prober.forget(key)
@@ -192,7 +192,7 @@ class MakerController:
             plan = decide(cron, self._records.jobs(cron.uid), self._clock.now())
         return await self._finish(cron, plan.status, plan.delete)
 
-    async def _settle_flow(self, flow: JobFlow) -> bool:
+    async def _settle_flow(self, flow: FlowRecord) -> bool:
         plan = self._plan(flow)
         for reason, message in plan.problems:
             self._blame(flow.reference, reason, message)
@@ -204,20 +204,20 @@ class MakerController:
             self._workqueue.put(flow.key, None, self._settings.probes.period_seconds)
         return await self._finish(flow, plan.status, plan.delete) and all(made)
 
-    def _plan(self, flow: JobFlow) -> FlowPlan:
+    def _plan(self, flow: FlowRecord) -> FlowPlan:
         jobs, now = self._records.jobs(flow.uid), self._clock.now()
         pods = {job.uid: self._pods(job.uid) for job in jobs} if flow.asks_pods else {}
         return proceed(flow, jobs, self._records.templates, now, pods, self.prober.answers(flow.key))
 
     async def _finish(
-        self, maker: CronJob | JobFlow | JobTemplate, status: Body | None, old: tuple[MadeJob, ...] = ()
+        self, maker: CronJob | FlowRecord | TemplateRecord, status: Body | None, old: tuple[MadeJob, ...] = ()
     ) -> bool:
         """Write the status, then delete what is to go."""
         if status is not None and not await self._write_status(maker, status):
             return False
         return all([await self._delete(maker.reference, job) for job in old])
 
-    def _blame(self, about: Reference, reason: str, message: str) -> None:
+    def _blame(self, about: ObjectReference, reason: str, message: str) -> None:
         """Say what is wrong, once."""
         if reason and self._blamed.get((about.uid, reason)) != message:
             self._blamed[about.uid, reason] = message
@@ -226,7 +226,7 @@ class MakerController:
 
     # -- requests
 
-    async def _write_status(self, maker: CronJob | JobFlow | JobTemplate, status: Body) -> bool:
+    async def _write_status(self, maker: CronJob | FlowRecord | TemplateRecord, status: Body) -> bool:
         """Write the status over the version that was decided on, and no other."""
         about = maker.reference
         body = status_replacement(about._replace(resource_version=maker.resource_version), status)
@@ -236,7 +236,7 @@ class MakerController:
             self._records.wrote_maker(maker.key, answer.body)
         return answer.done
 
-    async def _create(self, about: Reference, body: Body) -> bool:
+    async def _create(self, about: ObjectReference, body: Body) -> bool:
         """Make a vcjob, or find that it was made before; False if it is not there."""
         name = body["metadata"]["name"]
         write = Write("vcjob", "POST", VCJOBS.path(about.namespace), orjson.dumps(body))
@@ -251,10 +251,10 @@ class MakerController:
             if is_controlled_by(found, about.uid):
                 self._records.wrote_job(orjson.dumps(found))
                 return True
-            self._blame(about, "FailedCreate", f"vcjob {name} is there already, and is not of this {about.kind}")
+            self._blame(about, "FailedCreate", f"vcjob {name} exists already and does not belong to this {about.kind}")
         return False
 
-    async def _delete(self, about: Reference, job: MadeJob) -> bool:
+    async def _delete(self, about: ObjectReference, job: MadeJob) -> bool:
         path = VCJOBS.path(job.namespace, job.name)
         write = Write("vcjob", "DELETE", path, deletion_options(job.uid, background=True))
         answer = await self._send(about, write, f"vcjob {job.name}")
@@ -266,7 +266,7 @@ class MakerController:
             return True
         return False
 
-    async def _send(self, about: Reference, write: Write, what: str) -> WriteResult:
+    async def _send(self, about: ObjectReference, write: Write, what: str) -> WriteResult:
         """Send a write, and say on the object that it is for why it was refused."""
         answer = await self._writer.send(write, self._settings.attempts)
         self._events.refused(about, what, answer, write.method)

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from vsched.controllers.flows.made import FAILED, Body, MadeJob, maker_key
-from vsched.controllers.podgroups import Owner
+from vsched.controllers.podgroups import PodGroupOwner
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.kube.times import time_stamp
@@ -22,7 +22,7 @@ from vsched.mirror import wire
 from vsched.mirror.resources import VCJOBS, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
 from vsched.mirror.wire.base import Timestamp, json_object, part_of, seconds_of
 from vsched.model.amounts.schedules import newest_before, next_after, problem_of
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 SCHEDULED_AT = "volcano.sh/cronjob-scheduled-timestamp"
 """Annotation of a vcjob: the time for which it is scheduled."""
@@ -60,9 +60,9 @@ class CronJob(msgspec.Struct, frozen=True):
         return maker_key(VOLCANO_CRON_JOB, self.namespace, self.name)
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> ObjectReference:
         """The object reference for Events about it."""
-        return Reference(VOLCANO_CRON_JOBS.api_version, "CronJob", self.namespace, self.name, self.uid)
+        return ObjectReference(VOLCANO_CRON_JOBS.api_version, "CronJob", self.namespace, self.name, self.uid)
 
 
 class CronPlan(NamedTuple):
@@ -199,7 +199,7 @@ def job_name(cron: CronJob, due: float) -> str:
 def job_body(cron: CronJob, due: float, zone: tzinfo) -> Body:
     """The vcjob for a time of the schedule."""
     stamp = datetime.fromtimestamp(due, zone).isoformat(timespec="seconds").replace("+00:00", "Z")
-    owner = Owner(VOLCANO_CRON_JOBS.api_version, "CronJob", cron.name, cron.uid)
+    owner = PodGroupOwner(VOLCANO_CRON_JOBS.api_version, "CronJob", cron.name, cron.uid)
     return {
         "apiVersion": VCJOBS.api_version,
         "kind": "Job",

@@ -15,7 +15,7 @@ from vsched.mirror.resources import JOB_FLOWS
 from vsched.mirror.wire import flows as wire_flows
 from vsched.mirror.wire.base import json_object, seconds_of
 from vsched.mirror.wire.flows import FlowProbe
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 DELETE = "delete"
 """The retain policy under which vcjobs are deleted once all are complete."""
@@ -33,7 +33,7 @@ class TaskProbe(msgspec.Struct, frozen=True):
     phase: str
 
 
-class Flow(msgspec.Struct, frozen=True):
+class FlowStep(msgspec.Struct, frozen=True):
     """A vcjob of a JobFlow. Its name is that of its JobTemplate."""
 
     name: str
@@ -47,7 +47,7 @@ class Flow(msgspec.Struct, frozen=True):
     patch: Mapping[str, Any] = {}
 
 
-class JobFlow(msgspec.Struct, frozen=True):
+class FlowRecord(msgspec.Struct, frozen=True):
     """A JobFlow."""
 
     namespace: str
@@ -55,7 +55,7 @@ class JobFlow(msgspec.Struct, frozen=True):
     uid: str
     resource_version: str
     created: float
-    flows: tuple[Flow, ...]
+    flows: tuple[FlowStep, ...]
     retain: str = ""
     status: Mapping[str, Any] = {}
     deleting: bool = False
@@ -65,9 +65,9 @@ class JobFlow(msgspec.Struct, frozen=True):
         return maker_key("JobFlow", self.namespace, self.name)
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> ObjectReference:
         """The object reference for Events about it."""
-        return Reference(JOB_FLOWS.api_version, "JobFlow", self.namespace, self.name, self.uid)
+        return ObjectReference(JOB_FLOWS.api_version, "JobFlow", self.namespace, self.name, self.uid)
 
     @property
     def asks_pods(self) -> bool:
@@ -84,10 +84,10 @@ class JobFlow(msgspec.Struct, frozen=True):
         return f"{self.name}-{flow}"
 
 
-def job_flow_of(item: wire.JobFlow) -> JobFlow:
+def job_flow_of(item: wire.JobFlow) -> FlowRecord:
     """The JobFlow with its defaults."""
     metadata = item.metadata
-    return JobFlow(
+    return FlowRecord(
         namespace=metadata.namespace,
         name=metadata.name,
         uid=metadata.uid,
@@ -100,17 +100,17 @@ def job_flow_of(item: wire.JobFlow) -> JobFlow:
     )
 
 
-def flow_phase(flow: JobFlow) -> str:
+def flow_phase(flow: FlowRecord) -> str:
     """The phase that the status states; Pending where it states none."""
     state = flow.status.get("state")
     phase = state.get("phase") if isinstance(state, Mapping) else None
     return phase if isinstance(phase, str) and phase in FLOW_PHASES else PENDING
 
 
-def _flow_of(item: wire_flows.Flow) -> Flow:
+def _flow_of(item: wire_flows.Flow) -> FlowStep:
     depends_on = item.depends_on or wire_flows.FlowDependency()
     probe = depends_on.probe or FlowProbe()
-    return Flow(
+    return FlowStep(
         item.name,
         tuple(depends_on.targets or ()),
         tuple(TaskProbe(each.task_name, each.phase) for each in probe.task_status_list or ()),
@@ -120,7 +120,7 @@ def _flow_of(item: wire_flows.Flow) -> Flow:
     )
 
 
-def problems(flow: JobFlow) -> Iterator[str]:
+def problems(flow: FlowRecord) -> Iterator[str]:
     """Why nothing is made of a JobFlow, one line each."""
     names = {each.name for each in flow.flows}
     before = set[str]()

@@ -11,7 +11,7 @@ from vsched.controllers.flows.made import Body, MadeJob, maker_key
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_TEMPLATES
 from vsched.mirror.wire.base import json_object
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 MADE_JOBS = "jobDependsOnList"
 """The field of the status that names the vcjobs."""
@@ -19,7 +19,7 @@ LISTED_MAX = 1000
 """So many vcjobs the status names: the newest ones."""
 
 
-class JobTemplate(msgspec.Struct, frozen=True):
+class TemplateRecord(msgspec.Struct, frozen=True):
     """The vcjob that flows of its name make."""
 
     spec: Mapping[str, Any]
@@ -35,17 +35,17 @@ class JobTemplate(msgspec.Struct, frozen=True):
         return maker_key("JobTemplate", self.namespace, self.name)
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> ObjectReference:
         """The object reference for Events about it."""
-        return Reference(JOB_TEMPLATES.api_version, "JobTemplate", self.namespace, self.name, self.uid)
+        return ObjectReference(JOB_TEMPLATES.api_version, "JobTemplate", self.namespace, self.name, self.uid)
 
 
-def job_template_of(item: wire.Object) -> JobTemplate | None:
+def job_template_of(item: wire.Object) -> TemplateRecord | None:
     """A JobTemplate."""
     if not isinstance(item, wire.JobTemplate):
         return None
     metadata = item.metadata
-    return JobTemplate(
+    return TemplateRecord(
         json_object(item.spec),
         metadata.namespace,
         metadata.name,
@@ -56,7 +56,7 @@ def job_template_of(item: wire.Object) -> JobTemplate | None:
     )
 
 
-def template_status(template: JobTemplate, jobs: Iterable[MadeJob]) -> Body | None:
+def template_status(template: TemplateRecord, jobs: Iterable[MadeJob]) -> Body | None:
     """The whole status; None where it stays. ``jobs`` are the vcjobs that are there and were made of the template."""
     if template.deleting:
         return None

@@ -18,7 +18,15 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.controllers.flows.made import namespace_of
-from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, Network, answer_of, request_bytes, why_not_asked
+from vsched.controllers.flows.probes import (
+    ANSWERED,
+    Answers,
+    Network,
+    PodProbe,
+    answer_of,
+    request_bytes,
+    why_not_asked,
+)
 from vsched.together import together
 from vsched.writes.workqueue import Workqueue, WorkqueueSettings
 
@@ -49,7 +57,7 @@ class ProbeSettings(msgspec.Struct, frozen=True):
 class _Wanted(msgspec.Struct):
     """What is to be asked for one JobFlow."""
 
-    asks: tuple[Ask, ...]
+    asks: tuple[PodProbe, ...]
     due: float
     ended: float | None = None
     """When its last round was over."""
@@ -83,7 +91,7 @@ class Prober:
                 each.answers = {}
         await self._workqueue.run()
 
-    def want(self, key: str, asks: tuple[Ask, ...]) -> None:
+    def want(self, key: str, asks: tuple[PodProbe, ...]) -> None:
         """From now on, ask these for a JobFlow; nothing where there are none."""
         if not asks:
             self.forget(key)
@@ -141,21 +149,21 @@ class Prober:
             self._plan(namespace, known.due, key)
             self._told(key)
 
-    async def _ask_all(self, asks: Sequence[Ask]) -> Mapping[Ask, str]:
+    async def _ask_all(self, asks: Sequence[PodProbe]) -> Mapping[PodProbe, str]:
         """Ask until one does not answer."""
-        answers: dict[Ask, str] = {}
+        answers: dict[PodProbe, str] = {}
         end = self._clock.monotonic() + self._settings.round_seconds
         for first in range(0, len(asks), self._settings.at_once):
             some = asks[first : first + self._settings.at_once]
             if self._clock.monotonic() > end:
-                answers.update((ask, "was not asked: those before it were too slow") for ask in some)
+                answers.update((ask, "was not probed: earlier probes were too slow") for ask in some)
             else:
                 answers.update(zip(some, await together(*map(self._ask, some)), strict=True))
             if any(answers[ask] != ANSWERED for ask in some):
                 break
         return answers
 
-    async def _ask(self, ask: Ask) -> str:
+    async def _ask(self, ask: PodProbe) -> str:
         loopback = self._settings.loopback
         answer = why_not_asked(ask.address, self._settings.networks, loopback=loopback)
         if not answer and not loopback and is_own(ask.address):
@@ -173,7 +181,7 @@ class Prober:
         self.counts["failed" if answer else "answered"] += 1
         return answer
 
-    async def _exchange(self, ask: Ask) -> str:
+    async def _exchange(self, ask: PodProbe) -> str:
         reader, writer = await asyncio.open_connection(ask.address, ask.probe.port, limit=self._settings.line_bytes)
         try:
             if ask.probe.path is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.controllers.flows.made import MadeJob
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 from vsched.mirror.wire.flows import FlowProbe, HttpProbe, TcpProbe
 
 PATH_MAX, HEADER_MAX = 2048, 4096
@@ -56,7 +56,7 @@ class NetworkProbe(NamedTuple):
         return f"tcpSocket :{self.port}" if self.path is None else f"httpGet :{self.port}{shortened(self.path)}"
 
 
-class Ask(NamedTuple):
+class PodProbe(NamedTuple):
     """One probe of one pod."""
 
     probe: NetworkProbe
@@ -70,7 +70,7 @@ class Ask(NamedTuple):
         return f"{self.probe} of pod {self.pod}"
 
 
-Answers = Mapping[Ask, str]
+Answers = Mapping[PodProbe, str]
 """What came of those that were asked in the last round."""
 
 
@@ -128,10 +128,10 @@ def shortened(text: str) -> str:
     return text if len(text) <= 64 else f"{text[:61]}..."
 
 
-def asks_of(probe: NetworkProbe, job: MadeJob, pods: Sequence[PodState]) -> tuple[Ask, ...] | None:
+def asks_of(probe: NetworkProbe, job: MadeJob, pods: Sequence[VcjobPod]) -> tuple[PodProbe, ...] | None:
     """The pods of a vcjob that a probe asks: all that run. None while fewer run than have to be up."""
     asked = [
-        Ask(probe, job.uid, pod.name, pod.address)
+        PodProbe(probe, job.uid, pod.name, pod.address)
         for pod in pods
         if pod.phase == "Running" and pod.address and not pod.deleting and probe.task in ("", pod.task)
     ]
@@ -157,7 +157,7 @@ def why_not_asked(address: str, networks: Sequence[Network] = (), *, loopback: b
     return ""
 
 
-def request_bytes(ask: Ask) -> bytes:
+def request_bytes(ask: PodProbe) -> bytes:
     """The HTTP request of a probe."""
     host = f"[{ask.address}]" if ":" in ask.address else ask.address
     headers = {"Host": f"{host}:{ask.probe.port}", "User-Agent": "vsched-probe", "Accept": "*/*"}

@@ -15,17 +15,17 @@ from vsched.controllers.flows.jobflows import (
     PENDING,
     RUNNING,
     SUCCEEDED,
-    Flow,
-    JobFlow,
+    FlowRecord,
+    FlowStep,
     flow_phase,
     problems,
 )
-from vsched.controllers.flows.jobtemplates import JobTemplate
+from vsched.controllers.flows.jobtemplates import TemplateRecord
 from vsched.controllers.flows.made import BY_FLOW, BY_TEMPLATE, FAILED, Body, MadeJob
 from vsched.controllers.flows.patches import patched
-from vsched.controllers.flows.probes import Answers, Ask
-from vsched.controllers.flows.turns import Pods, Turn, turn_of
-from vsched.controllers.podgroups import Owner
+from vsched.controllers.flows.probes import Answers, PodProbe
+from vsched.controllers.flows.turns import FlowTurn, Pods, turn_of
+from vsched.controllers.podgroups import PodGroupOwner
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.status import compact
@@ -59,16 +59,16 @@ class FlowPlan(NamedTuple):
     delete: tuple[MadeJob, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
     """Reasons and messages, where something of it cannot be made."""
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[PodProbe, ...] = ()
     """Pods that are to be asked, because flows depend on their answers."""
     lacks_pods: bool = False
     """Whether some that are to be asked do not run yet."""
 
 
 def proceed(
-    flow: JobFlow,
+    flow: FlowRecord,
     jobs: Sequence[MadeJob],
-    templates: Mapping[str, JobTemplate],
+    templates: Mapping[str, TemplateRecord],
     now: float,
     pods: Pods | None = None,
     answers: Answers | None = None,
@@ -105,35 +105,35 @@ def proceed(
     )
 
 
-def _too_late(flow: JobFlow) -> Iterator[tuple[str, str]]:
+def _too_late(flow: FlowRecord) -> Iterator[tuple[str, str]]:
     """Flows that were added to a JobFlow that has ended."""
     remembered = _remembered(flow)
     added = [each.name for each in flow.flows if remembered and flow.job_name(each.name) not in remembered]
     if added:
         yield (
             "JobFlowEnded",
-            f"flows that were added once all were complete are not made: {', '.join(added[:TOLD_MAX])}",
+            f"flows added after all were complete are not started: {', '.join(added[:TOLD_MAX])}",
         )
 
 
-def _told(missing: Sequence[str], turns: Mapping[str, Turn]) -> Iterator[tuple[str, str]]:
+def _told(missing: Sequence[str], turns: Mapping[str, FlowTurn]) -> Iterator[tuple[str, str]]:
     """Why flows wait that nothing else would be known of: a message for each reason."""
     if missing:
-        yield "MissingJobTemplate", "; ".join(f"there is no JobTemplate {name}: its flow waits" for name in missing)
+        yield "MissingJobTemplate", "; ".join(f"JobTemplate {name} does not exist: its flow waits" for name in missing)
     failed = [f"flow {name} waits: {turn.problem}" for name, turn in turns.items() if turn.problem]
     if failed:
         more = len(failed) - TOLD_MAX
         yield "ProbeFailed", "; ".join([*failed[:TOLD_MAX], *([f"{more} more flows wait"] if more > 0 else [])])
 
 
-def _remembered(flow: JobFlow) -> dict[str, dict[str, Any]]:
+def _remembered(flow: FlowRecord) -> dict[str, dict[str, Any]]:
     """What the status says of each vcjob, by its name."""
     listed = flow.status.get("jobStatusList")
     found = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
     return {str(each.get("name", "")): each for each in found}
 
 
-def _phases(flow: JobFlow, made: Mapping[str, MadeJob]) -> dict[str, str]:
+def _phases(flow: FlowRecord, made: Mapping[str, MadeJob]) -> dict[str, str]:
     """The phases of the flows whose vcjobs were made and are there, or have ended."""
     remembered, found = _remembered(flow), dict[str, str]()
     for each in flow.flows:
@@ -146,7 +146,7 @@ def _phases(flow: JobFlow, made: Mapping[str, MadeJob]) -> dict[str, str]:
     return found
 
 
-def job_body(flow: JobFlow, each: Flow, template: JobTemplate) -> Body:
+def job_body(flow: FlowRecord, each: FlowStep, template: TemplateRecord) -> Body:
     """The vcjob of a flow."""
     made_by = {BY_TEMPLATE: f"{flow.namespace}.{each.name}", BY_FLOW: f"{flow.namespace}.{flow.name}"}
     return {
@@ -157,7 +157,7 @@ def job_body(flow: JobFlow, each: Flow, template: JobTemplate) -> Body:
             "namespace": flow.namespace,
             "labels": made_by,
             "annotations": made_by,
-            "ownerReferences": [Owner(JOB_FLOWS.api_version, "JobFlow", flow.name, flow.uid).as_object()],
+            "ownerReferences": [PodGroupOwner(JOB_FLOWS.api_version, "JobFlow", flow.name, flow.uid).as_object()],
         },
         "spec": patched(template.spec, each.patch),
     }
@@ -167,7 +167,7 @@ def job_body(flow: JobFlow, each: Flow, template: JobTemplate) -> Body:
 
 
 def _status(
-    flow: JobFlow, made: Mapping[str, MadeJob], phases: Mapping[str, str], more: bool, now: float
+    flow: FlowRecord, made: Mapping[str, MadeJob], phases: Mapping[str, str], more: bool, now: float
 ) -> Body | None:
     """The whole status; None where it stays. ``more``: vcjobs are about to be made."""
     names: dict[str, list[str]] = {}
@@ -190,7 +190,7 @@ def _status(
     return None if status == flow.status else status
 
 
-def _phase(flow: JobFlow, phases: Mapping[str, str], more: bool) -> str:
+def _phase(flow: FlowRecord, phases: Mapping[str, str], more: bool) -> str:
     if flow.flows and all(phases.get(each.name) == JobPhase.COMPLETED for each in flow.flows):
         return SUCCEEDED
     active = more or any(phase not in FINISHED for phase in phases.values())

@@ -13,14 +13,14 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.flows.cronjobs import CronJob, cron_job_of
-from vsched.controllers.flows.jobflows import FLOW_PHASES, JobFlow, flow_phase, job_flow_of
-from vsched.controllers.flows.jobtemplates import JobTemplate, job_template_of
+from vsched.controllers.flows.jobflows import FLOW_PHASES, FlowRecord, flow_phase, job_flow_of
+from vsched.controllers.flows.jobtemplates import TemplateRecord, job_template_of
 from vsched.controllers.flows.made import MadeJob, made_job_of
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS, Fresh, FreshGroups, answered
 from vsched.mirror import wire
 from vsched.mirror.resources import JOB_FLOWS, VCJOB, VOLCANO_CRON_JOB, VOLCANO_CRON_JOBS
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 NOT_DECODED = "unreadable"
 """As what those are counted that could not be decoded."""
@@ -31,12 +31,12 @@ REMEMBERED = 10_000
 class BadMaker(msgspec.Struct, frozen=True):
     """A CronJob or a JobFlow that could not be decoded."""
 
-    reference: Reference
+    reference: ObjectReference
     problem: str
 
 
-Maker = CronJob | JobFlow | BadMaker
-Kept = Maker | JobTemplate
+Maker = CronJob | FlowRecord | BadMaker
+Kept = Maker | TemplateRecord
 """What is looked after: each has a status."""
 
 
@@ -56,7 +56,7 @@ class MakerRecords:
         self._fresh_makers: Fresh[Kept] = Fresh(UNSEEN_SECONDS, clock.monotonic)
         self._deleted: LRUCache[str, None] = LRUCache(REMEMBERED)
         self._jobs: ObjectFeed[MadeJob] = ObjectFeed(made_job_of, self._job_changed, self._listed)
-        self._templates: ObjectFeed[JobTemplate] = ObjectFeed(job_template_of, self._template_changed, self._listed)
+        self._templates: ObjectFeed[TemplateRecord] = ObjectFeed(job_template_of, self._template_changed, self._listed)
         self._crons: ObjectFeed[Maker] = ObjectFeed(_maker_of, self._cron_changed, self._listed)
         self._flows: ObjectFeed[Maker] = ObjectFeed(_maker_of, self._flow_changed, self._listed)
         self._kept: Mapping[str, ObjectFeed[Any]] = {
@@ -87,7 +87,7 @@ class MakerRecords:
         """How many JobFlows there are, by phase."""
         counts = dict.fromkeys((*FLOW_PHASES, NOT_DECODED), 0.0)
         for flow in self._flows.found.values():
-            counts[flow_phase(flow) if isinstance(flow, JobFlow) else NOT_DECODED] += 1
+            counts[flow_phase(flow) if isinstance(flow, FlowRecord) else NOT_DECODED] += 1
         return counts
 
     def cron_counts(self) -> dict[str, float]:
@@ -102,7 +102,7 @@ class MakerRecords:
 
     def is_ready(self, maker: Kept) -> bool:
         """Whether everything is listed that a decision needs."""
-        return self._jobs.listed and (self._templates.listed or not isinstance(maker, JobFlow))
+        return self._jobs.listed and (self._templates.listed or not isinstance(maker, FlowRecord))
 
     def jobs(self, uid: str) -> list[MadeJob]:
         """The vcjobs that a CronJob or a JobFlow controls."""
@@ -112,11 +112,11 @@ class MakerRecords:
         ]
 
     @property
-    def templates(self) -> Mapping[str, JobTemplate]:
+    def templates(self) -> Mapping[str, TemplateRecord]:
         """JobTemplates by their key."""
         return self._templates.found
 
-    def of_template(self, template: JobTemplate) -> Iterable[MadeJob]:
+    def of_template(self, template: TemplateRecord) -> Iterable[MadeJob]:
         """The vcjobs that are there and were made of a JobTemplate."""
         return self._of_template.get(f"{template.namespace}/{template.name}", {}).values()
 
@@ -131,7 +131,7 @@ class MakerRecords:
     def wrote_maker(self, key: str, data: bytes) -> None:
         """A CronJob, a JobFlow or a JobTemplate as it is after a write."""
         found = answered(key.partition(" ")[0], data, _kept_of)
-        if isinstance(found, CronJob | JobFlow | JobTemplate):
+        if isinstance(found, CronJob | FlowRecord | TemplateRecord):
             self._fresh_makers.put(key, found)
 
     def deleted(self, uid: str) -> None:
@@ -178,7 +178,7 @@ class MakerRecords:
 
     def _flow_changed(self, key: str, before: Maker | None, after: Maker | None) -> None:
         for flow in (before, after):
-            if isinstance(flow, JobFlow):
+            if isinstance(flow, FlowRecord):
                 for template in flow.templates:
                     users = self._users.setdefault(template, set())
                     (users.add if flow is after else users.discard)(flow.key)
@@ -190,7 +190,7 @@ class MakerRecords:
         self._fresh_makers.drop(key)
         self._touched(key)
 
-    def _template_changed(self, key: str, before: JobTemplate | None, after: JobTemplate | None) -> None:
+    def _template_changed(self, key: str, before: TemplateRecord | None, after: TemplateRecord | None) -> None:
         if before is None or after is None or before.spec != after.spec:
             for flow in list(self._users.get(key, ())):
                 self._touched(flow)
@@ -211,4 +211,4 @@ def _maker_of(item: wire.Object) -> Maker | None:
     metadata, is_flow = item.metadata, item.kind == "JobFlow"
     version = (JOB_FLOWS if is_flow else VOLCANO_CRON_JOBS).api_version
     kind = "JobFlow" if is_flow else "CronJob"
-    return BadMaker(Reference(version, kind, metadata.namespace, metadata.name, metadata.uid), item.message)
+    return BadMaker(ObjectReference(version, kind, metadata.namespace, metadata.name, metadata.uid), item.message)

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from vsched.controllers.flows.jobflows import Flow, JobFlow, TaskProbe
+from vsched.controllers.flows.jobflows import FlowRecord, FlowStep, TaskProbe
 from vsched.controllers.flows.made import MadeJob
-from vsched.controllers.flows.probes import ANSWERED, Answers, Ask, NetworkProbe, asks_of
+from vsched.controllers.flows.probes import ANSWERED, Answers, NetworkProbe, PodProbe, asks_of
 from vsched.controllers.vcjobs.spec import JobPhase
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 
-Pods = Mapping[str, Sequence[PodState]]
+Pods = Mapping[str, Sequence[VcjobPod]]
 """The pods of vcjobs, by the uid of the vcjob."""
 
 
-class Turn(NamedTuple):
+class FlowTurn(NamedTuple):
     """Whether a flow is free to be made."""
 
     free: bool
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[PodProbe, ...] = ()
     """Pods whose answers it needs."""
     lacks_pods: bool = False
     """Whether pods that are to be asked do not run yet."""
@@ -29,36 +29,41 @@ class Turn(NamedTuple):
 
 
 def turn_of(
-    flow: JobFlow, each: Flow, phases: Mapping[str, str], made: Mapping[str, MadeJob], pods: Pods, answers: Answers
-) -> Turn:
+    flow: FlowRecord,
+    each: FlowStep,
+    phases: Mapping[str, str],
+    made: Mapping[str, MadeJob],
+    pods: Pods,
+    answers: Answers,
+) -> FlowTurn:
     """Each target has to be complete, or the probes of its tasks have to hold, if there are any.
 
     ``phases`` are those of the flows, ``made`` are the vcjobs by name.
     """
-    asks: list[Ask] = []
+    asks: list[PodProbe] = []
     for target in each.targets:
         if phases.get(target) == JobPhase.COMPLETED:
             continue
         job = made.get(flow.job_name(target))
         if job is None or phases[target] in FINISHED:
-            return Turn(False)
+            return FlowTurn(False)
         by_phase = [probe for probe in each.probes if probe.task in job.minima]
         by_network = [probe for probe in each.network_probes if not probe.task or probe.task in job.minima]
         if not (by_phase or by_network):
             has_probes = each.probes or each.network_probes
-            return Turn(False, problem=_unknown_task(flow, each, made) if has_probes else "")
+            return FlowTurn(False, problem=_unknown_task(flow, each, made) if has_probes else "")
         if not all(_holds(probe, job) for probe in by_phase):
-            return Turn(False)
+            return FlowTurn(False)
         for asked in by_network:
             found = asks_of(asked, job, pods.get(job.uid, ()))
             if found is None:
-                return Turn(False, lacks_pods=True)
+                return FlowTurn(False, lacks_pods=True)
             asks += found
     failed = next((f"{ask}: {answers[ask]}" for ask in asks if answers.get(ask, ANSWERED) != ANSWERED), "")
-    return Turn(all(answers.get(ask) == ANSWERED for ask in asks), tuple(asks), False, failed)
+    return FlowTurn(all(answers.get(ask) == ANSWERED for ask in asks), tuple(asks), False, failed)
 
 
-def _unknown_task(flow: JobFlow, each: Flow, made: Mapping[str, MadeJob]) -> str:
+def _unknown_task(flow: FlowRecord, each: FlowStep, made: Mapping[str, MadeJob]) -> str:
     """Which task of the probes no target has; empty where there is none, or where not all targets are made."""
     jobs = [made[name] for name in map(flow.job_name, each.targets) if name in made]
     probes: tuple[TaskProbe | NetworkProbe, ...] = (*each.probes, *each.network_probes)

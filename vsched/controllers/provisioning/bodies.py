@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from vsched.controllers.provisioning.records import ATTEMPT, GANG, MANAGED_BY, SHAPE, VSCHED, Gang, Request
+from vsched.controllers.provisioning.records import ATTEMPT, GANG, MANAGED_BY, SHAPE, VSCHED, LackingGang, OwnRequest
 from vsched.framework.policy import Autoscaling
 from vsched.mirror.resources import POD_TEMPLATES, PROVISIONING_REQUESTS
 from vsched.writes.bodies import deletion_options
@@ -23,7 +23,7 @@ TOKEN_VOLUME = "kube-api-access-"
 """The beginning of names of volumes that Kubernetes adds to every pod."""
 
 
-def name_of(gang: Gang, attempt: int) -> str:
+def name_of(gang: LackingGang, attempt: int) -> str:
     """The name of a request: always the same for a gang, what it asks for, and the number of the attempt."""
     digest = hashlib.sha256(f"{gang.key} {gang.owner.uid} {gang.shape}".encode()).hexdigest()[:8]
     start = gang.owner.name[:NAME_CHARACTERS].strip("-.").replace(".", "-")
@@ -35,7 +35,7 @@ def template_name(request: str, number: int) -> str:
     return f"{request}-{number}"
 
 
-def template_write(gang: Gang, request: str, number: int, pod: Mapping[str, Any]) -> Write:
+def template_write(gang: LackingGang, request: str, number: int, pod: Mapping[str, Any]) -> Write:
     """The creation of the PodTemplate that a pod of the gang stands for."""
     body = {
         "apiVersion": "v1",
@@ -46,7 +46,7 @@ def template_write(gang: Gang, request: str, number: int, pod: Mapping[str, Any]
     return Write("podtemplate", "POST", POD_TEMPLATES.path(gang.owner.namespace), orjson.dumps(body))
 
 
-def request_write(gang: Gang, attempt: int, rules: Autoscaling) -> Write:
+def request_write(gang: LackingGang, attempt: int, rules: Autoscaling) -> Write:
     """The creation of a request."""
     name = name_of(gang, attempt)
     pod_sets = [
@@ -66,7 +66,7 @@ def request_write(gang: Gang, attempt: int, rules: Autoscaling) -> Write:
     return Write("provisioningrequest", "POST", PROVISIONING_REQUESTS.path(gang.owner.namespace), orjson.dumps(body))
 
 
-def deletions(request: Request) -> Iterator[Write]:
+def deletions(request: OwnRequest) -> Iterator[Write]:
     """The deletion of a request, then of its PodTemplates."""
     body = deletion_options(request.uid)
     path = PROVISIONING_REQUESTS.path(request.namespace, request.name)
@@ -76,7 +76,7 @@ def deletions(request: Request) -> Iterator[Write]:
             yield Write("podtemplate", "DELETE", POD_TEMPLATES.path(request.namespace, name), b"{}")
 
 
-def _metadata(gang: Gang, name: str, annotations: Mapping[str, str]) -> Obj:
+def _metadata(gang: LackingGang, name: str, annotations: Mapping[str, str]) -> Obj:
     """Of an object that goes with the PodGroup."""
     owner = gang.owner
     reference = {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}

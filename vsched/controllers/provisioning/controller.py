@@ -14,9 +14,9 @@ import msgspec
 
 from vsched.clock import Clock
 from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
-from vsched.controllers.provisioning.decide import Decision, Need, decide, waits_for_nodes
-from vsched.controllers.provisioning.records import Gang, PodShape, Request, request_of
-from vsched.controllers.provisioning.shown import Asked, AutoscalingShown, Buffer, buffer_of
+from vsched.controllers.provisioning.decide import Need, ProvisioningDecision, decide, waits_for_nodes
+from vsched.controllers.provisioning.records import LackingGang, OwnRequest, PodShape, request_of
+from vsched.controllers.provisioning.shown import AutoscalingShown, Buffer, LatestRequest, buffer_of
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.errors import VschedError
 from vsched.framework.policy import Autoscaling
@@ -83,15 +83,15 @@ class ProvisioningController:
         self._worry = worry
         self._clock = clock
         self._settings = settings or ProvisioningSettings()
-        self._requests: ObjectFeed[Request] = ObjectFeed(request_of, self._changed, self._listed)
+        self._requests: ObjectFeed[OwnRequest] = ObjectFeed(request_of, self._changed, self._listed)
         self._buffers: ObjectFeed[Buffer] = ObjectFeed(buffer_of, lambda key, before, after: None, lambda: None)
-        self._by_gang: dict[str, dict[str, Request]] = {}
+        self._by_gang: dict[str, dict[str, OwnRequest]] = {}
         self._pools: ObjectFeed[NodePool] = ObjectFeed(
             node_pool_of, lambda key, before, after: offer(dict(self._pools.found)), lambda: None
         )
         self._needs: dict[str, Need] = {}
         """By job: those that want nodes, and those with requests."""
-        self._gangs: dict[str, tuple[Job, list[Task], Gang]] = {}
+        self._gangs: dict[str, tuple[Job, list[Task], LackingGang]] = {}
         """By job that lacks nodes: what it asks for, with the records that this follows from. It is worked out anew
         where these are others: the mirror makes another record of a job whenever the job changes."""
         self._states: dict[str, Provisioning] = {}
@@ -108,7 +108,7 @@ class ProvisioningController:
     def shown(self) -> AutoscalingShown:
         """What people are shown, by name."""
         asked = tuple(
-            Asked(
+            LatestRequest(
                 key, one.request, one.state, one.attempt, one.message, one.retry_at, one.kept_until, self._called(key)
             )
             for key, one in sorted(self._states.items())
@@ -140,7 +140,7 @@ class ProvisioningController:
         rules = self._rules()
         if rules.provisioning_request and not self._requests.listed and not self._complained:
             self._complained = True
-            self._worry("ProvisioningRequests cannot be listed: nodes are asked for by the conditions of pods instead")
+            self._worry("ProvisioningRequests cannot be listed, so pods request nodes by their conditions")
         if not self._requests.listed or not (rules.provisioning_request or self._by_gang):
             self._tell()
             return
@@ -160,13 +160,13 @@ class ProvisioningController:
         waiting = {key for key, job in jobs if job is not None and job.waits}
         return waiting.difference(snapshot.active) if waiting else waiting
 
-    def _gang(self, snapshot: Snapshot, key: str, tasks: list[Task]) -> tuple[Job, list[Task], Gang]:
+    def _gang(self, snapshot: Snapshot, key: str, tasks: list[Task]) -> tuple[Job, list[Task], LackingGang]:
         job, known = snapshot.jobs[key], self._gangs.get(key)
         if known is not None and known[0] is job and known[1] == tasks:
             return known
         return job, tasks, gang_of(job, tasks, snapshot.axis.names)
 
-    def _see(self, key: str, job: Job | None, gang: Gang | None) -> None:
+    def _see(self, key: str, job: Job | None, gang: LackingGang | None) -> None:
         before = self._needs.get(key)
         waits = job is not None and waits_for_nodes(job)
         since = before.since if before is not None and before.gang is None else self._clock.now()
@@ -179,7 +179,7 @@ class ProvisioningController:
             self._needs[key] = need
             self.workqueue.put(key, None)
 
-    def _changed(self, key: str, before: Request | None, after: Request | None) -> None:
+    def _changed(self, key: str, before: OwnRequest | None, after: OwnRequest | None) -> None:
         for one in (before, after):
             if one is not None:
                 known = self._by_gang.setdefault(one.gang, {})
@@ -233,7 +233,7 @@ class ProvisioningController:
         elif decision.wake_at is not None:
             self.workqueue.put(key, None, max(0.05, decision.wake_at - now))
 
-    async def _carry_out(self, gang: Gang | None, decision: Decision) -> bool:
+    async def _carry_out(self, gang: LackingGang | None, decision: ProvisioningDecision) -> bool:
         """Make and delete requests; False if a write failed. A repeat changes nothing."""
         if decision.create and gang is not None and not await self._create(gang, decision.create):
             return False
@@ -244,7 +244,7 @@ class ProvisioningController:
                     return False
         return True
 
-    async def _create(self, gang: Gang, attempt: int) -> bool:
+    async def _create(self, gang: LackingGang, attempt: int) -> bool:
         """Make the PodTemplates, then the request: their names are fixed, so what is there already is this one."""
         name = name_of(gang, attempt)
         for number, shape in enumerate(gang.shapes):
@@ -266,7 +266,7 @@ class ProvisioningController:
             self._worry("ProvisioningRequest cannot be written", gang=key, problem=message)
         return False
 
-    async def _send(self, gang: Gang | None, write: Write) -> WriteResult:
+    async def _send(self, gang: LackingGang | None, write: Write) -> WriteResult:
         """Send a write, and say on the PodGroup that it is for why it was refused."""
         answer = await self._writer.send(write, self._settings.attempts)
         if gang is not None:
@@ -274,7 +274,7 @@ class ProvisioningController:
         return answer
 
     def _tell_in_vain(
-        self, need: Need, found: Iterable[Request], before: Provisioning | None, after: Provisioning | None
+        self, need: Need, found: Iterable[OwnRequest], before: Provisioning | None, after: Provisioning | None
     ) -> None:
         """Record an Event for a request whose nodes did not come, though the autoscaler has not ended it."""
         if before is None or after is None or after.state not in (FAILED, GIVEN_UP):
@@ -285,7 +285,7 @@ class ProvisioningController:
             if one.name == after.request and not one.ended:
                 self._tell_end(one._replace(message=after.message))
 
-    def _tell_end(self, request: Request) -> None:
+    def _tell_end(self, request: OwnRequest) -> None:
         """Record an Event on the PodGroup that a request came to nothing."""
         need = self._needs.get(request.gang)
         if need is not None and need.gang is not None:
@@ -298,7 +298,7 @@ def _is_there(answer: WriteResult) -> bool:
     return answer.done or (answer.code == 409 and "already exists" in answer.message)
 
 
-def gang_of(job: Job, tasks: Sequence[Task], names: Sequence[str]) -> Gang:
+def gang_of(job: Job, tasks: Sequence[Task], names: Sequence[str]) -> LackingGang:
     """What these tasks of a gang ask for."""
     counts: Counter[Shape] = Counter(task.shape for task in tasks)
     first: dict[Shape, Task] = {}
@@ -316,4 +316,4 @@ def gang_of(job: Job, tasks: Sequence[Task], names: Sequence[str]) -> Gang:
     shapes = tuple(PodShape(name, count) for _, _, count, name in told)
     said = [(role, amounts, count) for role, amounts, count, _ in told]
     digest = hashlib.sha256(repr(said).encode()).hexdigest()[:16]
-    return Gang(job.key, podgroup_reference(job.key, job.spec.uid), shapes, digest)
+    return LackingGang(job.key, podgroup_reference(job.key, job.spec.uid), shapes, digest)

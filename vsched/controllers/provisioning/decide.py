@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from vsched.controllers.provisioning.records import Gang, Request
+from vsched.controllers.provisioning.records import LackingGang, OwnRequest
 from vsched.framework.policy import Autoscaling
 from vsched.framework.times import length
 from vsched.kube.backoff import doubled
@@ -24,7 +24,7 @@ WITHDRAW_SECONDS = 30.0
 class Need(NamedTuple):
     """What a gang needs at a time."""
 
-    gang: Gang | None = None
+    gang: LackingGang | None = None
     """None where nodes are all it lacks no longer, or where it is gone."""
     waits: bool = False
     """Whether it is there and is not known to run yet."""
@@ -32,12 +32,12 @@ class Need(NamedTuple):
     """Since when ``gang`` has been None, seconds since the epoch."""
 
 
-class Decision(NamedTuple):
+class ProvisioningDecision(NamedTuple):
     """What to write, and what is told of the gang."""
 
     create: int = 0
     """The attempt to make a request for; 0 for none."""
-    delete: tuple[Request, ...] = ()
+    delete: tuple[OwnRequest, ...] = ()
     state: Provisioning | None = None
     wake_at: float | None = None
     """When to decide again without any change, seconds since the epoch."""
@@ -53,64 +53,64 @@ def waits_for_nodes(job: Job) -> bool:
     return lacks and (bool(job.pending) or bool(job.counts[Status.BINDING]))
 
 
-def decide(need: Need, found: Sequence[Request], rules: Autoscaling, now: float) -> Decision:
+def decide(need: Need, found: Sequence[OwnRequest], rules: Autoscaling, now: float) -> ProvisioningDecision:
     """The next step for a gang with these requests."""
     if not rules.provisioning_request or not need.waits:
-        return Decision(delete=tuple(found))
+        return ProvisioningDecision(delete=tuple(found))
     if need.gang is None:
         return _unwanted(need, found, rules, now)
     ours = sorted((one for one in found if one.shape == need.gang.shape), key=lambda one: (one.attempt, one.name))
     others = tuple(one for one in found if one.shape != need.gang.shape)
     if not ours:
         # Nodes for another shape are given back first, so that no two requests of a gang are open.
-        return Decision(create=0 if any(not one.ended for one in others) else 1, delete=others)
+        return ProvisioningDecision(create=0 if any(not one.ended for one in others) else 1, delete=others)
     *earlier, latest = ours
     old = (*others, *earlier)
     state = _state(latest, rules, now)
     if state.state != FAILED:
-        return Decision(delete=old, state=state, wake_at=_changes_at(latest, rules, now))
+        return ProvisioningDecision(delete=old, state=state, wake_at=_changes_at(latest, rules, now))
     if now < state.retry_at:
-        return Decision(delete=old, state=state, wake_at=state.retry_at)
+        return ProvisioningDecision(delete=old, state=state, wake_at=state.retry_at)
     # The failed one stays until the next one is there: it counts the attempts.
-    return Decision(create=latest.attempt + 1, delete=old, state=state)
+    return ProvisioningDecision(create=latest.attempt + 1, delete=old, state=state)
 
 
-def _unwanted(need: Need, found: Sequence[Request], rules: Autoscaling, now: float) -> Decision:
+def _unwanted(need: Need, found: Sequence[OwnRequest], rules: Autoscaling, now: float) -> ProvisioningDecision:
     """A gang waits for something else than nodes: what nodes are on their way for it is given back after a while."""
     if not found:
-        return Decision()
+        return ProvisioningDecision()
     latest = max(found, key=lambda one: (one.attempt, one.name))
     withdraw_at = need.since + WITHDRAW_SECONDS
     live = tuple(one for one in found if not one.ended)
     if live and now >= withdraw_at:
-        return Decision(delete=live)
-    return Decision(state=_state(latest, rules, now), wake_at=withdraw_at if live else None)
+        return ProvisioningDecision(delete=live)
+    return ProvisioningDecision(state=_state(latest, rules, now), wake_at=withdraw_at if live else None)
 
 
-def kept_until(request: Request, rules: Autoscaling) -> float:
+def kept_until(request: OwnRequest, rules: Autoscaling) -> float:
     """Until when nodes are kept for the gang of an open request; 0 where the policy keeps none."""
     if not rules.keep_nodes:
         return 0.0
     return request.provisioned + rules.keep_nodes if request.provisioned else request.created + rules.hold_evictions
 
 
-def is_in_vain(request: Request, rules: Autoscaling, now: float) -> bool:
+def is_in_vain(request: OwnRequest, rules: Autoscaling, now: float) -> bool:
     """Whether its gang has not started for as long as provisioned nodes are kept for it."""
     return bool(request.provisioned and rules.keep_nodes and now >= request.provisioned + rules.keep_nodes)
 
 
-def _changes_at(request: Request, rules: Autoscaling, now: float) -> float | None:
+def _changes_at(request: OwnRequest, rules: Autoscaling, now: float) -> float | None:
     """When what is told of an open request changes with time alone."""
     until = kept_until(request, rules)
     return until if until > now else None
 
 
-def _state(latest: Request, rules: Autoscaling, now: float) -> Provisioning:
+def _state(latest: OwnRequest, rules: Autoscaling, now: float) -> Provisioning:
     """What is told of the newest request."""
     message, ended = latest.message, latest.ended
     if not ended and is_in_vain(latest, rules, now):
         ended = latest.provisioned + rules.keep_nodes
-        message = f"it was provisioned, but nodes for the whole gang were not there in {length(rules.keep_nodes)}"
+        message = f"it was provisioned, but its nodes were not ready within {length(rules.keep_nodes)}"
     elif not ended:
         until = kept_until(latest, rules)
         return Provisioning(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.wire.base import ObjectCondition, moment_of
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 MANAGED_BY, VSCHED = "app.kubernetes.io/managed-by", "vsched"
 GANG = "vsched.io/gang"
@@ -22,7 +22,7 @@ WORDS_MAX = 300
 """So many characters are kept of what the autoscaler says."""
 
 
-class Request(NamedTuple):
+class OwnRequest(NamedTuple):
     """A ProvisioningRequest that vsched made."""
 
     gang: str
@@ -51,18 +51,18 @@ class PodShape(NamedTuple):
     """How many there are."""
 
 
-class Gang(NamedTuple):
+class LackingGang(NamedTuple):
     """A gang that nodes are to be asked for."""
 
     key: str
-    owner: Reference
+    owner: ObjectReference
     """Its PodGroup."""
     shapes: tuple[PodShape, ...]
     shape: str
     """A digest of what the pods ask for."""
 
 
-def request_of(item: wire.Object) -> Request | None:
+def request_of(item: wire.Object) -> OwnRequest | None:
     """A ProvisioningRequest of ours; None for those of others, and for what cannot be read."""
     if not isinstance(item, wire.ProvisioningRequest):
         return None
@@ -73,7 +73,7 @@ def request_of(item: wire.Object) -> Request | None:
     attempt = annotations.get(ATTEMPT, "")
     conditions = {one.type: one for one in item.status.conditions or () if one.status == "True"}
     over = next((conditions[kind] for kind in ENDED if kind in conditions), None)
-    return Request(
+    return OwnRequest(
         annotations[GANG],
         metadata.namespace,
         metadata.name,

@@ -23,7 +23,7 @@ class Buffer(msgspec.Struct, frozen=True):
     message: str = ""
 
 
-class Asked(msgspec.Struct, frozen=True):
+class LatestRequest(msgspec.Struct, frozen=True):
     """The latest ProvisioningRequest of a gang."""
 
     gang: str
@@ -44,7 +44,7 @@ class AutoscalingShown(msgspec.Struct, frozen=True):
 
     asks: bool
     """Whether nodes are asked for by ProvisioningRequests."""
-    requests: tuple[Asked, ...] = ()
+    requests: tuple[LatestRequest, ...] = ()
     buffers: tuple[Buffer, ...] = ()
 
 

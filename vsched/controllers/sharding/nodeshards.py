@@ -124,7 +124,7 @@ class NodeShards:
     def settled(self) -> None:
         """The mirror is complete: where NodeShards cannot be listed by now, every node is ours."""
         if not self._feed.listed:
-            self._say("NodeShards cannot be listed: all nodes are used")
+            self._say("NodeShards cannot be listed, so all nodes are used")
 
     def submit(self, snapshot: Snapshot) -> None:
         """A session has ended: the nodes of its mask are those in use."""
@@ -152,9 +152,9 @@ class NodeShards:
         if self.name in self._feed.found:
             self._say("")
         elif self.mode == "hard":
-            self._say(f"there is no NodeShard {self.name}: no node is ours until there is one")
+            self._say(f"NodeShard {self.name} does not exist, so no node may be used")
         else:
-            self._say(f"there is no NodeShard {self.name}: no node goes before others")
+            self._say(f"NodeShard {self.name} does not exist, so no node is preferred")
         nodes = tuple(sorted(nodes_of(self.name, self._feed.found)))
         self._mask((NodeMask(nodes, self.mode == "hard", self.name),))
 

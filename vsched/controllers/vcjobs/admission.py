@@ -13,21 +13,21 @@ from graphlib import CycleError, TopologicalSorter
 from vsched.controllers.vcjobs.plugins import PLUGINS, plugins_of
 from vsched.controllers.vcjobs.plugins.mpi import Mpi
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
-from vsched.controllers.vcjobs.spec import Action, Event, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob
 from vsched.controllers.vcjobs.template import template_problem
 from vsched.errors import BadObject
 from vsched.mirror.wire import batch as wire
 from vsched.model.amounts.durations import parse_duration
+from vsched.model.object_names import is_subdomain
 
-EVENTS = frozenset(Event) - {Event.POD_RUNNING, Event.OUT_OF_SYNC, Event.COMMAND_ISSUED}
+EVENTS = frozenset(JobEvent) - {JobEvent.POD_RUNNING, JobEvent.OUT_OF_SYNC, JobEvent.COMMAND_ISSUED}
 """The events that a policy may name. The others are for the controller alone."""
-ACTIONS = frozenset(Action) - {Action.SYNC_JOB, Action.ENQUEUE_JOB}
+ACTIONS = frozenset(JobAction) - {JobAction.SYNC_JOB, JobAction.ENQUEUE_JOB}
 """The actions that a policy may name."""
 _TOPOLOGY_POLICIES = ("", "none", "best-effort", "restricted", "single-numa-node")
 _ITERATIONS = ("", "any", "all")
 _MODES = (None, "", "hard", "soft")
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _LONGEST = 63
 PODS_MAX = 100_000
 """The most pods of one vcjob; Kubernetes has the same limit for Jobs whose pods are numbered."""
@@ -126,8 +126,8 @@ def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> 
     for what, number in [*events.items(), *codes.items()]:
         if number > 1:
             yield f"{path}: {'event' if isinstance(what, str) else 'exitCode'} {what} is in {number} policies"
-    if Event.ANY in events and len(events) > 1:
-        yield f"{path}: event * stands for all others (expected no other event beside it)"
+    if JobEvent.ANY in events and len(events) > 1:
+        yield f"{path}: event * means all others (expected no other event beside it)"
 
 
 def _of_timeout(path: str, text: str | None) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _of_volumes(volumes: Sequence[wire.JobVolume], job: str) -> Iterator[str]:
         # Volcano's controller writes the name of a claim that it has made into the spec.
         if claim and volume.volume_claim_name and not volume.volume_claim_name.startswith(f"{job}-pvc-"):
             yield f"{where}: both volumeClaim and volumeClaimName (expected one: a new claim, or one that is there)"
-        if volume.volume_claim_name and not _SUBDOMAIN.fullmatch(volume.volume_claim_name):
+        if volume.volume_claim_name and not is_subdomain(volume.volume_claim_name):
             yield f"{where}.volumeClaimName: {volume.volume_claim_name!r} cannot be the name of a claim"
 
 

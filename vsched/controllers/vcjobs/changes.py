@@ -89,7 +89,7 @@ def _of_group(before: VcJob, after: VcJob) -> Iterator[str]:
     if after.queue != before.queue:
         yield f"spec.queue: the PodGroup stays in queue {before.queue} {kept}"
     if after.topology != before.topology:
-        yield f"spec.networkTopology: the PodGroup keeps the one before {kept}"
+        yield f"spec.networkTopology: the PodGroup keeps the old one {kept}"
 
 
 def _of_pods(before: VcJob, after: VcJob) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _of_pods(before: VcJob, after: VcJob) -> Iterator[str]:
         if task.name in were:
             changed += _of_task(f"spec.tasks[{index}]", were[task.name], task)
     if changed:
-        yield f"{', '.join(changed)}: only pods that are made from now on have the change"
+        yield f"{', '.join(changed)}: the change applies only to pods created from now on"
 
 
 def _of_task(path: str, before: TaskSpec, after: TaskSpec) -> Iterator[str]:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from vsched.controllers.queue_records import Order
-from vsched.controllers.vcjobs.spec import Action
-from vsched.controllers.vcjobs.view import Request
+from vsched.controllers.vcjobs.spec import JobAction
+from vsched.controllers.vcjobs.view import ActionRequest
 
-COMMANDED = (Action.ABORT_JOB, Action.RESUME_JOB, Action.RESTART_JOB, Action.TERMINATE_JOB, Action.COMPLETE_JOB)
+COMMANDED = (
+    JobAction.ABORT_JOB,
+    JobAction.RESUME_JOB,
+    JobAction.RESTART_JOB,
+    JobAction.TERMINATE_JOB,
+    JobAction.COMPLETE_JOB,
+)
 """What a Command can ask for."""
 
 
-def request_of(order: Order) -> Request | None:
+def request_of(order: Order) -> ActionRequest | None:
     """What a Command asks for; None if that is nothing a Command can."""
     if order.action not in COMMANDED:
         return None
-    return Request(Action(order.action), why=f"as {order} asks ({order.uid})")
+    return ActionRequest(JobAction(order.action), why=f"as {order} asks ({order.uid})")
 
 
 def refusal_of(order: Order) -> str:

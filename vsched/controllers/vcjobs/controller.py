@@ -21,12 +21,12 @@ from vsched.controllers.vcjobs.commands import refusal_of, request_of
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS
 from vsched.controllers.vcjobs.lost import lost_pods
 from vsched.controllers.vcjobs.naming import job_reference
-from vsched.controllers.vcjobs.reconcile import REFUSED, reconcile
+from vsched.controllers.vcjobs.reconcile import REFUSED, UNCREATED, reconcile
 from vsched.controllers.vcjobs.records import BadJob, JobRecords
 from vsched.controllers.vcjobs.rivals import RivalSettings, VolcanoControllers
 from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
-from vsched.controllers.vcjobs.view import JobPlan, JobView, PodState, Request
+from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.writes import JobWrites
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
@@ -34,7 +34,7 @@ from vsched.kube.client import ApiClient
 from vsched.kube.errors import NotFound
 from vsched.mirror.resources import VCJOBS
 from vsched.model.jobs.advice import headline_of
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 from vsched.writes.events import WARNING, EventRecorder, without_numbers
 from vsched.writes.limits import Attempts
 from vsched.writes.unexpected import report
@@ -119,19 +119,26 @@ class JobController:
         if job is None:
             return ""
         if isinstance(job, BadJob):
-            return f"vcjob {key} cannot be read, so nothing is made of it: {job.problem}"
+            return f"vcjob {key} cannot be read, so it is not run: {job.problem}"
         if not self._records.is_ours(job):
             return f"vcjob {key} is for scheduler {job.scheduler_name}, which this daemon does not serve"
         if job.refusals:
             return f"vcjob {key} cannot be run: {job.refusals[0]}"
         if self.standing_back:
-            return f"vcjob {key} is not looked after here: {self.standing_back}"
+            return f"vcjob {key} is not managed here: {self.standing_back}"
         if job.status.phase is JobPhase.ABORTED:
             return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
         why = f": {job.status.message}" if job.status.message else ""
-        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING}, and has no PodGroup now{why}"
+        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING} and has no PodGroup{why}"
 
-    def pods(self, uid: str) -> list[PodState]:
+    def uncreated(self, namespace: str, name: str) -> str:
+        """Why pods of a vcjob that waits cannot be created, for people; empty where no refusal is known."""
+        job = self._records.job(f"{namespace}/{name}")
+        if job is None or isinstance(job, BadJob) or job.status.reason != UNCREATED:
+            return ""
+        return job.status.message
+
+    def pods(self, uid: str) -> list[VcjobPod]:
         """The pods of a vcjob, as the watch shows them."""
         return self._records.pods(uid)
 
@@ -175,8 +182,8 @@ class JobController:
             self._complain(key, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"nothing is done about vcjob {key!a}", error)
-            self._complain(key, "InvalidJob", f"nothing is done about it: {why}")
+            why = report(f"vcjob not managed: {key!a}", error)
+            self._complain(key, "InvalidJob", f"not managed: {why}")
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -217,7 +224,7 @@ class JobController:
         self._plan_next(key, job, plan.wake_at)
         return True
 
-    async def _decided(self, view: JobView, request: Request | None) -> JobPlan:
+    async def _decided(self, view: VcjobView, request: ActionRequest | None) -> JobPlan:
         """The decision, which costs as much as there are pods: for many of them a thread makes it.
 
         Meanwhile the watch may show more. Then the job is looked at again; and what is counted by the status is only
@@ -242,7 +249,7 @@ class JobController:
         self._records.see(job, lost)
         return False
 
-    def _tell_waiting(self, view: JobView) -> None:
+    def _tell_waiting(self, view: VcjobView) -> None:
         """Say on the job why its PodGroup waits, whenever that is something else than before."""
         job, group = view.job, view.group
         if group is None or not group.waits:
@@ -275,7 +282,7 @@ class JobController:
         job = self._records.job(key)
         if job is not None:
             namespace, _, name = key.partition("/")
-            about = Reference(VCJOBS.api_version, "Job", namespace, name, job.uid)
+            about = ObjectReference(VCJOBS.api_version, "Job", namespace, name, job.uid)
             self._events.record(about, WARNING, reason, problem, cause=without_numbers(problem))
 
     def _tell_late(self, before: VcJob, after: VcJob) -> None:
@@ -285,12 +292,12 @@ class JobController:
             return
         about = job_reference(after)
         if not self._records.is_ours(after):
-            what = f"spec.schedulerName: vsched no longer looks after the job, for scheduler {after.scheduler_name}"
+            what = f"spec.schedulerName: vsched no longer manages the job, for scheduler {after.scheduler_name}"
             self._events.record(about, WARNING, CHANGED, what)
             return
         if after.refusals and after.refusals != before.refusals:
             problem = "; ".join(after.refusals)
-            self._events.record(about, WARNING, REFUSED, f"no more pods are made while this is so: {problem}")
+            self._events.record(about, WARNING, REFUSED, f"no more pods are created until this is fixed: {problem}")
         late = late_changes(before, after)
         if late:
             self._events.record(about, WARNING, CHANGED, "; ".join(late))
@@ -323,5 +330,5 @@ class JobController:
         self._done[order.uid] = None
         return True
 
-    def _refuse(self, about: Reference, message: str) -> None:
+    def _refuse(self, about: ObjectReference, message: str) -> None:
         self._events.record(about, WARNING, "CommandRefused", message)

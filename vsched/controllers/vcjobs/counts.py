@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 """Phases of pods; any other counts as unknown."""
@@ -14,7 +14,7 @@ ENDED = frozenset({SUCCEEDED, FAILED})
 """The phases of pods that a kill leaves alone, so that their logs can be read."""
 
 
-class Counts(NamedTuple):
+class PodsByPhase(NamedTuple):
     """Pods by phase; those that are being deleted are terminating, unless they had ended before."""
 
     pending: int = 0
@@ -37,7 +37,7 @@ class Counts(NamedTuple):
         return self.tasks.get(task, {}).get(phase, 0)
 
 
-def count(pods: Iterable[PodState], leaving: Container[str] = ()) -> Counts:
+def count(pods: Iterable[VcjobPod], leaving: Container[str] = ()) -> PodsByPhase:
     """The counts of these pods; ``leaving`` are the names of pods that are about to be deleted."""
     tasks: dict[str, Counter[str]] = {}
     terminating = bound = 0
@@ -48,7 +48,7 @@ def count(pods: Iterable[PodState], leaving: Container[str] = ()) -> Counts:
         else:
             tasks.setdefault(pod.task, Counter())[pod.phase] += 1
     total = sum(tasks.values(), Counter[str]())
-    return Counts(
+    return PodsByPhase(
         pending=total.pop(PENDING, 0),
         running=total.pop(RUNNING, 0),
         succeeded=total.pop(SUCCEEDED, 0),

@@ -15,7 +15,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.stages import gang_of, startable
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, UNDER_WAY, is_last_try
 from vsched.controllers.vcjobs.targets import outdated
-from vsched.controllers.vcjobs.view import JobView, PodState
+from vsched.controllers.vcjobs.view import VcjobPod, VcjobView
 from vsched.model.pods.status import Phase
 
 _CLOSED_GATE = ("", Phase.PENDING)
@@ -24,7 +24,7 @@ _OF_PLUGINS = "plugin-"
 """How the entries of plugins in ``controlledResources`` begin."""
 
 
-def leaving(view: JobView, status: JobStatus) -> list[PodState]:
+def leaving(view: VcjobView, status: JobStatus) -> list[VcjobPod]:
     """The pods that have no place under this status; those that are being deleted already included."""
     pods = view.pods.values()
     if status.phase not in UNDER_WAY and (status.phase is not JobPhase.RESTARTING or is_last_try(view.job, status)):
@@ -36,7 +36,7 @@ def leaving(view: JobView, status: JobStatus) -> list[PodState]:
     return [pod for pod in pods if old.killed(pod) or (shrunk and old.surplus(pod))]
 
 
-def missing(view: JobView) -> tuple[tuple[str, int], ...]:
+def missing(view: VcjobView) -> tuple[tuple[str, int], ...]:
     """The pods that are to be made now, as task and index: none before the PodGroup is admitted."""
     group = view.group
     if group is None or group.deleting or group.phase in _CLOSED_GATE:
@@ -49,7 +49,7 @@ def missing(view: JobView) -> tuple[tuple[str, int], ...]:
     )
 
 
-def group_change(view: JobView, status: JobStatus, making: bool) -> Literal["", "make", "update", "delete"]:
+def group_change(view: VcjobView, status: JobStatus, making: bool) -> Literal["", "make", "update", "delete"]:
     """What becomes of the PodGroup. A restart of the whole job takes it away; the next one waits in the queue again."""
     group = view.group
     if group is None:
@@ -66,7 +66,7 @@ def keeps_group(status: JobStatus) -> bool:
     return status.phase in UNDER_WAY or (status.phase is JobPhase.RESTARTING and status.reason in PARTIAL)
 
 
-def objects_change(view: JobView, status: JobStatus, making: bool) -> Literal["", "make", "delete"]:
+def objects_change(view: VcjobView, status: JobStatus, making: bool) -> Literal["", "make", "delete"]:
     """What becomes of the objects of plugins and volumes."""
     if making:
         return "make" if view.job.plugins or view.job.volumes else ""
@@ -74,7 +74,7 @@ def objects_change(view: JobView, status: JobStatus, making: bool) -> Literal[""
     return "delete" if made and _gives_back(status) else ""
 
 
-def controlled(view: JobView, status: JobStatus, making: bool) -> tuple[tuple[str, str], ...]:
+def controlled(view: VcjobView, status: JobStatus, making: bool) -> tuple[tuple[str, str], ...]:
     """``controlledResources`` under this status."""
     before = dict(view.job.status.controlled)
     if making:
@@ -87,7 +87,7 @@ def _gives_back(status: JobStatus) -> bool:
     return status.phase not in UNDER_WAY and status.phase is not JobPhase.RESTARTING
 
 
-def time_to_live(view: JobView, status: JobStatus) -> float | None:
+def time_to_live(view: VcjobView, status: JobStatus) -> float | None:
     """When the job is deleted; None where it stays."""
     if status.phase not in FINISHED or view.job.ttl_seconds is None:
         return None

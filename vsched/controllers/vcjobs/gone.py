@@ -6,29 +6,29 @@ from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
-from vsched.controllers.vcjobs.view import PodState
+from vsched.controllers.vcjobs.view import VcjobPod
 
-_NONE: Mapping[str, PodState] = {}
+_NONE: Mapping[str, VcjobPod] = {}
 
 
 class GonePods:
     """Pods that are gone, by the uid of their job. Those that had ended count for as long as the job wants them."""
 
     def __init__(self) -> None:
-        self._evicted: dict[str, dict[str, PodState]] = {}
+        self._evicted: dict[str, dict[str, VcjobPod]] = {}
         """By their own uid."""
-        self._ended: dict[str, dict[str, PodState]] = {}
+        self._ended: dict[str, dict[str, VcjobPod]] = {}
         """By their name."""
 
-    def evicted(self, owner: str) -> tuple[PodState, ...]:
+    def evicted(self, owner: str) -> tuple[VcjobPod, ...]:
         """Those that are gone before they had ended, and that no decision has dealt with."""
         return tuple(self._evicted.get(owner, _NONE).values())
 
-    def ended(self, owner: str) -> Mapping[str, PodState]:
+    def ended(self, owner: str) -> Mapping[str, VcjobPod]:
         """Those that had ended, by name."""
         return self._ended.get(owner, _NONE)
 
-    def put(self, owner: str, pod: PodState, now: float) -> None:
+    def put(self, owner: str, pod: VcjobPod, now: float) -> None:
         """Somebody has deleted a pod."""
         if pod.ended:
             self._ended.setdefault(owner, {})[pod.name] = replace(pod, gone=True, deleting=False)
@@ -54,7 +54,7 @@ class GonePods:
         self._ended.clear()
 
 
-def _drop(pods: dict[str, dict[str, PodState]], owner: str, keys: Iterable[str]) -> None:
+def _drop(pods: dict[str, dict[str, VcjobPod]], owner: str, keys: Iterable[str]) -> None:
     for key in keys:
         pods.get(owner, {}).pop(key, None)
     if not pods.get(owner):

@@ -13,10 +13,10 @@ from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED
 from vsched.controllers.vcjobs.naming import partition_of, pod_name
 from vsched.controllers.vcjobs.spec import TaskSpec
 from vsched.controllers.vcjobs.states import UNDER_WAY
-from vsched.controllers.vcjobs.view import JobView, PodState
+from vsched.controllers.vcjobs.view import VcjobPod, VcjobView
 
 
-def lost_pods(view: JobView, now: float) -> tuple[PodState, ...]:
+def lost_pods(view: VcjobView, now: float) -> tuple[VcjobPod, ...]:
     """The pods that have gone: those that had ended, else as ones that somebody has deleted just now.
 
     Which ones of a task it were cannot be known if some had not been made yet: then the first ones are named. Where
@@ -30,7 +30,7 @@ def lost_pods(view: JobView, now: float) -> tuple[PodState, ...]:
     return tuple(pod for task in view.job.tasks for pod in _of_task(view, task, there.get(task.name, Counter()), now))
 
 
-def _of_task(view: JobView, task: TaskSpec, there: Counter[str], now: float) -> Iterator[PodState]:
+def _of_task(view: VcjobView, task: TaskSpec, there: Counter[str], now: float) -> Iterator[VcjobPod]:
     status = view.job.status
     counts = status.body.get("taskStatusCount", {}).get(task.name, {}).get("phase", {})
     lacking = min(sum(counts.values()), task.replicas) - there.total()
@@ -43,7 +43,7 @@ def _of_task(view: JobView, task: TaskSpec, there: Counter[str], now: float) -> 
     names = ((index, pod_name(view.job, task.name, index)) for index in range(task.replicas))
     missing = (each for each in names if each[1] not in view.pods)
     for (index, name), phase in zip(missing, ends if had_ended else ["Unknown"] * lacking, strict=False):
-        yield PodState(
+        yield VcjobPod(
             name=name,
             uid=f"{view.job.uid}/{name}",
             task=task.name,

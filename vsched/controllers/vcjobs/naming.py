@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from vsched.controllers.podgroups import Owner
+from vsched.controllers.podgroups import PodGroupOwner
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
 from vsched.mirror.resources import VCJOBS
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 
 Body = dict[str, Any]
 """An API object as JSON data."""
@@ -31,12 +31,12 @@ _LABEL = 63
 
 def owner_of(job: VcJob) -> Body:
     """The reference to a vcjob in the metadata of what it owns."""
-    return Owner(VCJOBS.api_version, "Job", job.name, job.uid).as_object()
+    return PodGroupOwner(VCJOBS.api_version, "Job", job.name, job.uid).as_object()
 
 
-def job_reference(job: VcJob) -> Reference:
+def job_reference(job: VcJob) -> ObjectReference:
     """A vcjob in Events about it."""
-    return Reference(VCJOBS.api_version, "Job", job.namespace, job.name, job.uid)
+    return ObjectReference(VCJOBS.api_version, "Job", job.namespace, job.name, job.uid)
 
 
 def is_controlled_by(found: Body, uid: str) -> bool:

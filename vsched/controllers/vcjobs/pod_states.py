@@ -16,7 +16,7 @@ from vsched.controllers.vcjobs.naming import (
     TASK_INDEX,
     TASK_SPEC,
 )
-from vsched.controllers.vcjobs.view import GroupState, PodState
+from vsched.controllers.vcjobs.view import GroupState, VcjobPod
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.resources import VCJOBS
@@ -35,7 +35,7 @@ class JobPod(NamedTuple):
     """The uid of the job."""
     job: str
     """Its key, ``namespace/name``."""
-    state: PodState
+    state: VcjobPod
 
 
 class JobGroup(NamedTuple):
@@ -55,7 +55,7 @@ def job_pod_of(item: wire.Object) -> JobPod | None:
     return None if owner is None else JobPod(owner.uid, f"{metadata.namespace}/{owner.name}", pod_state(item))
 
 
-def pod_state(pod: wire.Pod) -> PodState:
+def pod_state(pod: wire.Pod) -> VcjobPod:
     """What decisions need of a pod; what it does not say is zero or empty."""
     metadata, status = pod.metadata, pod.status
     labels, annotations = metadata.labels or {}, metadata.annotations or {}
@@ -64,7 +64,7 @@ def pod_state(pod: wire.Pod) -> PodState:
     containers = status.container_statuses or []
     first = next(_ends(containers[:1]), None)
     true = {each.type for each in status.conditions or () if each.status == "True"}
-    return PodState(
+    return VcjobPod(
         name=metadata.name,
         uid=metadata.uid,
         task=said.get(TASK_SPEC, ""),

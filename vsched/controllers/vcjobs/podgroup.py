@@ -9,7 +9,7 @@ import msgspec
 
 from vsched.controllers.podgroups import amounts_of
 from vsched.controllers.vcjobs.naming import PARTITION_ID, TASK_SPEC, Body, owned, spec_of
-from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, Topology, VcJob
+from vsched.controllers.vcjobs.spec import Partitions, TaskSpec, VcJob, VcjobTopology
 from vsched.errors import BadInput, BadObject, why_unreadable
 from vsched.mirror.ingest.budgets import LIMITS, REQUESTS
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of
@@ -147,7 +147,7 @@ def _sub_groups(task: str, partitions: Partitions) -> Body:
     return policy
 
 
-def _topology(topology: Topology) -> Body:
+def _topology(topology: VcjobTopology) -> Body:
     fields: Body = {"mode": topology.mode}
     if topology.highest_tier is not None:
         fields["highestTierAllowed"] = topology.highest_tier

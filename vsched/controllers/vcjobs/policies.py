@@ -11,32 +11,32 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from vsched.controllers.vcjobs.counts import FAILED, PENDING, RUNNING, SUCCEEDED
-from vsched.controllers.vcjobs.spec import Action, Event, LifecyclePolicy, TaskSpec, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, TaskSpec, VcJob, VcjobPolicy
 from vsched.controllers.vcjobs.states import RESTARTS
 from vsched.controllers.vcjobs.targets import outdated
-from vsched.controllers.vcjobs.view import JobView, PodState, Request
+from vsched.controllers.vcjobs.view import ActionRequest, VcjobPod, VcjobView
 from vsched.model.pods.status import Phase
 
 _NO_LIMIT = -1
 """``maxRetry`` of a task whose containers may restart for ever."""
-_ACTING = RESTARTS | {Action.ABORT_JOB, Action.COMPLETE_JOB, Action.TERMINATE_JOB}
+_ACTING = RESTARTS | {JobAction.ABORT_JOB, JobAction.COMPLETE_JOB, JobAction.TERMINATE_JOB}
 """The actions that do something while a job is under way."""
 
 
 class Happened(NamedTuple):
     """Something that has happened."""
 
-    event: Event
+    event: JobEvent
     since: float
     why: str
-    pod: PodState | None = None
+    pod: VcjobPod | None = None
     exit_code: int | None = None
 
 
 class Due(NamedTuple):
     """What the policies want now, and when they may want more."""
 
-    requests: tuple[Request, ...] = ()
+    requests: tuple[ActionRequest, ...] = ()
     """The first that is due, with those of the same action that are due as well."""
     wake_at: float | None = None
     waiting: frozenset[str] = frozenset()
@@ -44,11 +44,11 @@ class Due(NamedTuple):
     action is due first."""
 
 
-def due(view: JobView, now: float) -> Due:
+def due(view: VcjobView, now: float) -> Due:
     """The actions that policies want for what has happened by now."""
     if not view.job.policies and not any(task.policies for task in view.job.tasks):
         return Due()
-    found: list[tuple[float, Request, str]] = []
+    found: list[tuple[float, ActionRequest, str]] = []
     later: list[float] = []
     waiting: set[str] = set()
     gone = {pod.uid for pod in view.evicted}
@@ -71,14 +71,14 @@ def due(view: JobView, now: float) -> Due:
     return Due(requests, min(later, default=None), frozenset(waiting & gone))
 
 
-def _request(policy: LifecyclePolicy, happened: Happened) -> Request:
+def _request(policy: VcjobPolicy, happened: Happened) -> ActionRequest:
     pod = happened.pod
     if pod is None:
-        return Request(policy.action, event=happened.event, why=happened.why)
-    return Request(policy.action, pod.task, pod.name, pod.partition, happened.event, happened.why)
+        return ActionRequest(policy.action, event=happened.event, why=happened.why)
+    return ActionRequest(policy.action, pod.task, pod.name, pod.partition, happened.event, happened.why)
 
 
-def _policy_for(job: VcJob, tasks: dict[str, TaskSpec], happened: Happened) -> LifecyclePolicy | None:
+def _policy_for(job: VcJob, tasks: dict[str, TaskSpec], happened: Happened) -> VcjobPolicy | None:
     """The first policy that speaks of it: those of the task come before those of the job."""
     task = tasks.get(happened.pod.task) if happened.pod is not None else None
     for policy in (*(task.policies if task is not None else ()), *job.policies):
@@ -87,16 +87,16 @@ def _policy_for(job: VcJob, tasks: dict[str, TaskSpec], happened: Happened) -> L
     return None
 
 
-def _speaks_of(policy: LifecyclePolicy, happened: Happened) -> bool:
-    if happened.event in policy.events or Event.ANY in policy.events:
+def _speaks_of(policy: VcjobPolicy, happened: Happened) -> bool:
+    if happened.event in policy.events or JobEvent.ANY in policy.events:
         # Every pod is Pending at first: only its lasting is an event.
-        return happened.event is not Event.POD_PENDING or policy.timeout_seconds > 0
+        return happened.event is not JobEvent.POD_PENDING or policy.timeout_seconds > 0
     return policy.exit_code is not None and policy.exit_code == happened.exit_code
 
 
-def _happened(view: JobView, tasks: dict[str, TaskSpec], now: float) -> Iterator[Happened]:
+def _happened(view: VcjobView, tasks: dict[str, TaskSpec], now: float) -> Iterator[Happened]:
     old = outdated(view.job, view.job.status)
-    by_task: dict[str, list[PodState]] = {name: [] for name in tasks}
+    by_task: dict[str, list[VcjobPod]] = {name: [] for name in tasks}
     for pod in view.pods.values():
         if old.killed(pod) or old.surplus(pod):
             continue
@@ -112,37 +112,37 @@ def _happened(view: JobView, tasks: dict[str, TaskSpec], now: float) -> Iterator
     for name, pods in by_task.items():
         yield from _of_task(tasks[name], pods)
     if view.group is not None and view.group.phase == Phase.UNKNOWN:
-        yield Happened(Event.UNKNOWN, view.group.since, "the PodGroup has lost pods: its phase is Unknown")
+        yield Happened(JobEvent.UNKNOWN, view.group.since, "the PodGroup has lost pods: its phase is Unknown")
 
 
-def _evicted(pod: PodState, since: float) -> Happened:
-    return Happened(Event.POD_EVICTED, since, f"{Event.POD_EVICTED}: pod {pod.name} was deleted", pod)
+def _evicted(pod: VcjobPod, since: float) -> Happened:
+    return Happened(JobEvent.POD_EVICTED, since, f"{JobEvent.POD_EVICTED}: pod {pod.name} was deleted", pod)
 
 
-def _is_back(view: JobView, pod: PodState) -> bool:
+def _is_back(view: VcjobView, pod: VcjobPod) -> bool:
     """Whether another pod runs in the place of one that is gone."""
     other = view.pods.get(pod.name)
     return other is not None and other.uid != pod.uid and not other.deleting and other.phase in (RUNNING, SUCCEEDED)
 
 
-def _of_pod(pod: PodState) -> Iterator[Happened]:
+def _of_pod(pod: VcjobPod) -> Iterator[Happened]:
     if pod.phase == FAILED:
         code = "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
-        why = f"{Event.POD_FAILED}: pod {pod.name} failed{code}"
-        yield Happened(Event.POD_FAILED, pod.since, why, pod, pod.exit_code)
+        why = f"{JobEvent.POD_FAILED}: pod {pod.name} failed{code}"
+        yield Happened(JobEvent.POD_FAILED, pod.since, why, pod, pod.exit_code)
     elif pod.phase == PENDING:
-        yield Happened(Event.POD_PENDING, pod.since, f"{Event.POD_PENDING}: pod {pod.name} is pending", pod)
+        yield Happened(JobEvent.POD_PENDING, pod.since, f"{JobEvent.POD_PENDING}: pod {pod.name} is pending", pod)
 
 
-def _of_task(task: TaskSpec, pods: Iterable[PodState]) -> Iterator[Happened]:
+def _of_task(task: TaskSpec, pods: Iterable[VcjobPod]) -> Iterator[Happened]:
     ended = [pod for pod in pods if pod.phase == SUCCEEDED]
     if task.replicas and len(ended) >= task.replicas:
         last = max(ended, key=lambda pod: (pod.since, pod.index))
-        why = f"{Event.TASK_COMPLETED}: all pods of task {task.name} have succeeded"
-        yield Happened(Event.TASK_COMPLETED, last.since, why, last)
+        why = f"{JobEvent.TASK_COMPLETED}: all pods of task {task.name} have succeeded"
+        yield Happened(JobEvent.TASK_COMPLETED, last.since, why, last)
     alive = [pod for pod in pods if pod.phase in (PENDING, RUNNING)]
     restarts = sum(pod.restarts for pod in alive)
     if task.replicas and task.max_retry != _NO_LIMIT and restarts > task.max_retry:
         worst = max(alive, key=lambda pod: (pod.restarts, pod.since, pod.index))
-        why = f"{Event.TASK_FAILED}: containers of task {task.name} have restarted {restarts} times"
-        yield Happened(Event.TASK_FAILED, worst.since, f"{why}, more than maxRetry {task.max_retry}", worst)
+        why = f"{JobEvent.TASK_FAILED}: containers of task {task.name} have restarted {restarts} times"
+        yield Happened(JobEvent.TASK_FAILED, worst.since, f"{why}, more than maxRetry {task.max_retry}", worst)

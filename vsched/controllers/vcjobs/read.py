@@ -11,17 +11,17 @@ from msgspec.structs import replace
 from vsched.controllers.vcjobs.admission import refusals
 from vsched.controllers.vcjobs.plugins import with_pulled_in
 from vsched.controllers.vcjobs.spec import (
-    Action,
     Dependency,
-    Event,
+    JobAction,
+    JobEvent,
     JobPhase,
     JobStatus,
-    LifecyclePolicy,
     Partitions,
     TaskSpec,
-    Topology,
     VcJob,
-    VolumeSpec,
+    VcjobPolicy,
+    VcjobTopology,
+    VcjobVolume,
 )
 from vsched.controllers.vcjobs.status import compact
 from vsched.kube.times import time_stamp
@@ -31,7 +31,7 @@ from vsched.model.amounts.durations import parse_duration
 
 DEFAULT_QUEUE = "default"
 DEFAULT_MAX_RETRY = 3
-ACTIONS, EVENTS, PHASES = frozenset(Action), frozenset(Event), frozenset(JobPhase)
+ACTIONS, EVENTS, PHASES = frozenset(JobAction), frozenset(JobEvent), frozenset(JobPhase)
 
 
 def job_of(job: wire.VolcanoJob, scheduler_name: str = "") -> VcJob:
@@ -62,7 +62,7 @@ def _job_of(job: wire.VolcanoJob, scheduler_name: str) -> VcJob:
         ttl_seconds=spec.ttl_seconds_after_finished,
         priority_class=spec.priority_class_name,
         volumes=tuple(
-            VolumeSpec(volume.mount_path, volume.volume_claim_name, json_object(volume.volume_claim) or None)
+            VcjobVolume(volume.mount_path, volume.volume_claim_name, json_object(volume.volume_claim) or None)
             for volume in spec.volumes or ()
         ),
         plugins=_plugins(spec.plugins),
@@ -112,18 +112,18 @@ def _template(raw: Raw) -> dict[str, Any]:
     return template
 
 
-def _policies(policies: Sequence[wire.LifecyclePolicy] | None) -> tuple[LifecyclePolicy, ...]:
+def _policies(policies: Sequence[wire.LifecyclePolicy] | None) -> tuple[VcjobPolicy, ...]:
     read = map(_policy, policies or ())
     return tuple(policy for policy in read if policy is not None)
 
 
-def _policy(policy: wire.LifecyclePolicy) -> LifecyclePolicy | None:
+def _policy(policy: wire.LifecyclePolicy) -> VcjobPolicy | None:
     if policy.action not in ACTIONS:
         return None
     named = (*(policy.events or ()), policy.event)
-    events = frozenset(Event(name) for name in named if name in EVENTS)
+    events = frozenset(JobEvent(name) for name in named if name in EVENTS)
     seconds = parse_duration(policy.timeout or "") or 0.0
-    return LifecyclePolicy(Action(policy.action), events, policy.exit_code, seconds)
+    return VcjobPolicy(JobAction(policy.action), events, policy.exit_code, seconds)
 
 
 def _dependency(depends: wire.DependsOn | None) -> Dependency | None:
@@ -139,10 +139,10 @@ def _partitions(policy: wire.PartitionPolicy | None) -> Partitions | None:
     return Partitions(policy.total_partitions, policy.partition_size, policy.min_partitions, topology)
 
 
-def _topology(topology: wire.JobTopology | None) -> Topology | None:
+def _topology(topology: wire.JobTopology | None) -> VcjobTopology | None:
     if topology is None:
         return None
-    return Topology(topology.mode or "hard", topology.highest_tier_allowed, topology.highest_tier_name or "")
+    return VcjobTopology(topology.mode or "hard", topology.highest_tier_allowed, topology.highest_tier_name or "")
 
 
 def _plugins(plugins: Mapping[str, list[str] | None] | None) -> tuple[tuple[str, tuple[str, ...]], ...]:

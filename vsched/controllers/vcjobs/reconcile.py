@@ -23,7 +23,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, JobStatus
 from vsched.controllers.vcjobs.states import UNDER_WAY
 from vsched.controllers.vcjobs.status import status_body
 from vsched.controllers.vcjobs.steps import acted, counted, is_done
-from vsched.controllers.vcjobs.view import JobPlan, JobView, PlanEvent, Request
+from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, PlanEvent, VcjobView
 
 REFUSED, NO_CLAIM = "InvalidJob", "PVCError"
 """The reasons of a job that waits because nothing can be made of it."""
@@ -31,7 +31,7 @@ UNCREATED = "FailedCreate"
 """The reason of a job that waits because the API server does not create something for it."""
 
 
-def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
+def reconcile(view: VcjobView, request: ActionRequest | None, now: float) -> JobPlan:
     """What is to be written about the job; nothing where all is as it should be."""
     if view.job.deleting:
         return JobPlan(forget=tuple(pod.uid for pod in view.evicted))
@@ -64,7 +64,7 @@ def reconcile(view: JobView, request: Request | None, now: float) -> JobPlan:
     )
 
 
-def _wanted(view: JobView, request: Request | None, now: float) -> Due:
+def _wanted(view: VcjobView, request: ActionRequest | None, now: float) -> Due:
     """What the policies want; nothing while a Command that is carried out is still there.
 
     Until it is deleted, the status has to name it: the next action would be named in its place.
@@ -74,17 +74,17 @@ def _wanted(view: JobView, request: Request | None, now: float) -> Due:
     return due(view, now)
 
 
-def _obstacle(view: JobView, status: JobStatus) -> tuple[str, str] | None:
+def _obstacle(view: VcjobView, status: JobStatus) -> tuple[str, str] | None:
     """Why nothing can be made of a job, as reason and message; None where there is nothing in the way."""
     if view.job.refusals:
         return REFUSED, "; ".join(view.job.refusals)
     if view.missing_claims and status.phase in (JobPhase.NEW, JobPhase.PENDING):
         names = ", ".join(view.missing_claims)
-        return NO_CLAIM, f"there is no PersistentVolumeClaim {names} in namespace {view.job.namespace}"
+        return NO_CLAIM, f"PersistentVolumeClaim {names} does not exist in namespace {view.job.namespace}"
     return None
 
 
-def _told(view: JobView, status: JobStatus, obstacle: tuple[str, str] | None, events: list[PlanEvent]) -> JobStatus:
+def _told(view: VcjobView, status: JobStatus, obstacle: tuple[str, str] | None, events: list[PlanEvent]) -> JobStatus:
     """The status with the obstacle as its reason, while the job has no pods."""
     if obstacle is None:
         return replace(status, reason="", message="") if status.reason in (REFUSED, NO_CLAIM) else status
@@ -96,7 +96,7 @@ def _told(view: JobView, status: JobStatus, obstacle: tuple[str, str] | None, ev
     return replace(status, reason=obstacle[0], message=obstacle[1])
 
 
-def _told_uncreated(view: JobView, status: JobStatus) -> JobStatus:
+def _told_uncreated(view: VcjobView, status: JobStatus) -> JobStatus:
     """The status with what could not be created as its reason, until it can be.
 
     It takes no other reason's place: that of a restart, or of a Command, is still needed.

@@ -21,7 +21,7 @@ from vsched.controllers.vcjobs.pod_states import JobGroup, JobPod, job_group_of,
 from vsched.controllers.vcjobs.read import job_of
 from vsched.controllers.vcjobs.rivals import VOLCANO_LABEL, is_volcano_controller
 from vsched.controllers.vcjobs.spec import JobPhase, VcJob
-from vsched.controllers.vcjobs.view import GroupState, JobView, PodState
+from vsched.controllers.vcjobs.view import GroupState, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.volumes import named_claims
 from vsched.errors import BadObject
 from vsched.mirror import wire
@@ -63,7 +63,7 @@ class JobRecords:
         self._refuse = refuse
         self._clock = clock
         self._volcano_namespace = volcano_namespace
-        self._pods: dict[str, dict[str, PodState]] = {}
+        self._pods: dict[str, dict[str, VcjobPod]] = {}
         """By the uid of their job, and their name."""
         self.gone = GonePods()
         self._groups: dict[str, tuple[str, GroupState]] = {}
@@ -74,7 +74,7 @@ class JobRecords:
         """Jobs that name a claim, by the claim."""
         self._fresh_jobs: Fresh[VcJob] = Fresh(UNSEEN_SECONDS, clock.monotonic)
         self._fresh_groups: Fresh[GroupState] = Fresh(UNSEEN_SECONDS, clock.monotonic)
-        self._fresh_pods: FreshGroups[PodState] = FreshGroups(UNSEEN_SECONDS, clock.monotonic)
+        self._fresh_pods: FreshGroups[VcjobPod] = FreshGroups(UNSEEN_SECONDS, clock.monotonic)
         self._seen: set[str] = set()
         """The uids of jobs that have been looked at since somebody decides about them."""
         self._deleted: LRUCache[str, float] = LRUCache(REMEMBERED)
@@ -125,9 +125,9 @@ class JobRecords:
         """The Commands about a vcjob, oldest first."""
         return sorted(self._targets.get(key, {}).values())
 
-    def view(self, job: VcJob) -> JobView:
+    def view(self, job: VcJob) -> VcjobView:
         """The vcjob with everything around it."""
-        return JobView(
+        return VcjobView(
             job,
             self._pods_of(job),
             self._group_of(job),
@@ -136,7 +136,7 @@ class JobRecords:
             dict(self._priorities.found),  # it may be read in another thread
         )
 
-    def pods(self, uid: str) -> list[PodState]:
+    def pods(self, uid: str) -> list[VcjobPod]:
         """The pods of a vcjob that the watch shows."""
         return list(self._pods.get(uid, {}).values())
 
@@ -149,13 +149,13 @@ class JobRecords:
             or bool(self._leaving(self._pods.get(job.uid, {})))
         )
 
-    def _pods_of(self, job: VcJob) -> dict[str, PodState]:
+    def _pods_of(self, job: VcJob) -> dict[str, VcjobPod]:
         pods = self._fresh_pods.joined(job.uid, self._pods.get(job.uid, {}))
         for name in self._leaving(pods):
             pods[name] = msgspec.structs.replace(pods[name], deleting=True)
         return {**self.gone.ended(job.uid), **pods}
 
-    def _leaving(self, pods: Mapping[str, PodState]) -> list[str]:
+    def _leaving(self, pods: Mapping[str, VcjobPod]) -> list[str]:
         """The names of those that this process has just deleted, and that the watch does not show as leaving yet."""
         if not self._deleted:
             return []
@@ -215,7 +215,7 @@ class JobRecords:
         """Whether the job has been looked at before."""
         return job.uid in self._seen
 
-    def see(self, job: VcJob, lost: tuple[PodState, ...]) -> None:
+    def see(self, job: VcJob, lost: tuple[VcjobPod, ...]) -> None:
         """The job is looked at for the first time, and these of its pods have gone before."""
         self._seen.add(job.uid)
         for pod in lost:
@@ -340,7 +340,7 @@ class JobRecords:
             return None
 
 
-def _seen(before: PodState | None, after: PodState) -> PodState:
+def _seen(before: VcjobPod | None, after: VcjobPod) -> VcjobPod:
     """A pod as it counts. Whether it has ended is decided when its deletion begins: its containers end by that, too."""
     if before is None or before.uid != after.uid or not after.deleting:
         return after

@@ -119,9 +119,9 @@ class VolcanoControllers:
         stands_back, stood_back = bool(problem), bool(self._told)
         if self._looked and (self._told is None or stands_back != stood_back):
             if problem:
-                self._say("vcjobs are left alone", problem=problem)
+                self._say("vcjobs are not managed here", problem=problem)
             elif stood_back:
-                self._say("vcjobs are looked after again", problem="Volcano's controllers are gone")
+                self._say("vcjobs are managed here again", problem="Volcano's controllers are gone")
             self._told = problem
             self._on_change()
 

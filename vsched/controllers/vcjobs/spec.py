@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 
-class Event(StrEnum):
+class JobEvent(StrEnum):
     """What can happen to a job, a task or a pod."""
 
     ANY = "*"
@@ -24,7 +24,7 @@ class Event(StrEnum):
     JOB_UPDATED = "JobUpdated"
 
 
-class Action(StrEnum):
+class JobAction(StrEnum):
     """What is done about an event, or because a Command asks for it."""
 
     ABORT_JOB = "AbortJob"
@@ -55,17 +55,17 @@ class JobPhase(StrEnum):
     FAILED = "Failed"
 
 
-class LifecyclePolicy(msgspec.Struct, frozen=True):
+class VcjobPolicy(msgspec.Struct, frozen=True):
     """An action for events, or for an exit code."""
 
-    action: Action
-    events: frozenset[Event] = frozenset()
+    action: JobAction
+    events: frozenset[JobEvent] = frozenset()
     exit_code: int | None = None
     timeout_seconds: float = 0.0
     """How long the event has to last before the action is taken."""
 
 
-class Topology(msgspec.Struct, frozen=True):
+class VcjobTopology(msgspec.Struct, frozen=True):
     """``networkTopology``."""
 
     mode: str = "hard"
@@ -87,7 +87,7 @@ class Partitions(msgspec.Struct, frozen=True):
     total: int
     size: int
     minimum: int = 0
-    topology: Topology | None = None
+    topology: VcjobTopology | None = None
 
 
 class TaskSpec(msgspec.Struct, frozen=True):
@@ -98,14 +98,14 @@ class TaskSpec(msgspec.Struct, frozen=True):
     min_available: int
     template: dict[str, Any]
     """The pod template as JSON data: ``metadata`` and ``spec``. Never changed in place."""
-    policies: tuple[LifecyclePolicy, ...] = ()
+    policies: tuple[VcjobPolicy, ...] = ()
     topology_policy: str = ""
     max_retry: int = 3
     dependency: Dependency | None = None
     partitions: Partitions | None = None
 
 
-class VolumeSpec(msgspec.Struct, frozen=True):
+class VcjobVolume(msgspec.Struct, frozen=True):
     """A volume that all pods of a vcjob mount."""
 
     mount_path: str
@@ -158,11 +158,11 @@ class VcJob(msgspec.Struct, frozen=True):
     min_success: int | None = None
     ttl_seconds: int | None = None
     priority_class: str = ""
-    volumes: tuple[VolumeSpec, ...] = ()
+    volumes: tuple[VcjobVolume, ...] = ()
     plugins: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Names and arguments, sorted by name."""
-    policies: tuple[LifecyclePolicy, ...] = ()
-    topology: Topology | None = None
+    policies: tuple[VcjobPolicy, ...] = ()
+    topology: VcjobTopology | None = None
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
     deleting: bool = False

@@ -7,12 +7,12 @@ from collections.abc import Container, Iterable
 
 from msgspec.structs import replace
 
-from vsched.controllers.vcjobs.counts import FAILED, RUNNING, SUCCEEDED, Counts
+from vsched.controllers.vcjobs.counts import FAILED, RUNNING, SUCCEEDED, PodsByPhase
 from vsched.controllers.vcjobs.spec import Dependency, TaskSpec, VcJob
-from vsched.controllers.vcjobs.view import JobView, PodState
+from vsched.controllers.vcjobs.view import VcjobPod, VcjobView
 
 
-def startable(job: VcJob, pods: Iterable[PodState]) -> tuple[TaskSpec, ...]:
+def startable(job: VcJob, pods: Iterable[VcjobPod]) -> tuple[TaskSpec, ...]:
     """The tasks whose pods can be made: those that depend on none, those whose dependencies are up, and those begun.
 
     A task is up once its ``minAvailable`` pods have succeeded, or run with all containers ready. One that has begun
@@ -34,7 +34,7 @@ def has_stages(job: VcJob) -> bool:
     return any(task.dependency is not None for task in job.tasks)
 
 
-def gang_of(view: JobView) -> VcJob:
+def gang_of(view: VcjobView) -> VcJob:
     """The job as its PodGroup sees it: without tasks that still wait for others, and without pods that have succeeded
     and are gone.
 
@@ -56,7 +56,7 @@ def _without(task: TaskSpec, pods: int) -> TaskSpec:
     return replace(task, replicas=task.replicas - pods, min_available=max(0, task.min_available - pods))
 
 
-def never_started(job: VcJob, counts: Counts) -> list[str]:
+def never_started(job: VcJob, counts: PodsByPhase) -> list[str]:
     """The tasks that wait for others which can no longer be up: all of their pods have ended, too few of them well."""
     dead: set[str] = {task.name for task in job.tasks if _has_failed(task, counts)}
     waiting = [task for task in job.tasks if task.dependency is not None and task.name not in counts.tasks]
@@ -69,11 +69,11 @@ def never_started(job: VcJob, counts: Counts) -> list[str]:
         dead.update(more)
 
 
-def _is_good(pod: PodState) -> bool:
+def _is_good(pod: VcjobPod) -> bool:
     return pod.phase == SUCCEEDED or (pod.phase == RUNNING and pod.ready)
 
 
-def _has_failed(task: TaskSpec, counts: Counts) -> bool:
+def _has_failed(task: TaskSpec, counts: PodsByPhase) -> bool:
     succeeded = counts.of(task.name, SUCCEEDED)
     return succeeded + counts.of(task.name, FAILED) >= task.replicas and succeeded < task.min_available
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, Counts
-from vsched.controllers.vcjobs.spec import Action, JobPhase, JobStatus, VcJob
+from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, PodsByPhase
+from vsched.controllers.vcjobs.spec import JobAction, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.stages import has_stages, never_started
 
-RESTARTS = frozenset({Action.RESTART_JOB, Action.RESTART_TASK, Action.RESTART_POD, Action.RESTART_PARTITION})
-PARTIAL = RESTARTS - {Action.RESTART_JOB}
+RESTARTS = frozenset(
+    {JobAction.RESTART_JOB, JobAction.RESTART_TASK, JobAction.RESTART_POD, JobAction.RESTART_PARTITION}
+)
+PARTIAL = RESTARTS - {JobAction.RESTART_JOB}
 """Restarts of a part of the job: its PodGroup and its other pods stay."""
 _ENDS = {
-    Action.ABORT_JOB: JobPhase.ABORTING,
-    Action.COMPLETE_JOB: JobPhase.COMPLETING,
-    Action.TERMINATE_JOB: JobPhase.TERMINATING,
+    JobAction.ABORT_JOB: JobPhase.ABORTING,
+    JobAction.COMPLETE_JOB: JobPhase.COMPLETING,
+    JobAction.TERMINATE_JOB: JobPhase.TERMINATING,
 }
 UNDER_WAY = frozenset({JobPhase.NEW, JobPhase.PENDING, JobPhase.RUNNING})
 """The phases in which pods are made."""
@@ -32,7 +34,7 @@ _KILLED = {
 }
 
 
-class Reason(StrEnum):
+class EndReason(StrEnum):
     """Why a job has ended, where no action has ended it."""
 
     ENOUGH_EARLY = "MinSuccessReached"
@@ -53,14 +55,14 @@ class Begin(NamedTuple):
     """Whether all pods go: the version of the job goes up, and with it its pods and its PodGroup become outdated."""
 
 
-def begun(phase: JobPhase, action: Action, partly: bool = False) -> Begin | None:
+def begun(phase: JobPhase, action: JobAction, partly: bool = False) -> Begin | None:
     """What an action begins in a phase; None where it does nothing there.
 
     ``partly``: whether the job restarts in part. What comes on top of a restart is no further retry, and neither is
     going on after a pause that somebody asked for.
     """
     if phase in (JobPhase.ABORTING, JobPhase.ABORTED):
-        return Begin(JobPhase.RESTARTING) if action is Action.RESUME_JOB else None
+        return Begin(JobPhase.RESTARTING) if action is JobAction.RESUME_JOB else None
     if phase in UNDER_WAY or phase is JobPhase.RESTARTING:
         if action in _ENDS:
             return Begin(_ENDS[action])
@@ -72,7 +74,7 @@ def begun(phase: JobPhase, action: Action, partly: bool = False) -> Begin | None
     return None
 
 
-class Settled(NamedTuple):
+class NextPhase(NamedTuple):
     """The phase that follows, with what is said about it; empty where what was said before stays."""
 
     phase: JobPhase
@@ -82,21 +84,23 @@ class Settled(NamedTuple):
 
 def is_last_try(job: VcJob, status: JobStatus) -> bool:
     """Whether a restart ends the job, as it has no retry left. A job that is resumed has as many left as before."""
-    is_restart = status.phase is JobPhase.RESTARTING and status.reason != Action.RESUME_JOB
+    is_restart = status.phase is JobPhase.RESTARTING and status.reason != JobAction.RESUME_JOB
     return is_restart and status.retries >= job.max_retry
 
 
-def settled(job: VcJob, status: JobStatus, counts: Counts, cleared: bool = True, awaited: bool = False) -> Settled:
+def settled(
+    job: VcJob, status: JobStatus, counts: PodsByPhase, cleared: bool = True, awaited: bool = False
+) -> NextPhase:
     """The phase that the counts lead to; the same phase where it is not over.
 
     ``cleared``: whether what a restart takes away is gone or on its way. ``awaited``: whether a policy acts later on.
     """
     phase = status.phase
     if phase is JobPhase.NEW:
-        return Settled(JobPhase.PENDING)
+        return NextPhase(JobPhase.PENDING)
     if phase is JobPhase.PENDING:
         there = counts.running + counts.succeeded + counts.failed
-        reached = Settled(JobPhase.RUNNING if job.min_available <= there else phase)
+        reached = NextPhase(JobPhase.RUNNING if job.min_available <= there else phase)
         return reached if awaited else _stuck(job, counts) or reached
     if phase is JobPhase.RUNNING:
         reached = _running(job, counts)
@@ -104,24 +108,24 @@ def settled(job: VcJob, status: JobStatus, counts: Counts, cleared: bool = True,
     if phase is JobPhase.RESTARTING:
         return _restarting(job, status, counts, cleared)
     if phase in _KILLED and not counts.alive:
-        return Settled(_KILLED[phase])
-    return Settled(phase)
+        return NextPhase(_KILLED[phase])
+    return NextPhase(phase)
 
 
-def _running(job: VcJob, counts: Counts) -> Settled:
+def _running(job: VcJob, counts: PodsByPhase) -> NextPhase:
     replicas = job.replicas
     if replicas == 0:
-        return Settled(JobPhase.RUNNING)
+        return NextPhase(JobPhase.RUNNING)
     if job.min_success is not None and counts.succeeded >= job.min_success:
-        return Settled(JobPhase.COMPLETED, Reason.ENOUGH_EARLY, f"{_pods(counts.succeeded)} succeeded")
+        return NextPhase(JobPhase.COMPLETED, EndReason.ENOUGH_EARLY, f"{_pods(counts.succeeded)} succeeded")
     if counts.succeeded + counts.failed == replicas:
         return _ended(job, counts)
     if counts.pending > replicas - job.min_available:
-        return Settled(JobPhase.PENDING)
-    return Settled(JobPhase.RUNNING)
+        return NextPhase(JobPhase.PENDING)
+    return NextPhase(JobPhase.RUNNING)
 
 
-def _stuck(job: VcJob, counts: Counts) -> Settled | None:
+def _stuck(job: VcJob, counts: PodsByPhase) -> NextPhase | None:
     """A job fails none of whose pods runs or can start any more; None where it is not so."""
     if not counts.failed or counts.bound or counts.running or counts.terminating or counts.unknown:
         return None
@@ -129,14 +133,14 @@ def _stuck(job: VcJob, counts: Counts) -> Settled | None:
     left = sum(task.replicas for task in job.tasks if task.name not in lost)
     if lost and counts.succeeded + counts.failed >= left:
         message = f"task {', '.join(lost)} cannot start: what it depends on has failed"
-        return Settled(JobPhase.FAILED, Reason.DEPENDENCY, message)
+        return NextPhase(JobPhase.FAILED, EndReason.DEPENDENCY, message)
     if not _may_be_whole(job, counts):
         message = f"{_pods(counts.failed)} failed: too few are left for the gang, and none of them has a node"
-        return Settled(JobPhase.FAILED, Reason.TOO_FEW_LEFT, message)
+        return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW_LEFT, message)
     return None
 
 
-def _may_be_whole(job: VcJob, counts: Counts) -> bool:
+def _may_be_whole(job: VcJob, counts: PodsByPhase) -> bool:
     """Whether enough pods have not failed. A gang without that gets no nodes any more."""
     if job.replicas - counts.failed < job.min_available:
         return False
@@ -145,7 +149,7 @@ def _may_be_whole(job: VcJob, counts: Counts) -> bool:
     return all(task.replicas - counts.of(task.name, FAILED) >= task.min_available for task in job.tasks)
 
 
-def _ended(job: VcJob, counts: Counts) -> Settled:
+def _ended(job: VcJob, counts: PodsByPhase) -> NextPhase:
     """What becomes of a job whose pods have all succeeded or failed."""
     said = f"{counts.succeeded} of {_pods(job.replicas)} succeeded"
     if job.min_available >= sum(task.min_available for task in job.tasks):
@@ -153,21 +157,23 @@ def _ended(job: VcJob, counts: Counts) -> Settled:
             succeeded = counts.of(task.name, SUCCEEDED)
             if task.name in counts.tasks and succeeded < task.min_available:
                 least = f"of task {task.name}, which needs {task.min_available}"
-                return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{_pods(succeeded)} {least}, succeeded")
+                return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, f"{_pods(succeeded)} {least}, succeeded")
     if job.min_success is not None:
-        return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{said}; minSuccess is {job.min_success}")
+        return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, f"{said}; minSuccess is {job.min_success}")
     if counts.succeeded >= job.min_available:
-        return Settled(JobPhase.COMPLETED, Reason.ENOUGH, said)
-    return Settled(JobPhase.FAILED, Reason.TOO_FEW, f"{said}; minAvailable is {job.min_available}")
+        return NextPhase(JobPhase.COMPLETED, EndReason.ENOUGH, said)
+    return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, f"{said}; minAvailable is {job.min_available}")
 
 
-def _restarting(job: VcJob, status: JobStatus, counts: Counts, cleared: bool) -> Settled:
+def _restarting(job: VcJob, status: JobStatus, counts: PodsByPhase, cleared: bool) -> NextPhase:
     if is_last_try(job, status):
         why = f"; {status.message}" if status.message else ""
-        return Settled(JobPhase.FAILED, Reason.NO_RETRY_LEFT, f"retry {status.retries} of at most {job.max_retry}{why}")
+        return NextPhase(
+            JobPhase.FAILED, EndReason.NO_RETRY_LEFT, f"retry {status.retries} of at most {job.max_retry}{why}"
+        )
     if cleared and job.replicas - counts.terminating >= job.min_available:
-        return Settled(JobPhase.PENDING)
-    return Settled(JobPhase.RESTARTING)
+        return NextPhase(JobPhase.PENDING)
+    return NextPhase(JobPhase.RESTARTING)
 
 
 def _pods(number: int) -> str:

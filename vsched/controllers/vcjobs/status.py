@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vsched.controllers.vcjobs.counts import Counts
+from vsched.controllers.vcjobs.counts import PodsByPhase
 from vsched.controllers.vcjobs.spec import JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.kube.times import time_stamp
@@ -14,7 +14,7 @@ CONDITIONS_KEPT = 64
 """The latest conditions that are kept: one for each change of the phase."""
 
 
-def status_body(job: VcJob, after: JobStatus, counts: Counts, now: float) -> dict[str, Any]:
+def status_body(job: VcJob, after: JobStatus, counts: PodsByPhase, now: float) -> dict[str, Any]:
     """The whole status; equal to ``job.status.body`` where nothing has changed."""
     before = job.status.body
     changed = after.phase is not job.status.phase

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from vsched.controllers.vcjobs.counts import Counts
+from vsched.controllers.vcjobs.counts import PodsByPhase
 from vsched.controllers.vcjobs.policies import Due
-from vsched.controllers.vcjobs.spec import Event, JobPhase, JobStatus, VcJob
+from vsched.controllers.vcjobs.spec import JobEvent, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import FINISHED, PARTIAL, begun, settled
-from vsched.controllers.vcjobs.targets import Target, message_of, outdated, target_of, targets_of, targets_with
-from vsched.controllers.vcjobs.view import JobView, PlanEvent, Request
+from vsched.controllers.vcjobs.targets import RestartTarget, message_of, outdated, target_of, targets_of, targets_with
+from vsched.controllers.vcjobs.view import ActionRequest, PlanEvent, VcjobView
 
 
-class Step(NamedTuple):
+class NextStatus(NamedTuple):
     """The status that follows, with what is told about it."""
 
     status: JobStatus
@@ -23,7 +23,7 @@ class Step(NamedTuple):
     events: tuple[PlanEvent, ...] = ()
 
 
-def acted(view: JobView, request: Request | None, wanted: Due, now: float) -> Step:
+def acted(view: VcjobView, request: ActionRequest | None, wanted: Due, now: float) -> NextStatus:
     """The status after the action that a Command asks for, else after the one that the policies want."""
     events: tuple[PlanEvent, ...] = ()
     if request is not None and not is_done(view.job.status, request):
@@ -32,20 +32,20 @@ def acted(view: JobView, request: Request | None, wanted: Due, now: float) -> St
             return asked
         events = (_in_vain(view.job, request),)
     begin = _begin(view, wanted.requests, now) if wanted.requests else None
-    return begin or Step(view.job.status, events=events)
+    return begin or NextStatus(view.job.status, events=events)
 
 
-def is_done(status: JobStatus, request: Request) -> bool:
+def is_done(status: JobStatus, request: ActionRequest) -> bool:
     """Whether the status names the request: it has been carried out already."""
     return bool(request.why) and request.why in status.message
 
 
-def _in_vain(job: VcJob, request: Request) -> PlanEvent:
-    said = f"{request.action} does nothing to a job whose phase is {job.status.phase or JobPhase.PENDING}"
-    return PlanEvent("Warning", Event.COMMAND_ISSUED, f"{said} ({request.why})")
+def _in_vain(job: VcJob, request: ActionRequest) -> PlanEvent:
+    said = f"{request.action} has no effect on a job in phase {job.status.phase or JobPhase.PENDING}"
+    return PlanEvent("Warning", JobEvent.COMMAND_ISSUED, f"{said} ({request.why})")
 
 
-def _begin(view: JobView, requests: tuple[Request, ...], now: float) -> Step | None:
+def _begin(view: VcjobView, requests: tuple[ActionRequest, ...], now: float) -> NextStatus | None:
     """What requests of one action begin; None where they do nothing now."""
     status = view.job.status
     action, event, why = requests[0].action, requests[0].event, requests[0].why
@@ -67,22 +67,22 @@ def _begin(view: JobView, requests: tuple[Request, ...], now: float) -> Step | N
         version=status.version + begin.kill,
         retries=status.retries + begin.retry,
     )
-    told = Event.COMMAND_ISSUED if event is Event.COMMAND_ISSUED else "ExecuteAction"
-    return Step(after, True, (PlanEvent("Normal", told, f"{action}: {message}"),))
+    told = JobEvent.COMMAND_ISSUED if event is JobEvent.COMMAND_ISSUED else "ExecuteAction"
+    return NextStatus(after, True, (PlanEvent("Normal", told, f"{action}: {message}"),))
 
 
-def _unfinished(view: JobView) -> list[Target]:
+def _unfinished(view: VcjobView) -> list[RestartTarget]:
     """What the restart before restarts, as far as its pods are still there: they stay outdated."""
     old = outdated(view.job, view.job.status)
     left = {target for pod in view.pods.values() if old.killed(pod) for target in targets_with(pod)}
     return [target for target in targets_of(view.job.status) if target in left]
 
 
-def counted(job: VcJob, status: JobStatus, counts: Counts, cleared: bool, awaited: bool, now: float) -> Step:
+def counted(job: VcJob, status: JobStatus, counts: PodsByPhase, cleared: bool, awaited: bool, now: float) -> NextStatus:
     """The status after the counts of the pods have been looked at."""
     reached = settled(job, status, counts, cleared, awaited)
     if reached.phase is status.phase:
-        return Step(status)
+        return NextStatus(status)
     after = replace(
         status,
         phase=reached.phase,
@@ -94,4 +94,4 @@ def counted(job: VcJob, status: JobStatus, counts: Counts, cleared: bool, awaite
     if after.phase in FINISHED:
         bad = after.phase is JobPhase.FAILED
         events = (PlanEvent("Warning" if bad else "Normal", f"Job{after.phase}", after.message),)
-    return Step(after, events=events)
+    return NextStatus(after, events=events)

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from vsched.controllers.vcjobs.spec import Action, JobStatus, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobStatus, VcJob
 from vsched.controllers.vcjobs.states import PARTIAL
-from vsched.controllers.vcjobs.view import PodState, Request
+from vsched.controllers.vcjobs.view import ActionRequest, VcjobPod
 
 _TASK, _POD, _PARTITION = "task", "pod", "partition"
-_KINDS = {Action.RESTART_TASK: _TASK, Action.RESTART_POD: _POD, Action.RESTART_PARTITION: _PARTITION}
+_KINDS = {JobAction.RESTART_TASK: _TASK, JobAction.RESTART_POD: _POD, JobAction.RESTART_PARTITION: _PARTITION}
 _END = ": "
 
 
-class Target(NamedTuple):
+class RestartTarget(NamedTuple):
     """What a restart in part restarts."""
 
     kind: str
@@ -29,7 +29,7 @@ class Target(NamedTuple):
         return f"{self.kind} {self.name}"
 
 
-def target_of(request: Request) -> Target | None:
+def target_of(request: ActionRequest) -> RestartTarget | None:
     """What the request restarts in part; None where it names nothing."""
     kind = _KINDS[request.action]
     name = {
@@ -37,26 +37,30 @@ def target_of(request: Request) -> Target | None:
         _POD: request.pod,
         _PARTITION: f"{request.task}/{request.partition}" if request.partition else "",
     }[kind]
-    return Target(kind, name) if name else None
+    return RestartTarget(kind, name) if name else None
 
 
-def targets_with(pod: PodState) -> tuple[Target, ...]:
+def targets_with(pod: VcjobPod) -> tuple[RestartTarget, ...]:
     """The targets that would restart this pod."""
-    return Target(_TASK, pod.task), Target(_POD, pod.name), Target(_PARTITION, f"{pod.task}/{pod.partition}")
+    return (
+        RestartTarget(_TASK, pod.task),
+        RestartTarget(_POD, pod.name),
+        RestartTarget(_PARTITION, f"{pod.task}/{pod.partition}"),
+    )
 
 
-def message_of(targets: Iterable[Target], why: str) -> str:
+def message_of(targets: Iterable[RestartTarget], why: str) -> str:
     """The message of the status: ``targets_of`` reads it."""
     return f"{', '.join(str(target) for target in targets)}{_END}{why}"
 
 
-def targets_of(status: JobStatus) -> tuple[Target, ...]:
+def targets_of(status: JobStatus) -> tuple[RestartTarget, ...]:
     """What the last restart of the job restarts; nothing where it was a restart of the whole job."""
     if status.reason not in PARTIAL:
         return ()
     named, _, _ = status.message.partition(_END)
     words = [part.split(" ") for part in named.split(", ")]
-    return tuple(Target(word[0], word[1]) for word in words if len(word) == 2 and word[0] in _KINDS.values())
+    return tuple(RestartTarget(word[0], word[1]) for word in words if len(word) == 2 and word[0] in _KINDS.values())
 
 
 class Outdated(NamedTuple):
@@ -69,7 +73,7 @@ class Outdated(NamedTuple):
     partitions: frozenset[str]
     replicas: dict[str, int]
 
-    def killed(self, pod: PodState) -> bool:
+    def killed(self, pod: VcjobPod) -> bool:
         """Whether a kill or a restart has outdated the pod."""
         if pod.version < self.version:
             return True
@@ -77,7 +81,7 @@ class Outdated(NamedTuple):
             return False
         return pod.task in self.tasks or pod.name in self.pods or f"{pod.task}/{pod.partition}" in self.partitions
 
-    def surplus(self, pod: PodState) -> bool:
+    def surplus(self, pod: VcjobPod) -> bool:
         """Whether the spec no longer wants the pod."""
         return pod.index >= self.replicas.get(pod.task, 0)
 

@@ -1,4 +1,4 @@
-"""What one decision about a vcjob looks at (``JobView``, ``Request``), and what comes out of it (``JobPlan``).
+"""What one decision about a vcjob looks at (``VcjobView``, ``ActionRequest``), and what comes out of it (``JobPlan``).
 
 The records fill a view from watched objects; ``reconcile`` reads it and returns a plan;
 the controller does what it says.
@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from vsched.controllers.vcjobs.spec import Action, Event, VcJob
+from vsched.controllers.vcjobs.spec import JobAction, JobEvent, VcJob
 
 
-class PodState(msgspec.Struct, frozen=True):
+class VcjobPod(msgspec.Struct, frozen=True):
     """A pod that the vcjob owns (by uid), with what its labels, annotations and status say."""
 
     name: str
@@ -73,16 +73,16 @@ class GroupState(NamedTuple):
     """Since when it says so, in seconds since the epoch."""
 
 
-class JobView(NamedTuple):
+class VcjobView(NamedTuple):
     """A vcjob and everything around it that a decision needs."""
 
     job: VcJob
-    pods: Mapping[str, PodState]
+    pods: Mapping[str, VcjobPod]
     """The pods that it owns, by name, with those that are being deleted, and those that had ended and are gone."""
     group: GroupState | None = None
     missing_claims: tuple[str, ...] = ()
     """Claims that the job names and that are not there."""
-    evicted: tuple[PodState, ...] = ()
+    evicted: tuple[VcjobPod, ...] = ()
     """Pods that are gone before they had ended, and that this process did not delete, as they were seen last, with the
     time of their end as ``since``. They stay here until a plan forgets them. The decision sorts out those that the
     status of the job explains (a kill, a restart, fewer replicas)."""
@@ -92,14 +92,14 @@ class JobView(NamedTuple):
     """What the API server would not create for the job when it was asked last, and why."""
 
 
-class Request(NamedTuple):
+class ActionRequest(NamedTuple):
     """An action that is asked for: by a Command, or by a policy whose event has come."""
 
-    action: Action
+    action: JobAction
     task: str = ""
     pod: str = ""
     partition: str = ""
-    event: Event = Event.COMMAND_ISSUED
+    event: JobEvent = JobEvent.COMMAND_ISSUED
     why: str = ""
     """In words, for the status and for Events. That of a Command names its uid: a Command whose uid the status names
     is done already, and is not counted again."""

@@ -1,7 +1,7 @@
 """Carries the plan for a vcjob out: its status, pods, PodGroup, and the objects of plugins and volumes.
 
 Everything is created under a fixed name. An object of that name that the job owns was made by a process that ended
-before it could say so; one that belongs to somebody else is reported, and the job waits.
+before it could say so; one that belongs to another object is reported, and the job waits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from vsched.controllers.vcjobs.reconcile import UNCREATED
 from vsched.controllers.vcjobs.records import JobRecords
 from vsched.controllers.vcjobs.spec import VcJob
 from vsched.controllers.vcjobs.stages import gang_of
-from vsched.controllers.vcjobs.view import JobPlan, JobView
+from vsched.controllers.vcjobs.view import JobPlan, VcjobView
 from vsched.errors import BadObject, VschedError
 from vsched.kube.client import JSON_PATCH, MERGE_PATCH, ApiClient
 from vsched.kube.errors import AlreadyExists, NotFound
@@ -112,12 +112,12 @@ class JobWrites:
             self._records.wrote_job(answer.body, shown)
         return answer.done or (answer.code in (400, 403, 422) and self._records.version(job.key) == shown)
 
-    async def carry_out(self, view: JobView, plan: JobPlan) -> bool:
+    async def carry_out(self, view: VcjobView, plan: JobPlan) -> bool:
         """Write all that a plan says; False if something failed, or was decided on outdated data."""
         self._uncreated.pop(view.job.uid, None)
         return await self._carry_out(view, plan)
 
-    async def _carry_out(self, view: JobView, plan: JobPlan) -> bool:
+    async def _carry_out(self, view: VcjobView, plan: JobPlan) -> bool:
         job = view.job
         if plan.objects == "delete" and not await self._delete_objects(job):
             return False
@@ -173,7 +173,7 @@ class JobWrites:
             self._records.wrote_pod(answer)
         return answer is not None
 
-    async def _delete_pod(self, view: JobView, name: str) -> bool:
+    async def _delete_pod(self, view: VcjobView, name: str) -> bool:
         uid = view.pods[name].uid
         if view.pods[name].gone:
             self._records.gone.forget_ended(view.job.uid, name)
@@ -185,7 +185,7 @@ class JobWrites:
 
     # -- the PodGroup
 
-    async def _write_group(self, view: JobView, what: str) -> bool:
+    async def _write_group(self, view: VcjobView, what: str) -> bool:
         job, group = view.job, view.group
         if what == "delete":
             done = group is None or await self._delete(job, "podgroup", PODGROUPS, job.podgroup, group.uid)
@@ -292,7 +292,7 @@ class JobWrites:
                 return None
             if is_controlled_by(found, job.uid):
                 return orjson.dumps(found)
-            owner = "another object of this name is there, which the job does not own"
+            owner = "an object of this name exists that the job does not own"
             self._tell_uncreated(job, f"{body['kind']} {name}: {owner}")
             self._complain(job, UNCREATED, f"{body['kind']} {name}: {owner}")
         elif why := refusal_of(answer, "POST"):

@@ -50,7 +50,7 @@ class Admission:
     def ready(self) -> str:
         """Why there is no answer yet; empty if there is."""
         if self._findings.arbitrated is None:
-            return self._idle() or "nothing has been divided yet: the mirror is not complete"
+            return self._idle() or "nothing has been divided yet: the cache is not synced"
         return self._idle()
 
     def judge(self, asking: PlacementRequest) -> ExtenderAnswer:

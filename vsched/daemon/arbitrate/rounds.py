@@ -28,7 +28,7 @@ from vsched.kube.backoff import doubled
 from vsched.mirror.cache import Cache
 from vsched.model.amounts.counted import Counted, summed
 from vsched.model.amounts.resources import add
-from vsched.model.arbitration.records import Arbitration, Ceiling, Division, Pool
+from vsched.model.arbitration.records import Arbitration, Ceiling, Division, PoolLimits
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
@@ -47,7 +47,7 @@ class RoundDecisions(NamedTuple):
     division: Division
     verdict: RoundResult
     ceilings: Mapping[str, Ceiling]
-    pools: Mapping[str, Pool]
+    pools: Mapping[str, PoolLimits]
 
 
 class Arbiter:

@@ -44,7 +44,7 @@ AGAIN = BackOffSettings(first_seconds=1.0, ceiling_seconds=300.0)
 Key = tuple[object, ...]
 
 
-class Reporter(Protocol):
+class HistoryReporter(Protocol):
     """What logs what becomes of the history."""
 
     def note(self, event: str, **fields: object) -> None: ...
@@ -68,7 +68,7 @@ class HistoryKeeper:
         book: HistoryBook,
         stored: HistoryObject,
         events: EventRecorder,
-        reporter: Reporter,
+        reporter: HistoryReporter,
         clock: Clock,
         period_seconds: float,
         past: Past | None = None,
@@ -145,7 +145,7 @@ class HistoryKeeper:
                 except (ApiError, Unavailable) as error:
                     self._failed("read", _code_of(error), str(error))
                     return False
-            self._failed("written", "conflicts", "others write it again and again")
+            self._failed("written", "conflicts", "others keep writing it")
             return False
 
     async def drain(self, deadline_seconds: float) -> int:
@@ -199,12 +199,12 @@ class HistoryKeeper:
         if found.history is not None and found.history.at > now + FUTURE_SECONDS:
             problem = f"it was written at {time_stamp(found.history.at)}, which is in the future"
         if problem:
-            self._reporter.worry("usage history begins anew", where=where, problem=problem)
+            self._reporter.worry("usage history starts empty", where=where, problem=problem)
             self._events.record(
-                self._stored.reference, WARNING, "UsageHistoryLost", f"usage history begins anew: {problem}"
+                self._stored.reference, WARNING, "UsageHistoryLost", f"usage history starts empty: {problem}"
             )
         elif found.history is None:
-            self._reporter.note("usage history begins anew", where=where, reason="there is no such object")
+            self._reporter.note("usage history starts empty", where=where, reason="the ConfigMap does not exist")
         else:
             self._restore_from(found.history, str(self._stored))
             return True
@@ -217,7 +217,7 @@ class HistoryKeeper:
             self._reporter.worry("usage history cannot be read from Prometheus", problem=str(error))
             return
         if history is None:
-            self._reporter.note("usage history is not in Prometheus either")
+            self._reporter.note("Prometheus has no usage history either")
         else:
             self._restore_from(history, "Prometheus")
 
@@ -250,7 +250,7 @@ class HistoryKeeper:
         self._written, self._size, self._written_at = key, float(len(packed.body)), self._clock.now()
         self._writes["written"] += 1
         if self._trouble:
-            self._reporter.note("usage history is written again", where=str(self._stored))
+            self._reporter.note("usage history can be written again", where=str(self._stored))
         self._trouble = ""
         lessened = bool(packed.merged or packed.dropped)
         if lessened and not self._lessened:

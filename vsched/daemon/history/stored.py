@@ -19,7 +19,7 @@ from vsched.mirror.resources import CONFIG_MAPS
 from vsched.mirror.wire.base import Metadata, Wire
 from vsched.model.history.packing import VERSION, BadHistory, PackedHistory, unpack
 from vsched.model.history.records import UsageHistory
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Write, Writer, WriteResult
 
@@ -69,9 +69,9 @@ class HistoryObject:
         return f"configmap {self.namespace}/{self.name}"
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> ObjectReference:
         """What Events are about."""
-        return Reference("v1", "ConfigMap", self.namespace, self.name, self._uid)
+        return ObjectReference("v1", "ConfigMap", self.namespace, self.name, self._uid)
 
     @property
     def is_there(self) -> bool:

@@ -157,7 +157,7 @@ class LeaseElection:
         """It takes the Lease in any case."""
 
     async def run(self) -> None:
-        self._reporter.note("seeking the lease", lease=str(self._elector.settings), identity=self.identity)
+        self._reporter.note("waiting for the lease", lease=str(self._elector.settings), identity=self.identity)
         try:
             async with self._client() as client:
                 await self._elector.run(client)
@@ -197,7 +197,7 @@ class LeaseElection:
         elif state.role is Role.RELEASED:
             self._reporter.note("lease released", lease=lease)
         elif state.holder != before.holder or before.problem:
-            self._reporter.note("standing by", lease=lease, holder=state.holder)
+            self._reporter.note("standby", lease=lease, holder=state.holder)
         if state.role is not before.role:
             self._on_role(state.role.value)
 
@@ -205,7 +205,7 @@ class LeaseElection:
         """Log a refused watch: rights are missing, and a hand-over takes longer until they are given."""
         if statistics.state is WatchState.REFUSED:
             lease = str(self._elector.settings)
-            self._reporter.worry("lease is polled, it cannot be watched", lease=lease, problem=statistics.problem)
+            self._reporter.worry("lease cannot be watched, polling it instead", lease=lease, problem=statistics.problem)
 
 
 def home_of(connection: Connection) -> str:

@@ -69,7 +69,7 @@ def _again_and_again(sign: Sign, worry: Worry) -> Callable[[], Coroutine[Any, An
         while True:
             answer = await sign.put()
             if not answer.done and not failed and answer.code != NOT_PERMITTED:
-                worry("others cannot be told where the leader is", by=sign.name, problem=answer.message)
+                worry("leader address not published", by=sign.name, problem=answer.message)
             failed = not answer.done
             await asyncio.sleep(FAILED_SECONDS if failed else AGAIN_SECONDS)
 

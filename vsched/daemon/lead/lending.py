@@ -220,7 +220,7 @@ class Lending:
                 binding = sight.binding() if binding is None else binding
                 if node not in binding:
                     owner = self._slice_of(node)
-                    assert owner is not None, "wishes are for nodes of ours"
+                    assert owner is not None, "only our own nodes are wanted back"
                     self._lent[owner][node] = loan
                     del self._reserved[node]
         for node, loan in wishes.items():

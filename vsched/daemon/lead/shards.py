@@ -142,7 +142,7 @@ class ShardElection:
     # -- its course
 
     async def run(self) -> None:
-        self._reporter.note("seeking the leases of shards", shards=self.count, identity=self.identity)
+        self._reporter.note("waiting for the leases of shards", shards=self.count, identity=self.identity)
         try:
             async with self._client() as client, asyncio.TaskGroup() as group:
                 for shard in range(self.count):
@@ -205,7 +205,7 @@ class ShardElection:
         return None
 
     async def _give(self, shard: int) -> None:
-        self._reporter.note("giving a shard", shard=shard, to=self._electors[shard].preferred)
+        self._reporter.note("handing over shard", shard=shard, to=self._electors[shard].preferred)
         self._leaving.add(shard)
         self.on_shards()
         await self.settle(shard)
@@ -224,7 +224,7 @@ class ShardElection:
                 except Conflict:
                     pass  # it was renewed meanwhile; the next round asks again
                 except (VschedError, TimeoutError) as error:
-                    self._reporter.worry("no shard can be asked for", lease=str(elector.settings), problem=str(error))
+                    self._reporter.worry("cannot request a shard", lease=str(elector.settings), problem=str(error))
                 return
 
     # -- the candidates
@@ -269,7 +269,7 @@ class ShardElection:
         """Log a refused watch: rights are missing, and a hand-over takes longer until they are given."""
         if statistics.state is WatchState.REFUSED:
             self._reporter.worry(
-                "lease is polled, it cannot be watched", lease=str(settings), problem=statistics.problem
+                "lease cannot be watched, polling it instead", lease=str(settings), problem=statistics.problem
             )
 
 

@@ -38,7 +38,7 @@ class Caller:
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="callout")
-        self._link: Link | None = None
+        self._link: ServiceLink | None = None
         self._abandoned: Future[bytes] | None = None
         self._failures = 0
         """Calls in a row without an answer."""
@@ -105,7 +105,7 @@ class Caller:
             link = self._link_to(f"{address.scheme}://{address.netloc}")
             call = self._pool.submit(link.post, target, body, seconds)
         except RuntimeError:  # closed
-            raise Unavailable(f"{url}: not called any more") from None
+            raise Unavailable(f"{url}: no longer called") from None
         try:
             return call.result(seconds)
         except TimeoutError:
@@ -119,15 +119,15 @@ class Caller:
             return seconds
         began = self._monotonic()
         if not wait((self._abandoned,), seconds).done:
-            raise Silent(f"{url}: an earlier call has not come to its end yet")
+            raise Silent(f"{url}: an earlier call has not ended yet")
         self._abandoned = None
         return max(0.0, seconds - (self._monotonic() - began))
 
-    def _link_to(self, base: str) -> Link:
+    def _link_to(self, base: str) -> ServiceLink:
         if self._link is None or self._link.base != base:
             if self._link is not None:
                 self._pool.submit(self._link.drop)
-            self._link = Link(base)
+            self._link = ServiceLink(base)
         return self._link
 
 
@@ -143,9 +143,9 @@ class CycleCalls:
     def call(self, endpoint: CalloutEndpoint, verb: str, body: bytes) -> bytes:
         """One call within what the cycle has left; raises Unavailable."""
         if not self._given_up and self._caller.rests:
-            self._given_up = "is left alone after it was silent"
+            self._given_up = "is skipped after it did not answer"
         if not self._given_up and self._spent_seconds >= endpoint.cycle_seconds:
-            self._given_up = f"took all of the {endpoint.cycle_seconds:g} s of the cycle"
+            self._given_up = f"used up the {endpoint.cycle_seconds:g} s of the cycle"
         if self._given_up:
             self._caller.counts["skipped"] += 1
             raise Unavailable(f"{endpoint.url} {self._given_up}")
@@ -156,10 +156,10 @@ class CycleCalls:
         finally:
             self._spent_seconds += self._monotonic() - began
             if self._caller.worn_out:
-                self._given_up = "was silent too often in this cycle"
+                self._given_up = "did not answer too often in this cycle"
 
 
-class Link:
+class ServiceLink:
     """A connection to one service, opened when it is needed and kept while it works.
 
     Everything but ``cut`` happens in the one thread that makes calls.
@@ -212,7 +212,7 @@ class Link:
 
     def _check(self) -> None:
         if self._cut:
-            raise Unavailable("the caller has stopped waiting")
+            raise Unavailable("the caller stopped waiting")
 
     def _exchange(self, connection: HTTPConnection, target: str, body: bytes, seconds: float) -> bytes:
         self._check()

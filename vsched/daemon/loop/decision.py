@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from vsched.daemon.loop.callouts import Caller
 from vsched.daemon.loop.loop import Decide
@@ -10,9 +10,9 @@ from vsched.framework.answers import Noting
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
-from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -22,19 +22,25 @@ def decide_nothing(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleRep
     return CycleReport()
 
 
-def deciding(registry: Registry, caller: Caller, hear: Callable[[tuple[Call, ...], int], None]) -> Decide:
+def deciding(
+    registry: Registry,
+    caller: Caller,
+    hear: Callable[[tuple[ExternalCall, ...], int], None],
+    memo: Memo,
+    count: Callable[[Mapping[str, tuple[int, int]]], None],
+) -> Decide:
     """Cycles that call external services through ``caller``; their answers are passed to ``hear``, too.
 
-    They run one after the other, and share what is said of pods that keep waiting for the same.
+    They run one after the other, and share what they keep; how much of that was of use is passed to ``count``.
     """
-    told = Told()
 
     def decide(snapshot: Snapshot, policy: Policy, trace: Trace) -> CycleReport:
         answers = Noting(caller.cycle())
         try:
-            return run_cycle(snapshot, policy, registry, trace, answers, told)
+            return run_cycle(snapshot, policy, registry, trace, answers, memo)
         finally:
             hear(tuple(answers.calls), answers.unrecorded)
+            count(memo.counted())
 
     return decide
 

@@ -92,6 +92,10 @@ class Housekeeping:
         """Why a vcjob may have no pods and no PodGroup; empty where there is no such vcjob, or nobody runs them."""
         return "" if self.jobs is None else self.jobs.told(namespace, name)
 
+    def uncreated_of_vcjob(self, namespace: str, name: str) -> str:
+        """Why pods of a vcjob that waits cannot be created; empty where none is known to be refused."""
+        return "" if self.jobs is None else self.jobs.uncreated(namespace, name)
+
     def standing_back(self) -> Mapping[str, object]:
         """For ``/readyz``: why vcjobs are left alone, and why Volcano's Lease may not be read; empty otherwise."""
         if self.jobs is None:

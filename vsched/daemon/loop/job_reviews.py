@@ -57,7 +57,7 @@ class JobReviews:
         queue = self._cache.watched_queue(name)
         if queue is None:
             # Where the default queue has no object, it is taken to be there.
-            return "" if name == self._default_queue else f"spec.queue: there is no queue {name!r}"
+            return "" if name == self._default_queue else f"spec.queue: queue {name!r} does not exist"
         if not queue.open:
             return f"spec.queue: queue {name} is {queue.state} (expected one that is open)"
         if name == ROOT or name in self._cache.parents_of_queues():

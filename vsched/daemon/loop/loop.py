@@ -168,14 +168,14 @@ class Loop:
         while silence.lasts and not self._stopping:
             if not self._is_silent:
                 self._is_silent = True
-                parts.telemetry.worry("the API server does not answer: no sessions until it does")
+                parts.telemetry.worry("API server does not answer, sessions paused")
             if parts.snapshots.waiting:
                 return
             self._turned()
             await silence.wait()
         if self._is_silent and not silence.lasts:
             self._is_silent = False
-            parts.telemetry.note("the API server answers again")
+            parts.telemetry.note("API server is back, sessions resume")
             self._on_answer()
 
     def _due_seconds(self) -> float:

@@ -22,7 +22,7 @@ TOLD = {
     "hypernodes": "hypernodes",
     "quotas": "quotas",
     "broken": "left_out",
-    "blemished": "read_in_part",
+    "blemished": "with_ignored_fields",
 }
 """What is logged of the sizes of the mirror, by the words for it there; the others are metrics."""
 
@@ -61,7 +61,7 @@ class Sessions:
         for told in self._on_listed:
             told()
         sizes = base.cache.describe()
-        base.telemetry.note("mirror complete", **{told: sizes[name] for name, told in TOLD.items()})
+        base.telemetry.note("cache synced", **{told: sizes[name] for name, told in TOLD.items()})
         if not await self._is_set(base.election.leading, self._keep_warm):
             return
         if self._history is None or await self._is_set(self._history, self._keep_warm):

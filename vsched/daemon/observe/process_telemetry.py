@@ -44,7 +44,7 @@ class ProcessTelemetry:
             for warning in reading.warnings:
                 self._log.warning("policy warning", warning=warning)
         else:
-            self._log.error("policy refused, the last good one stays", problems=reading.problems)
+            self._log.error("policy rejected, keeping the previous one", problems=reading.problems)
 
     def watch(self, statistics: Statistics) -> None:
         """A watch has changed its state or its problem."""

@@ -36,7 +36,7 @@ class Progress:
         for kind, found in self._watches.items():
             if found.relists > self._relists.get(kind, 0):
                 self._relists[kind] = found.relists
-                self._tell("listed again", kind=kind, objects=found.objects, seconds=round(found.list_seconds, 1))
+                self._tell("relisted", kind=kind, objects=found.objects, seconds=round(found.list_seconds, 1))
 
 
 def _so_far(found: Statistics) -> str:

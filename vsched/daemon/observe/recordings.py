@@ -119,7 +119,7 @@ class Recorder:
 
     def looped(self, taker: str, victim: str) -> None:
         """A job took from one that had taken from it before."""
-        says = f"{taker} and {victim} take from each other in turn"
+        says = f"{taker} and {victim} evict each other's pods in turn"
         if not self._loop(taker, says) and len(self._early) < MOST_HELD:
             self._early.append((taker, says))
 

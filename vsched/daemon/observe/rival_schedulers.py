@@ -70,10 +70,12 @@ class RivalSchedulers:
         self._telemetry.history.foreign = self.bindings
         self._last, self._latest = now, f"{task.namespace}/{task.name} to {task.node}"
         about = pod_reference(task.namespace, task.name, task.uid)
-        self._events.record(about, WARNING, "BoundByAnother", f"bound to {task.node}, and not by this scheduler")
+        self._events.record(about, WARNING, "BoundByAnother", f"bound to {task.node}, but not by this scheduler")
         if now - self._said >= AGAIN_SECONDS:
             self._said = now
-            self._telemetry.worry("another scheduler binds pods of ours", problem=self.problem, bindings=self.bindings)
+            self._telemetry.worry(
+                "another scheduler binds this scheduler's pods", problem=self.problem, bindings=self.bindings
+            )
 
     @property
     def problem(self) -> str:

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from vsched.daemon.observe.letting_go import let_go_slowly
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
-from vsched.model.dump.cycle import Call
+from vsched.model.dump.cycle import ExternalCall
 from vsched.model.frozen import freeze, pieces_of
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -37,7 +37,7 @@ class SnapshotService:
         self._patience_seconds = patience_seconds
         self._waiting: list[asyncio.Future[FrozenSnapshot]] = []
         self._number = 0
-        self._heard: tuple[tuple[Call, ...], int] = ((), 0)
+        self._heard: tuple[tuple[ExternalCall, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
         self.freezing = freezing
@@ -76,7 +76,7 @@ class SnapshotService:
     def _why_none(self) -> str:
         if idle := idle_of(self._role()):
             return idle
-        why = "its sessions end in errors: see its log" if self._fails else "one takes long: see its log"
+        why = "its sessions fail: see its log" if self._fails else "a session is slow: see its log"
         return f"no session within {self._patience_seconds:g} s ({why})"
 
     def begin(self) -> list[asyncio.Future[FrozenSnapshot]]:
@@ -111,7 +111,7 @@ class SnapshotService:
             frozen = freeze(snapshot)
             return frozen, pieces_of(frozen, report)
 
-    def hear(self, calls: tuple[Call, ...], unrecorded: int) -> None:
+    def hear(self, calls: tuple[ExternalCall, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""
         self._heard = (calls, unrecorded)
 

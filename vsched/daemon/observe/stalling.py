@@ -42,14 +42,14 @@ class Stalling:
             self._evicting_since = now if self._evicting_since is None else self._evicting_since
             self._evicting += 1
         if stuck:
-            return f"pod {stuck[0].namespace}/{stuck[0].name} was to be bound {self._most_tries} times, and is not"
+            return f"pod {stuck[0].namespace}/{stuck[0].name} is not bound after {self._most_tries} attempts"
         if self._evicting_since is None or self._evicting < EVICTING_SESSIONS:
             return ""
         seconds = now - self._evicting_since
         if seconds < EVICTING_SECONDS:
             return ""
         sessions, self._evicting_since, self._evicting = self._evicting, None, 0
-        return f"{sessions} sessions evicted pods within {seconds:.0f} s, and none was placed"
+        return f"{sessions} sessions evicted pods within {seconds:.0f} s, but no pod was placed"
 
     def _tried(self, bind: Bind) -> bool:
         """Count a decision; True at ``TRIES``, after which counting starts again."""

@@ -18,11 +18,11 @@ from vsched.daemon.observe.summary import SessionSummary
 from vsched.daemon.observe.transactions import Transactions
 from vsched.daemon.observe.wasted_evictions import GRANTED, WastedEvictions, kept_by, promised_by
 from vsched.daemon.triggers import Reason
-from vsched.model.dump.cycle import Head
+from vsched.model.dump.cycle import RecordingHead
 from vsched.model.plan import Bind, CycleReport, Evict, Withdraw
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.proof.verify import Finding
+from vsched.proof.verify import RuleFinding
 from vsched.web.findings import Arbitrated, Findings
 from vsched.web.metrics.gauges import Gauges, NumberGauges
 from vsched.web.metrics.usage_counters import UsageMetrics
@@ -45,7 +45,7 @@ RESULTS = {
 """The label of ``volcano_schedule_attempts_total`` for each outcome of a binding."""
 
 
-VIOLATED = "a rule is violated"
+VIOLATED = "decision violates a rule"
 """The log line about it; soaks look for it."""
 LINE_SECONDS = 1.0
 """The least time between two log lines about sessions."""
@@ -234,7 +234,12 @@ class Telemetry(ProcessTelemetry):
     def _count_wasted(self, beneficiary: str, node: str, counts: Mapping[str, int]) -> None:
         for action, count in counts.items():
             self.metrics.useless.labels(action).inc(count)
-        self._log.warning("evicted in vain", beneficiary=beneficiary, node=node, evictions=sum(counts.values()))
+        self._log.warning(
+            "evicted pods for a job that was not placed",
+            beneficiary=beneficiary,
+            node=node,
+            evictions=sum(counts.values()),
+        )
         self.on_useless(beneficiary, node)
 
     def now(self) -> float:
@@ -245,16 +250,16 @@ class Telemetry(ProcessTelemetry):
         """A job took from one that had taken from it before."""
         self.metrics.loops.labels(eviction.action).inc()
         jobs = {"beneficiary": eviction.beneficiary, "victim": eviction.job}
-        self._log.warning("jobs take from each other in turn", **jobs, leave_each_other_alone_seconds=seconds)
+        self._log.warning("jobs evict each other's pods in turn", **jobs, no_evictions_between_them_seconds=seconds)
         self.on_loop(eviction.beneficiary, eviction.job)
 
-    def kept(self, head: Head, size: int) -> None:
+    def kept(self, head: RecordingHead, size: int) -> None:
         """A cycle in which something looked wrong was kept."""
         self.metrics.recordings.labels(head.why).inc()
         fetch = f"vsched dump --recording {head.number}"
         self._log.warning("session recorded", number=head.number, why=head.why, says=head.says, bytes=size, fetch=fetch)
 
-    def verified(self, number: int, findings: Sequence[Finding] | None) -> None:
+    def verified(self, number: int, findings: Sequence[RuleFinding] | None) -> None:
         """A session was checked against the rules; None where that took too long."""
         broken = [one for one in findings or () if one.violations]
         self.metrics.verified.labels("given up" if findings is None else "violated" if broken else "kept").inc()
@@ -262,6 +267,12 @@ class Telemetry(ProcessTelemetry):
             self.metrics.violations.labels(one.rule).inc(len(one.violations))
             first = {"says": one.violations[0], "violations": len(one.violations)}
             self._log.warning(VIOLATED, session=number, rule=one.rule, **first)
+
+    def kept_by_sessions(self, counts: Mapping[str, tuple[int, int]]) -> None:
+        """Answers that sessions had kept, and those that they worked out, by owner, since it was last told."""
+        for owner, (hits, misses) in counts.items():
+            self.metrics.memo.labels(owner, "hit").inc(hits)
+            self.metrics.memo.labels(owner, "miss").inc(misses)
 
     def session_failed(self, error: Exception, pause_seconds: float) -> None:
         """A session ended in an error: logged with its traceback the first time, in one line after that."""
@@ -329,7 +340,7 @@ class Telemetry(ProcessTelemetry):
         """A binding was accepted, and the API server no longer knows it."""
         self.metrics.lost.inc()
         if self._failure_lines.try_take():
-            problem = "the API server accepted the binding and has no trace of it: was it restored from a backup?"
+            problem = "the API server accepted the binding but no longer has it; was it restored from a backup?"
             self._log.warning("binding lost", pod=f"{bind.namespace}/{bind.name}", node=bind.node, problem=problem)
         else:
             self._unlogged += 1
@@ -372,7 +383,7 @@ class Telemetry(ProcessTelemetry):
             self.history.evictions.answered(self._clock.now(), about, verdict.value, withdrawal.why)
         elif verdict is EvictionVerdict.GAVE_UP and self._failure_lines.try_take():
             pod = f"{withdrawal.namespace}/{withdrawal.name}"
-            self._log.warning("request not withdrawn", pod=pod, node=withdrawal.node, message=message)
+            self._log.warning("eviction request not withdrawn", pod=pod, node=withdrawal.node, message=message)
 
     def _log_failed(self, event: str, effect: Bind | Evict, outcome: Outcome | EvictionOutcome, **fields: str) -> None:
         if not self._failure_lines.try_take():

@@ -15,7 +15,7 @@ from vsched.daemon.observe.settings import VerifierSettings
 from vsched.daemon.observe.snapshots import SnapshotService
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.errors import Unavailable
-from vsched.proof.verify import Finding, verify
+from vsched.proof.verify import RuleFinding, verify
 from vsched.settings.proving import facts_of
 from vsched.web.snapshots import FrozenSnapshot
 
@@ -74,7 +74,7 @@ class Verifier:
             self._recorder.violated(frozen, broken[0])
         return seconds
 
-    def _findings(self, frozen: FrozenSnapshot) -> tuple[Sequence[Finding] | None, float]:
+    def _findings(self, frozen: FrozenSnapshot) -> tuple[Sequence[RuleFinding] | None, float]:
         """What the rules say of a session, None where that takes too long, and the processor time. In a thread."""
         began, settings, at_rest = time.thread_time(), self._settings, self._snapshots.at_rest
 

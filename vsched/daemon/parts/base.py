@@ -55,7 +55,7 @@ class Base:
 
     def idle(self) -> str:
         """Why this daemon does not act; empty if it does."""
-        return "" if self.election.holds() else f"this daemon does not lead: it is {self.role()}"
+        return "" if self.election.holds() else f"this daemon is not the leader: it is {self.role()}"
 
 
 def make_base(

@@ -39,9 +39,10 @@ class Inspection:
         large: Callable[[], AbstractContextManager[object]],
         elsewhere: Elsewhere = nobody,
         unmade: Elsewhere = nobody,
+        uncreated: Elsewhere = nobody,
     ) -> None:
         """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
-        ``unmade`` why a vcjob has no PodGroup.
+        ``unmade`` why a vcjob has no PodGroup, ``uncreated`` why its pods cannot be created.
 
         Copies of the cluster are made in ``large``.
         """
@@ -68,7 +69,7 @@ class Inspection:
         self._findings = telemetry.findings
         at_rest = self.snapshots.at_rest.wait
         self._explanations = explanation_routes(
-            self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade
+            self._look, registry, cache.unused, at_rest, elsewhere=elsewhere, unmade=unmade, uncreated=uncreated
         )
         seen = MirrorView(cache.tasks_of, cache.tasks_on, lambda: cache.axis.names, cache.called)
         self._pods = pod_routes(seen, telemetry.history.evictions, lambda: self._findings.pods)

@@ -23,7 +23,7 @@ from vsched.framework.trace import Trace
 from vsched.kube.client import ApiClient
 from vsched.mirror.cache import Cache
 from vsched.mirror.resources import PODS
-from vsched.mirror.sharding import Division, narrowed, territory
+from vsched.mirror.sharding import ShardDivision, narrowed, territory
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.plan import CycleReport
@@ -46,7 +46,7 @@ class ShardMirror:
         self,
         cache: Cache,
         election: ShardElection,
-        division: Division,
+        division: ShardDivision,
         client: ApiClient,
         names: Iterable[str],
         clock: Clock,

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.mirror.turns import resting_namespaces, resting_queues
 from vsched.model.snapshot import Snapshot
 
@@ -14,7 +14,7 @@ from vsched.model.snapshot import Snapshot
 class ShardTurns:
     """Narrows the snapshots of one session after another."""
 
-    def __init__(self, division: Division, wake: Callable[[], None]) -> None:
+    def __init__(self, division: ShardDivision, wake: Callable[[], None]) -> None:
         self._division = division
         self._wake = wake
         self._owed: set[str] = set()

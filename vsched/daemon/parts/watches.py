@@ -55,7 +55,7 @@ class Watches:
             for kind in self._always
         )
         says = "watches the kinds of the table of workload kinds, and takes edits of the table into force"
-        progress = LongLived("progress", self.progress.run, "tells of lists that take long")
+        progress = LongLived("progress", self.progress.run, "logs lists that take long")
         return (*follow, LongLived("workload kinds", self._follow_workloads, says), progress)
 
     async def discover(self) -> None:

@@ -13,7 +13,7 @@ from vsched.daemon.policy.config_map import PolicyMap, PolicyStatus
 from vsched.daemon.tasks import LongLived
 from vsched.framework.claims.rules import rules_of
 from vsched.mirror.handlers import Handlers
-from vsched.mirror.sharding import Division
+from vsched.mirror.sharding import ShardDivision
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import Dispatcher, DispatchSettings, Outcome
 from vsched.writes.claims.claim_writes import ClaimWrites
@@ -58,7 +58,7 @@ class WritePath:
         self.dispatcher: Dispatcher = LockingDispatcher(client, writer, bound, sending, clock)
         self.dispatcher.goes_before(self.writeback.precedence)
         reports = TransactionReports(
-            outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not given back", problem=told)
+            outcomes.undone, outcomes.binding, lambda told: telemetry.worry("claims not released", problem=told)
         )
         self.claims = ClaimWrites(
             client, writer, self.dispatcher, cache, clock, reports, lambda: rules_of(base.policy.policy).bind_seconds
@@ -77,7 +77,7 @@ class WritePath:
         """None where this daemon decides for the whole cluster."""
         self.handover: ShardHandover | None = None
         if isinstance(base.election, ShardElection):
-            division = Division(options.shards, options.shard_by, options.node_pool_label)
+            division = ShardDivision(options.shards, options.shard_by, options.node_pool_label)
             self.handover = ShardHandover(base.election, self.dispatcher, self.claims, base.trigger.pull)
             self.shards = ShardMirror(
                 cache,

@@ -28,7 +28,7 @@ from vsched.mirror.wire.base import Metadata, Wire
 from vsched.settings import Settings, load_text
 from vsched.settings.load import MOST_BYTES
 from vsched.settings.reach import NOTHING, Reach
-from vsched.writes.bodies import Reference
+from vsched.writes.bodies import ObjectReference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Write, Writer
@@ -189,7 +189,7 @@ class PolicyStatus:
 
     def _say(self, found: ConfigMap, reading: PolicyReading) -> None:
         metadata = found.metadata
-        about = Reference("v1", "ConfigMap", metadata.namespace, metadata.name, metadata.uid)
+        about = ObjectReference("v1", "ConfigMap", metadata.namespace, metadata.name, metadata.uid)
         if reading.ok:
             self._events.record(about, NORMAL, "PolicyInForce", reading.text)
         else:

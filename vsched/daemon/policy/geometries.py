@@ -101,7 +101,7 @@ class GeometrySink:
     def refused(self, problem: str) -> None:
         """It cannot be read."""
         self._worry(
-            "how devices are divided cannot be read: the usual ways count",
+            "MIG geometries cannot be read, using the built-in ones",
             where=str(self._at),
             problem=problem,
         )
@@ -110,14 +110,14 @@ class GeometrySink:
     def _see(self, found: ConfigMap | None) -> None:
         text = None if found is None else (found.data or {}).get(KEY)
         if text is None:
-            self._note("nothing says how devices are divided: the usual ways count", where=f"{self._at} {KEY}")
+            self._note("no MIG geometries configured, using the built-in ones", where=f"{self._at} {KEY}")
             self._cache.use_divisions(USUAL_DIVISIONS)
             return
         try:
             known = divisions_in(text, f"{self._at} {KEY}")
         except BadInput as error:
-            self._worry("how devices are divided is refused: the ways before stay in force", problem=str(error))
+            self._worry("MIG geometries rejected, keeping the previous ones", problem=str(error))
             return
         if self._cache.use_divisions(known):
             models = sum(len(one.models) for one in known.geometries)
-            self._note("how devices are divided is read", where=str(self._at), models=models, npus=len(known.chips))
+            self._note("MIG geometries loaded", where=str(self._at), models=models, npus=len(known.chips))

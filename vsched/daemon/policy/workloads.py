@@ -29,13 +29,13 @@ class WorkloadFile:
             except (BadInput, OSError) as error:
                 if str(error) != self._refused:
                     self._refused = str(error)
-                    worry("the table of workload kinds is refused: the one before stays in force", problem=str(error))
+                    worry("workload kinds rejected, keeping the previous ones", problem=str(error))
                 continue
             if self._refused and table == self._in_force:
-                note("back to the table of workload kinds in force")
+                note("workload kinds are valid again and unchanged")
             self._refused = ""
             if table != self._in_force:
-                note("table of workload kinds read", **_changes(self._in_force, table))
+                note("workload kinds loaded", **_changes(self._in_force, table))
                 self._in_force = table
                 yield table
 

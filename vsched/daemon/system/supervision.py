@@ -132,7 +132,7 @@ class Supervision:
             return
         problem = self._notifier.tell(**facts)
         if problem and problem != self._problem:
-            self._worry("service manager does not listen", problem=problem)
+            self._worry("service manager cannot be notified", problem=problem)
         self._problem = problem
 
 

@@ -46,7 +46,7 @@ class Collector(NamedTuple):
 
 
 class CollectionTimer(ABC):
-    """Told of collections of garbage by the interpreter, measures them in processor time."""
+    """Hears of collections of garbage from the interpreter, and measures them in processor time."""
 
     _began = 0.0
 

@@ -8,7 +8,7 @@ from functools import partial
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.mirror.whatif.edits import DropRule, SetDeviceAmount
 from vsched.model.deviceshare.asking import AMOUNTS, DeviceAmount, has_wishes, most_asked, resources_of
-from vsched.model.deviceshare.records import DeviceRequest
+from vsched.model.deviceshare.records import SharedDeviceRequest
 
 HALVES = 2
 """A lever divides what a container asks for by at most this number."""
@@ -35,5 +35,5 @@ def _less(key: str, what: DeviceAmount, asked: int, step: int) -> SetDeviceAmoun
     return SetDeviceAmount(key, what, asked - step)
 
 
-def _requests(wants: MissingMinimum) -> list[DeviceRequest]:
+def _requests(wants: MissingMinimum) -> list[SharedDeviceRequest]:
     return [shape.devices for shape in wants.shapes if shape.devices is not None]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 
-from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank
+from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank
 from vsched.mirror.whatif.edits import SetQueueAmount
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount
@@ -34,11 +34,11 @@ def device_quota_levers(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
     held = _demand(_in_use(snapshot, {queue.name, *below(queue.name, snapshot.queues)}), devices)
     for amount, (name, has) in sorted(limits.items()):
         if asked[amount]:
-            level = Level(has, held[amount], asked[amount])
+            level = LeverLevel(has, held[amount], asked[amount])
             yield _raising(level, partial(SetQueueAmount, queue.name, "capability", name))
 
 
-def _raising(level: Level, edit: partial[SetQueueAmount]) -> Lever:
+def _raising(level: LeverLevel, edit: partial[SetQueueAmount]) -> Lever:
     most = max(1, -(-(max(level.has, level.held) + level.wanted - level.has) // _GRAIN))
     return Lever(
         Rank.LIMITS,

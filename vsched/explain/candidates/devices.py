@@ -11,7 +11,7 @@ import numpy as np
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import Inventory, inventory_of
-from vsched.kernels.devices.matching import Want, kept_off, match
+from vsched.kernels.devices.matching import DeviceMatch, kept_off, match
 from vsched.mirror.whatif.edits import AddDevices, TolerateDevices
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import EXACT_COUNT, DeviceRequest
@@ -46,8 +46,8 @@ def device_wishes(wants: MissingMinimum) -> list[DeviceWish]:
     found = snapshot.claims.devices
     inventory = inventory_of(found.pools, snapshot.nodes.statics)
     in_use = base_of(found, inventory).books.held > 0
-    numbers: dict[Want, int] = {}
-    first: dict[Want, DeviceRequest] = {}
+    numbers: dict[DeviceMatch, int] = {}
+    first: dict[DeviceMatch, DeviceRequest] = {}
     for request in _requests(wants, task):
         want = _want(found, request)
         numbers[want] = numbers.get(want, 0) + request.count
@@ -73,9 +73,9 @@ def _tolerate(key: str, taint: Taint, _: int) -> TolerateDevices:
     return TolerateDevices(key, taint.key, taint.value, taint.effect)
 
 
-def _want(found: DeviceCatalogue, request: DeviceRequest) -> Want:
+def _want(found: DeviceCatalogue, request: DeviceRequest) -> DeviceMatch:
     selectors = (*found.classes[request.device_class].selectors, *request.selectors)
-    return Want(selectors, request.tolerations, request.capacity)
+    return DeviceMatch(selectors, request.tolerations, request.capacity)
 
 
 def _requests(wants: MissingMinimum, task: Task) -> Iterator[DeviceRequest]:
@@ -91,7 +91,9 @@ def _requests(wants: MissingMinimum, task: Task) -> Iterator[DeviceRequest]:
                 yield request
 
 
-def _wish(request: DeviceRequest, want: Want, number: int, inventory: Inventory, in_use: Mask) -> DeviceWish | None:
+def _wish(
+    request: DeviceRequest, want: DeviceMatch, number: int, inventory: Inventory, in_use: Mask
+) -> DeviceWish | None:
     units = match(want, inventory).units
     suitable = np.flatnonzero(units)
     if not suitable.size:

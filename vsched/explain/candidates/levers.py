@@ -145,7 +145,7 @@ def grain_of(column: int, name: str) -> int:
     return 1000 if scale_of(name) == 1000 else 1 if name == "pods" else BYTES_GRAIN
 
 
-class Level(NamedTuple):
+class LeverLevel(NamedTuple):
     """The level of an amount that could be raised, in base units."""
 
     has: int
@@ -163,7 +163,7 @@ def lowering(wants: MissingMinimum, column: int, has: int, edit: Callable[[int],
     return Lever(Rank.LIMITS, lambda step: edit(max(0, has - step * grain)), most, whole=whole, kind=kind)
 
 
-def raising(wants: MissingMinimum, column: int, level: Level, edit: Callable[[int], Edit], kind: str) -> Lever:
+def raising(wants: MissingMinimum, column: int, level: LeverLevel, edit: Callable[[int], Edit], kind: str) -> Lever:
     """A lever that raises an amount: at first just above what is held, at most to what all waiting jobs want."""
     grain, base = grain_of(column, wants.name(column)), max(level.has, level.held)
     steps = [

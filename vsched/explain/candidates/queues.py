@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 
 from vsched.explain.candidates.device_quotas import device_quota_levers
-from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, lowering, raising
+from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank, grain_of, lowering, raising
 from vsched.explain.candidates.nodes import precious_nodes
 from vsched.framework.points.levers import QueueTerm
 from vsched.mirror.whatif.edits import (
@@ -29,6 +29,7 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.resources import PODS, Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.groups import GROUP
+from vsched.model.object_names import is_subdomain
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.queues.tree import above, below, lineage, tree
@@ -50,7 +51,8 @@ def queue_levers(wants: MissingMinimum) -> Iterator[Lever]:
     queue = snapshot.queues.get(wants.job.spec.queue)
     if queue is None:
         yield from _other_names(wants)
-        yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
+        if is_subdomain(wants.job.spec.queue):
+            yield Lever(Rank.LEFT_UNDONE, partial(_create, wants.job.spec.queue))
         return
     branch = (queue, *above(queue, snapshot.queues.get))
     shut = _shut(branch)
@@ -220,9 +222,9 @@ class _Levels:
                 add(self._wanted, books.inqueue.items())
                 add(self._wanted, books.pending.items())
 
-    def of(self, column: int, has: int, wants: MissingMinimum) -> Level:
+    def of(self, column: int, has: int, wants: MissingMinimum) -> LeverLevel:
         """The level of an amount that is stated as ``has``."""
-        return Level(has, self._held.get(column, 0), self._wanted.get(column, 0) + wants.needed(column))
+        return LeverLevel(has, self._held.get(column, 0), self._wanted.get(column, 0) + wants.needed(column))
 
 
 # -- node groups ------------------------------------------------------------------------------------------------------
@@ -243,7 +245,7 @@ def _groups(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
         held = _held_on(snapshot, queue.name, group)
         for column, amount in limit:
             if column in wants.columns and wants.request(column):
-                level = Level(amount, held.get(column, 0), 2 * wants.needed(column))
+                level = LeverLevel(amount, held.get(column, 0), 2 * wants.needed(column))
                 edit = partial(SetGroupLimit, queue.name, group, wants.name(column))
                 yield raising(wants, column, level, edit, "limits on groups")
 

@@ -15,7 +15,7 @@ from itertools import chain, islice
 import msgspec
 
 from vsched.explain.candidates.device_parts import device_part_levers, device_resources
-from vsched.explain.candidates.levers import Level, Lever, MissingMinimum, Rank, grain_of, in_proportion, raising
+from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank, grain_of, in_proportion, raising
 from vsched.explain.candidates.nodes import node_levers
 from vsched.explain.candidates.others import TAKING, other_levers
 from vsched.explain.candidates.queues import CLOSE_MAX, NAMES_MAX, queue_levers
@@ -42,6 +42,8 @@ from vsched.mirror.whatif.edits import (
 from vsched.model.amounts.counted import LIMITS, counted_scale
 from vsched.model.amounts.resources import PODS, scale_of
 from vsched.model.jobs.job import Job
+from vsched.model.jobs.native import native_name
+from vsched.model.object_names import is_subdomain
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 from vsched.model.queues.quota import Quota, QuotaLine, asked_by, exceeded
@@ -80,11 +82,13 @@ def levers(wants: MissingMinimum) -> list[Lever]:
     return sorted(found, key=lambda lever: lever.rank)
 
 
-def grouping(snapshot: Snapshot, key: str) -> Lever:
+def grouping(snapshot: Snapshot, key: str) -> Iterator[Lever]:
     """The lever that creates the missing PodGroup of stray pods, in the queue of their namespace."""
-    namespace = snapshot.namespaces.get(key.partition("/")[0])
-    queue = DEFAULT_QUEUE if namespace is None or not namespace.queue else namespace.queue
-    return Lever(Rank.LEFT_UNDONE, lambda _: CreatePodGroup(key, queue))
+    namespace, _, name = key.partition("/")
+    found = snapshot.namespaces.get(namespace)
+    queue = DEFAULT_QUEUE if found is None or not found.queue else found.queue
+    if is_subdomain(name) or native_name(key) is not None:
+        yield Lever(Rank.LEFT_UNDONE, lambda _: CreatePodGroup(key, queue))
 
 
 # -- the job ----------------------------------------------------------------------------------------------------------
@@ -142,6 +146,8 @@ def _missing_class(wants: MissingMinimum) -> Iterator[Lever]:
             # The smaller share puts this before the creation of a class.
             edit = SetPriority(job.key, classes[close].value, close)
             yield Lever(Rank.LEFT_UNDONE, partial(_same, edit), whole=3)
+    if not is_subdomain(name):
+        return
     values = sorted({min(PRIORITY_MAX, value) for value in (job.priority, _above_rivals(wants))})
     yield Lever(Rank.LEFT_UNDONE, lambda step: CreatePriorityClass(name, values[step - 1]), len(values), whole=2)
 
@@ -314,7 +320,7 @@ def _namespace(wants: MissingMinimum) -> Iterator[Lever]:
         if wants.request(column):
             name = wants.name(column)
             held = snapshot.held.get(namespace, {}).get(column, 0)
-            level = Level(most, held, 2 * wants.needed(column))
+            level = LeverLevel(most, held, 2 * wants.needed(column))
             yield raising(wants, column, level, partial(SetConsumerLimit, namespace, name), "consumers")
     for name in LIMITS:
         asked_for = max((dict(shape.limits).get(name, 0) for shape in wants.shapes), default=0)

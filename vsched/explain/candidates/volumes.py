@@ -8,6 +8,7 @@ from functools import partial
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank
 from vsched.mirror.whatif.edits import AddVolumes, CreateVolumeClaims, SetStorage
 from vsched.model.claims.volumes import VolumeClaim
+from vsched.model.object_names import is_subdomain
 
 ADDED_MAX = 64
 """The most volumes that a lever adds."""
@@ -20,7 +21,7 @@ _GRAIN = 1 << 30
 def volume_levers(wants: MissingMinimum) -> Iterator[Lever]:
     """All levers of volumes that could help the job."""
     missing = tuple(key for key, claim, ephemeral in _claims(wants) if claim is None and not ephemeral)
-    if missing:
+    if missing and all(is_subdomain(key.partition("/")[2]) for key in missing):
         yield Lever(Rank.LEFT_UNDONE, lambda _: CreateVolumeClaims(missing))
     yield from _made_by_people(wants)
     yield from _storage(wants)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 
 from msgspec.structs import replace
 
@@ -15,6 +16,7 @@ from vsched.framework.claims.devices.shortages import DeviceShortage
 from vsched.framework.codes import Code
 from vsched.framework.wording import listed
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
+from vsched.model.claims.devices import DeviceClaim
 from vsched.model.pods.task import Task
 
 GONE = "does not exist"
@@ -48,21 +50,29 @@ def device_constraints(tasks: Sequence[Task], claims: Claims, found_few: DeviceC
 
 
 def _not_together(tasks: Sequence[Task], catalogue: DeviceCatalogue) -> Iterable[Constraint]:
+    for name, claim in _without_devices(tasks, catalogue):
+        message = f"{RESOURCE_CLAIM} {name} asks for {devices.asks(claim.spec)}; no node has these free together"
+        yield Constraint(Code.DEVICES, message)
+
+
+def _without_devices(tasks: Sequence[Task], catalogue: DeviceCatalogue) -> Iterable[tuple[str, DeviceClaim]]:
+    """The claims of the first of these pods that have no devices yet, with their names."""
     for task in tasks[:1]:
         for entry in task.claims.devices if task.claims is not None else ():
             claim = devices.claim_of(task, entry, catalogue)
             if claim is not None and claim.allocation is None:
-                name = claim.key.partition("/")[2]
-                asked = devices.asks(claim.spec)
-                message = f"{RESOURCE_CLAIM} {name} asks for {asked}; no node has these free together"
-                yield Constraint(Code.DEVICES, message)
+                yield claim.key.partition("/")[2], claim
 
 
-def short_classes(tasks: Sequence[Task], claims: Claims) -> frozenset[str]:
-    """The classes of which these pods lack devices."""
+def short_classes(tasks: Sequence[Task], claims: Claims, found_few: DeviceCatalogue | None) -> frozenset[str]:
+    """The classes of which these pods lack devices; ``found_few`` as for ``device_constraints``."""
     alone = (short for task in tasks[:PODS_MAX] for short in claims.shortages(task))
     together = claims.shortages_together(tasks) if len(tasks) > 1 else ()
-    return frozenset(short.request.device_class for short in (*alone, *together))
+    short = frozenset(one.request.device_class for one in (*alone, *together))
+    if short or found_few is None:
+        return short
+    asked = (claim.spec.requests for _, claim in _without_devices(tasks, found_few))
+    return frozenset(one.device_class for requests in asked for each in requests for one in each)
 
 
 def claim_constraints(tasks: Sequence[Task], found: ClaimCatalogue) -> list[Constraint]:
@@ -80,7 +90,25 @@ def claim_constraints(tasks: Sequence[Task], found: ClaimCatalogue) -> list[Cons
                 state = devices.state(task, entry, wanted, found.devices)[0]
                 told.setdefault((RESOURCE_CLAIM, state), {})[entry.claim_name] = None
     messages = [message for (kind, state), names in told.items() for message in _told(kind, state, list(names))]
-    return [Constraint(Code.CLAIM, message, lasting=True) for message in messages[:CLAIMS_MAX]]
+    made = [Constraint(Code.CLAIM, message, lasting=True) for message in messages[:CLAIMS_MAX]]
+    return [*made, *(Constraint(Code.CLAIM, message) for message in _meant(tasks, found))]
+
+
+def _meant(tasks: Sequence[Task], found: ClaimCatalogue) -> Iterable[str]:
+    """Classes with names like those that claims name and that do not exist."""
+    named: dict[tuple[str, str], Mapping[str, object]] = {}
+    for task in tasks[:PODS_MAX]:
+        for volume in task.claims.volumes if task.claims is not None else ():
+            claim = volumes.claim_of(task, volume, found.volumes)
+            if claim is not None and not claim.bound:
+                named["StorageClass", claim.storage_class] = found.volumes.classes
+        for _, wanted in _without_devices([task], found.devices):
+            for one in (one for alternatives in wanted.spec.requests for one in alternatives):
+                named["DeviceClass", one.device_class] = found.devices.classes
+    for (kind, name), known in named.items():
+        close = [] if not name or name in known else get_close_matches(name, known, 1)
+        if close:
+            yield f"did you mean {kind} {close[0]}?"
 
 
 def _told(kind: str, state: str, names: Sequence[str]) -> Iterable[str]:

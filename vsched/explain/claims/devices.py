@@ -16,7 +16,7 @@ from vsched.model.claims.devices import (
     ALL,
     MOST_CONSUMERS,
     POD_GROUPS,
-    Allocation,
+    AllocationResult,
     ClaimSpec,
     DeviceClaim,
     DeviceConstraint,
@@ -79,7 +79,7 @@ def is_lasting(entry: PodDevices, claim: DeviceClaim | None, found: DeviceCatalo
     return claim.allocation is None and not classes <= found.classes.keys()
 
 
-def _allocated(consumer: str, claim: DeviceClaim, allocation: Allocation) -> tuple[str, bool]:
+def _allocated(consumer: str, claim: DeviceClaim, allocation: AllocationResult) -> tuple[str, bool]:
     where = places(allocation.nodes)
     devices = [one.device for one in allocation.devices]
     names = ", ".join(f"{one.pool}/{one.device}" for one in devices[:NAMED_MAX])
@@ -91,7 +91,7 @@ def _allocated(consumer: str, claim: DeviceClaim, allocation: Allocation) -> tup
         return f"{has}; they are being prepared", True
     mine = any(one.uid == consumer for one in claim.consumers)
     if not mine and len(claim.consumers) >= MOST_CONSUMERS:
-        return f"{has}; reserved for {len(claim.consumers)} pods, which is the most", False
+        return f"{has}; reserved for {len(claim.consumers)} pods, the maximum", False
     groups = sum(one.resource == POD_GROUPS for one in claim.consumers)
     counts = (len(claim.consumers) - groups, "pod", "pods"), (groups, "PodGroup", "PodGroups")
     users = " and ".join(counted(*each) for each in counts if each[0])
@@ -113,7 +113,7 @@ def missing_together(short: DeviceShortage) -> str:
 
 
 def _held_back(pool: DevicePool) -> str:
-    why = pool.problem or "some of its slices are not there yet"
+    why = pool.problem or "some of its slices do not exist yet"
     return f"pool {pool.name} of {pool.driver} cannot be used: {why}"
 
 

@@ -38,7 +38,7 @@ def state(task: Task, volume: PodVolume, claim: VolumeClaim | None, found: Volum
     if claim.bound:
         return _bound(claim, found)
     if claim.volume:
-        return f"PersistentVolume {claim.volume} is chosen, and is not bound yet", True
+        return f"PersistentVolume {claim.volume} is chosen but not bound yet", True
     if claim.selected_node:
         return f"a volume is being made for node {claim.selected_node}", True
     return _unbound(claim, found)
@@ -63,7 +63,7 @@ def _bound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
 
 def _unbound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
     if not claim.storage_class:
-        return "is not bound: it names no storage class, and waits for a volume of none", False
+        return "is not bound: it names no storage class and no volume without a class is free", False
     kind = found.classes.get(claim.storage_class)
     if kind is None:
         return f"cannot be bound: StorageClass {claim.storage_class} does not exist", False

@@ -36,7 +36,7 @@ class Decided(NamedTuple):
         return self.report.due or inf
 
 
-class Settled(NamedTuple):
+class CycleEffects(NamedTuple):
     """The effects of a cycle's decisions."""
 
     started: list[Task]
@@ -88,7 +88,7 @@ class Passing:
         self._enter(jobs)
         self._give_back(asked)
 
-    def settle(self, decided: Decided, now: float) -> Settled:
+    def settle(self, decided: Decided, now: float) -> CycleEffects:
         """Carry out what a cycle decided, at once; controllers replace the evicted pods that they own."""
         report = decided.report
         gone = [each for each in report.evictions if (task := self.task(each.uid)) and HOLDS[task.status].uses]
@@ -102,7 +102,7 @@ class Passing:
         started = [msgspec.structs.replace(task, started=now) for uid in bound if (task := self.task(uid)) is not None]
         self._cluster.put_tasks(started)
         asked = [task for each in gone if each.asks and (task := self.task(each.uid)) and task.asked]
-        return Settled(started, asked, bool(len(gone) > len(asked) or report.ungated))
+        return CycleEffects(started, asked, bool(len(gone) > len(asked) or report.ungated))
 
     def _enter(self, keys: Iterable[str]) -> None:
         """Set phases: a job with its minimum of scheduled pods is Running; Completed if all of these have ended."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 from vsched.explain.estimate.passing import Decided, Passing
-from vsched.framework.durations import Basis, Left
+from vsched.framework.durations import Basis, TimeLeft
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -32,18 +32,18 @@ TURNS = 8
 class Stop(Enum):
     """Why a run ended before the job had its places."""
 
-    NOTHING_ENDS = "nothing that is known to end makes room"
+    NOTHING_ENDS = "no work with a known end frees enough"
     SPENT = "it took too long"
 
 
-class Run(NamedTuple):
+class VirtualRun(NamedTuple):
     """The result of one run in virtual time."""
 
     first: float
     """The earliest time of the job's start, seconds since the epoch; infinite if it does not start."""
     last: float
     """The time at which the job has its places, seconds since the epoch."""
-    ended: tuple[tuple[Task, Left], ...]
+    ended: tuple[tuple[Task, TimeLeft], ...]
     """Pods that ended before the start, in order, including pods that started in the run."""
     started: tuple[str, ...]
     """Keys of the jobs whose pods started in the run."""
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 
 Cycle = Callable[[Passing, float], Decided | Stop | None]
-HowLong = Callable[[Task, Left], float]
+HowLong = Callable[[Task, TimeLeft], float]
 """How much longer a pod runs in a run, within what is known of it, seconds."""
 
 
@@ -63,7 +63,7 @@ class Running:
     def __init__(
         self,
         snapshot: Snapshot,
-        lasts: Callable[[Task, float], Left],
+        lasts: Callable[[Task, float], TimeLeft],
         how_long: HowLong,
         number: int = 0,
     ) -> None:
@@ -74,19 +74,19 @@ class Running:
         self._lasts = lasts
         self._how_long = how_long
         self._began = self._reached = snapshot.now
-        self._ends: list[tuple[float, str, Task, Left]] = []
-        self._ended: list[tuple[Task, Left]] = []
+        self._ends: list[tuple[float, str, Task, TimeLeft]] = []
+        self._ended: list[tuple[Task, TimeLeft]] = []
         self._started: dict[str, None] = {}
         self._push(holding(snapshot), snapshot.now)
 
-    def until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
+    def until(self, report: CycleReport, share: float, cycle: Cycle) -> VirtualRun:
         """Run once, from the decisions of ``report`` until the goal has its places, or no further end is known."""
         try:
             return self._until(report, share, cycle)
         finally:
             self._passing.leave()
 
-    def _until(self, report: CycleReport, share: float, cycle: Cycle) -> Run:
+    def _until(self, report: CycleReport, share: float, cycle: Cycle) -> VirtualRun:
         first = now = self._began
         made: Decided | Stop | None = Decided(report, {key: one.phase for key, one in report.jobs.items()})
         while True:
@@ -153,8 +153,8 @@ class Running:
             return 0.0
         return crc32(f"{self._number}/{task.uid}".encode()) % TURNS * APART_SECONDS / TURNS
 
-    def _over(self, first: float, last: float, stop: Stop | None = None) -> Run:
-        return Run(first, last, tuple(self._ended), tuple(self._started), stop, self._close)
+    def _over(self, first: float, last: float, stop: Stop | None = None) -> VirtualRun:
+        return VirtualRun(first, last, tuple(self._ended), tuple(self._started), stop, self._close)
 
 
 def holding(snapshot: Snapshot) -> Iterator[Task]:

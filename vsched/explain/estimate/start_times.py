@@ -15,14 +15,14 @@ from typing import NamedTuple
 from zlib import crc32
 
 from vsched.explain.estimate.passing import Decided, Passing
-from vsched.explain.estimate.runs import TOGETHER_SECONDS, HowLong, Run, Running, Stop, holding
+from vsched.explain.estimate.runs import TOGETHER_SECONDS, HowLong, Running, Stop, VirtualRun, holding
 from vsched.explain.estimate.smallest import smallest_part
 from vsched.explain.estimate.words import Foreseen, not_to_be_said, told, unknown_durations
 from vsched.explain.order import WaitingOrder
 from vsched.explain.records import Estimate
 from vsched.explain.simulation import Asked, Goal, Spent, never, reached, until
 from vsched.framework.cycle import run_actions
-from vsched.framework.durations import Left, left
+from vsched.framework.durations import TimeLeft, left
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.reports.effects import decided
@@ -79,7 +79,9 @@ def estimate(
     earliest = snapshot.now + (earliest - snapshot.now) / (1.0 + share)
     latest = snapshot.now + (latest - snapshot.now) * (1.0 + share)
     if earliest - snapshot.now > FARTHEST_SECONDS:
-        return not_to_be_said(f"work takes its places for more than {FARTHEST_YEARS} years, as declared")
+        return not_to_be_said(
+            f"work is declared to hold its resources for more than {FARTHEST_YEARS} years, as declared"
+        )
     latest = latest if latest - snapshot.now <= FARTHEST_SECONDS else inf
     shown = soon if isinf(latest) else late
     ends = [(snapshot.called(key), one) for key, one in _before_now(shown, snapshot)]
@@ -92,7 +94,7 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
     unknown = foreseeing.unknown() if found is Stop.NOTHING_ENDS else []
     alone = foreseeing.starts_without(unknown) if unknown else False
     if found is Stop.SPENT or alone is None:
-        return "too much goes before it to foresee when it starts"
+        return "too many jobs go first to estimate its start"
     if not alone:
         return "no running work with a known end would free enough room"
     some = smallest_part(unknown, foreseeing.starts_without)
@@ -102,13 +104,13 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
 class Both(NamedTuple):
     """A run with the earliest ends of pods, and one with the latest."""
 
-    soon: Run
-    late: Run
+    soon: VirtualRun
+    late: VirtualRun
     share: float
     """The precision: ends within this share of their distance from now were simultaneous."""
-    others: tuple[Run, ...] = ()
+    others: tuple[VirtualRun, ...] = ()
     """Runs with other orders of close ends."""
-    open_ended: Run | None = None
+    open_ended: VirtualRun | None = None
     """A run in which pods of unknown duration end at once; None where there are none, or it would not start then."""
 
 
@@ -135,7 +137,7 @@ class Foreseeing:
         self._spent = spent
         self._over = over
         self._cycles = CYCLES_MAX
-        self._known: dict[str, Left] = {}
+        self._known: dict[str, TimeLeft] = {}
         self._open_ended: dict[str, None] = {}
         places = order.overall()
         most = places.get(goal.job, len(places)) + BEHIND_MAX
@@ -159,7 +161,7 @@ class Foreseeing:
         if run.stop is Stop.NOTHING_ENDS:
             return found
         now = self._snapshot.now
-        return found._replace(open_ended=Run(now, now, (), ()) if run.stop is Stop.SPENT else run)
+        return found._replace(open_ended=VirtualRun(now, now, (), ()) if run.stop is Stop.SPENT else run)
 
     def _both(self) -> Both | Stop:
         """Both runs, with other orders of close ends; else the reason why there are none."""
@@ -176,7 +178,7 @@ class Foreseeing:
                 return found
         return Stop.SPENT if found is None else found._replace(others=tuple(self._in_other_orders(found)))
 
-    def _in_other_orders(self, found: Both) -> Iterator[Run]:
+    def _in_other_orders(self, found: Both) -> Iterator[VirtualRun]:
         """Runs with other orders of close ends, as long as there is time."""
         ways = [way for run, way in ((found.soon, _least), (found.late, _most)) if run.close]
         is_range = found.soon[:2] != found.late[:2]
@@ -194,8 +196,8 @@ class Foreseeing:
         how_long: HowLong,
         share: float,
         number: int = 0,
-        lasts: Callable[[Task, float], Left] | None = None,
-    ) -> Run:
+        lasts: Callable[[Task, float], TimeLeft] | None = None,
+    ) -> VirtualRun:
         running = Running(self._snapshot, lasts or self._left, how_long, number)
         return running.until(self._report, share, self._cycle)
 
@@ -210,7 +212,7 @@ class Foreseeing:
         """Whether the goal gets its places if these jobs end now and others as expected; None if the time is over."""
         gone = set(jobs)
 
-        def lasts(task: Task, now: float) -> Left:
+        def lasts(task: Task, now: float) -> TimeLeft:
             found = self._left(task, now)
             return found._replace(least=0.0) if task.job in gone and isinf(found.least) else found
 
@@ -218,7 +220,7 @@ class Foreseeing:
         stop = run.until(self._report, TOGETHER_SHARES[0], self._cycle).stop
         return None if stop is Stop.SPENT else stop is None
 
-    def _left(self, task: Task, now: float) -> Left:
+    def _left(self, task: Task, now: float) -> TimeLeft:
         """How much longer a pod runs; cached for the present, because each run asks this for all running pods."""
         is_present = now == self._snapshot.now and task.asked is None
         known = self._known.get(task.uid) if is_present else None
@@ -231,7 +233,7 @@ class Foreseeing:
             self._open_ended[task.job] = None
         return known
 
-    def _left_at_least(self, task: Task, now: float) -> Left:
+    def _left_at_least(self, task: Task, now: float) -> TimeLeft:
         """The same, where pods of unknown duration may end at once."""
         found = self._left(task, now)
         return found._replace(least=0.0) if _is_open_ended(task, found) else found
@@ -253,31 +255,31 @@ class Foreseeing:
         return made
 
 
-def _is_open_ended(task: Task, found: Left) -> bool:
+def _is_open_ended(task: Task, found: TimeLeft) -> bool:
     """Whether a pod ends, and nobody knows when."""
     return isinf(found.least) and not task.endless and not task.returns
 
 
-def _least(task: Task, found: Left) -> float:
+def _least(task: Task, found: TimeLeft) -> float:
     return found.least
 
 
-def _most(task: Task, found: Left) -> float:
+def _most(task: Task, found: TimeLeft) -> float:
     return found.most
 
 
 def _some_late(number: int) -> HowLong:
     """Half of the jobs end early and the others late; ``number`` says which."""
 
-    def how_long(task: Task, found: Left) -> float:
+    def how_long(task: Task, found: TimeLeft) -> float:
         return found.most if crc32(f"{number}/{task.job}".encode()) & 1 else found.least
 
     return how_long
 
 
-def _before_now(run: Run, snapshot: Snapshot) -> list[tuple[str, Left]]:
+def _before_now(run: VirtualRun, snapshot: Snapshot) -> list[tuple[str, TimeLeft]]:
     """The jobs that ran already and ended in the run, the last first, each with the estimate of its last pod."""
-    found: dict[str, Left] = {}
+    found: dict[str, TimeLeft] = {}
     for task, one in reversed(run.ended):
         job = snapshot.jobs.get(task.job)
         if job is not None and task.uid in job.tasks and task.uid not in job.pending:

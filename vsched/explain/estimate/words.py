@@ -7,7 +7,7 @@ from math import isinf
 from typing import NamedTuple
 
 from vsched.explain.records import Estimate
-from vsched.framework.durations import Basis, Left
+from vsched.framework.durations import Basis, TimeLeft
 from vsched.framework.times import SOON_SECONDS, clock, length
 
 
@@ -18,7 +18,7 @@ class Foreseen(NamedTuple):
     earliest: float
     latest: float
     """Infinite if there is no upper bound."""
-    ends: Sequence[tuple[str, Left]]
+    ends: Sequence[tuple[str, TimeLeft]]
     """The running jobs that have to end first, as people know them, the last to end first, each with its estimate."""
     first: Sequence[str]
     """Keys of jobs that get places before this one."""
@@ -56,7 +56,7 @@ def told(found: Foreseen) -> Estimate:
         message += f"; {'earlier' if sure else 'so early only'} if {_any_of(found.sooner)}"
     message += "" if sure else _open(found)
     if any(one.basis is Basis.DECLARED and not one.proven for _, one in found.ends):
-        message += "; how well declared run times are kept is not known yet"
+        message += "; it is not known yet how accurate declared run times are"
     return Estimate(found.earliest, found.latest if sure else None, message)
 
 
@@ -76,9 +76,9 @@ def _any_of(jobs: Sequence[str]) -> str:
 def _open(found: Foreseen) -> str:
     """Why there is no upper bound."""
     if found.cut_short:
-        return "; too much goes before it to foresee how late"
+        return "; too many jobs go first to estimate how late"
     overdue = next((key for key, one in found.ends if one.basis is Basis.OVERDUE), "")
-    why = f", as {overdue} has run for longer than was to be expected" if overdue else ""
+    why = f", as {overdue} has already run longer than expected" if overdue else ""
     return f"; how late is unknown{why}"
 
 
@@ -98,28 +98,28 @@ def when(now: float, earliest: float, latest: float) -> str:
     return f"between {begin} and {end} UTC (in {from_now} to {until})"
 
 
-def _who(ends: Sequence[tuple[str, Left]]) -> str:
+def _who(ends: Sequence[tuple[str, TimeLeft]]) -> str:
     others = len(ends) - 1
     return ends[0][0] if not others else f"{ends[0][0]} and {_count(others, 'other')}"
 
 
-def _how(ends: Sequence[Left]) -> str:
-    """``ends as declared (2h)``, ``end as declared, or as their like did``, …"""
-    verb, like = ("ends", "its like") if len(ends) == 1 else ("end", "their like")
+def _how(ends: Sequence[TimeLeft]) -> str:
+    """``ends as declared (2h)``, ``end as declared, or as similar work did before``, …"""
+    verb = "ends" if len(ends) == 1 else "end"
     bases = {one.basis for one in ends}
     ways = {
-        Basis.DECLARED: _as_declared([one for one in ends if one.basis is Basis.DECLARED], like),
-        Basis.LEARNT: f"as {like} did before",
+        Basis.DECLARED: _as_declared([one for one in ends if one.basis is Basis.DECLARED]),
+        Basis.LEARNT: "as similar work did before",
         Basis.LIMIT: "by its deadline" if len(ends) == 1 else "by their deadlines",
-        Basis.LEAVING: "as told to",
-        Basis.ASKED: "as asked to",
+        Basis.LEAVING: "when asked to",
+        Basis.ASKED: "when asked to",
         Basis.OVERDUE: "at any moment",
     }
     return f"{verb} {', or '.join(way for basis, way in ways.items() if basis in bases)}"
 
 
-def _as_declared(ends: Sequence[Left], like: str) -> str:
-    """``as declared (2h)``, ``after 1 to 1.8 times the declared 2h, as its like did before``."""
+def _as_declared(ends: Sequence[TimeLeft]) -> str:
+    """``as declared (2h)``, ``after 1 to 1.8 times the declared 2h (as similar work did)``."""
     lengths = {one.whole for one in ends}
     alone = length(next(iter(lengths))) if len(lengths) == 1 else ""
     times = sorted({f"{found:.1f}".removesuffix(".0") for one in ends for found in one.worth}, key=float)
@@ -127,7 +127,7 @@ def _as_declared(ends: Sequence[Left], like: str) -> str:
         return f"as declared ({alone})" if alone else "as declared"
     factor = times[0] if len(times) == 1 else f"{times[0]} to {times[-1]}"
     after = f"after {factor} times the declared {alone or 'time'}"
-    return f"{after}, as {like} did before" if all(one.proven for one in ends) else after
+    return f"{after} (as similar work did)" if all(one.proven for one in ends) else after
 
 
 def _count(number: int, what: str) -> str:

@@ -12,7 +12,7 @@ from vsched.explain.candidates.search import levers
 from vsched.explain.changes import rivals_of
 from vsched.explain.order import WaitingOrder
 from vsched.explain.simulation import Asked, Goal, Simulations
-from vsched.explain.single_changes import Search, Test
+from vsched.explain.single_changes import ChangeSearch, Test
 from vsched.explain.situation import Situation
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -25,7 +25,7 @@ Limit = Callable[[], Asked]
 """Called when a part of a menu begins; its result is True once the time for that part is over."""
 
 
-class Ground(NamedTuple):
+class MenuGround(NamedTuple):
     """A session in which gangs wait."""
 
     situation: Situation
@@ -46,20 +46,20 @@ class Ground(NamedTuple):
         return self.situation.policy
 
 
-class Gang:
+class WaitingGang:
     """A waiting gang, and the searches for it."""
 
-    def __init__(self, ground: Ground, key: str, limit: Limit) -> None:
+    def __init__(self, ground: MenuGround, key: str, limit: Limit) -> None:
         self.ground = ground
         self.key = key
         self.limit = limit
         self._rivals = rivals_of(ground.snapshot, ground.report, ground.order, key)
 
-    def search(self, most: int) -> Search:
+    def search(self, most: int) -> ChangeSearch:
         """A search for at most so many changes, with its own time."""
         over = self.limit()
         simulated = Simulations(self.ground.registry, Goal(self.key), self._rivals, SIMULATIONS_MAX, over, over)
-        return Search(self.ground.situation, simulated, most, [])
+        return ChangeSearch(self.ground.situation, simulated, most, [])
 
     @cached_property
     def wants(self) -> MissingMinimum:
@@ -79,7 +79,7 @@ def placed_by(report: CycleReport) -> Counter[str]:
     return found
 
 
-def test_of(search: Search) -> Test:
+def test_of(search: ChangeSearch) -> Test:
     """The cheapest kind of simulation in which the gang does not start without changes. Raises Spent."""
     for test in (search.simulations.alone, search.simulations.among_rivals):
         if not test(search.situation).admitted:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from vsched.explain.changes import changes
 from vsched.explain.estimate.start_times import estimate
-from vsched.explain.menu.gang import Gang, Ground, Limit, placed_by
+from vsched.explain.menu.gang import Limit, MenuGround, WaitingGang, placed_by
 from vsched.explain.menu.nodes import nodes_part
 from vsched.explain.menu.quota import quota_part
-from vsched.explain.menu.records import Answer, Menu, NodesPart, Pool, QuotaPart, WaitingPart
+from vsched.explain.menu.records import Menu, MenuAnswer, NodesPart, OfferedPool, QuotaPart, WaitingPart
 from vsched.explain.menu.work import work_part
 from vsched.explain.order import waiting_order
 from vsched.explain.records import Change
@@ -26,7 +26,7 @@ MENUS_MAX = 10
 """How many gangs get a menu, unless the caller says otherwise."""
 OTHERS_MAX = 2
 """How many other changes are told."""
-WITHOUT_PODS = "its pods are not made yet: this is what would let it be admitted"
+WITHOUT_PODS = "its pods do not exist yet: this is what would let it be admitted"
 
 
 class Menus(NamedTuple):
@@ -43,7 +43,7 @@ def menus(
     policy: Policy,
     registry: Registry,
     report: CycleReport,
-    pools: Sequence[Pool],
+    pools: Sequence[OfferedPool],
     limit: Limit,
     most: int = MENUS_MAX,
 ) -> Menus:
@@ -53,11 +53,11 @@ def menus(
     """
     fixed = freeze(snapshot)
     order = waiting_order(fixed, policy, registry)
-    ground = Ground(Situation(fixed, policy), registry, report, order)
+    ground = MenuGround(Situation(fixed, policy), registry, report, order)
     keys = lacking(fixed, report)
     overall = order.overall()
     ordered = sorted(keys, key=lambda key: (overall.get(key, len(overall) + 1), key))
-    return Menus(tuple(menu_of(Gang(ground, key, limit), pools) for key in ordered[:most]), len(keys))
+    return Menus(tuple(menu_of(WaitingGang(ground, key, limit), pools) for key in ordered[:most]), len(keys))
 
 
 def lacking(snapshot: Snapshot, report: CycleReport) -> list[str]:
@@ -74,13 +74,13 @@ def lacking(snapshot: Snapshot, report: CycleReport) -> list[str]:
     return found
 
 
-def menu_of(gang: Gang, pools: Sequence[Pool]) -> Menu:
+def menu_of(gang: WaitingGang, pools: Sequence[OfferedPool]) -> Menu:
     """The menu of one gang."""
     job, outcome = gang.wants.job, gang.ground.report.jobs[gang.key]
     quota = quota_part(gang)
-    nodes = nodes_part(gang, pools, with_quota=quota.answer is not Answer.ENOUGH)
+    nodes = nodes_part(gang, pools, with_quota=quota.answer is not MenuAnswer.ENOUGH)
     work = work_part(gang)
-    found = Answer.ENOUGH in (nodes.answer, quota.answer, work.answer)
+    found = MenuAnswer.ENOUGH in (nodes.answer, quota.answer, work.answer)
     return Menu(
         gang.key,
         job.spec.queue,
@@ -103,12 +103,12 @@ def menu_of(gang: Gang, pools: Sequence[Pool]) -> Menu:
 def _with_nodes(quota: QuotaPart, nodes: NodesPart) -> QuotaPart:
     """What is said of quota, where it helps together with nodes only."""
     both = [offer for offer in nodes.offers if offer.quota is not None]
-    if quota.answer is not Answer.NO or not both or both[0].quota is None:
+    if quota.answer is not MenuAnswer.NO or not both or both[0].quota is None:
         return quota
-    return QuotaPart(Answer.NO, f"{both[0].quota.message}, and then it lacks nodes")
+    return QuotaPart(MenuAnswer.NO, f"{both[0].quota.message}, and then it lacks nodes")
 
 
-def _others(gang: Gang) -> tuple[Change, ...]:
+def _others(gang: WaitingGang) -> tuple[Change, ...]:
     """What else would let it start: a queue to be opened, pods that are missing, gates, rules of its pods."""
     ground, over = gang.ground, gang.limit()
     return changes(
@@ -124,10 +124,10 @@ def _others(gang: Gang) -> tuple[Change, ...]:
     ).changes
 
 
-def _waiting(gang: Gang) -> WaitingPart:
+def _waiting(gang: WaitingGang) -> WaitingPart:
     ground, over = gang.ground, gang.limit()
     found = estimate(
         ground.snapshot, ground.policy, ground.registry, ground.report, Goal(gang.key), ground.order, over, over
     )
-    answer = Answer.UNKNOWN if found.earliest is None else Answer.ENOUGH
+    answer = MenuAnswer.UNKNOWN if found.earliest is None else MenuAnswer.ENOUGH
     return WaitingPart(answer, found.message, found)

@@ -10,11 +10,11 @@ import numpy as np
 from vsched.explain.candidates.levers import Lever, Rank
 from vsched.explain.candidates.nodes import KINDS_MAX, node_levers
 from vsched.explain.combined_changes import all_of
-from vsched.explain.menu.gang import Gang, test_of
+from vsched.explain.menu.gang import WaitingGang, test_of
 from vsched.explain.menu.quota import NOT_KNOWN, quota_levers
-from vsched.explain.menu.records import Answer, NodesOffer, NodesPart, Pool
+from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesPart, OfferedPool
 from vsched.explain.simulation import Spent
-from vsched.explain.single_changes import Helping, Search, Test, least, singles
+from vsched.explain.single_changes import ChangeSearch, Helping, Test, least, singles
 from vsched.explain.situation import apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
@@ -30,13 +30,13 @@ COMBINED_MAX, QUOTAS_MAX = 3, 7
 """How many pools are tried with more quota, and with how many limits raised."""
 
 
-def like_nodes(gang: Gang) -> list[Pool]:
+def like_nodes(gang: WaitingGang) -> list[OfferedPool]:
     """The kinds of nodes there are that could take the gang's pods, as pools without a limit."""
     if not gang.wants.waiting:
-        return [Pool(like, "node", like=like) for like in _one_of_each_kind(gang.ground.snapshot.nodes)]
+        return [OfferedPool(like, "node", like=like) for like in _one_of_each_kind(gang.ground.snapshot.nodes)]
     edits = (lever.edits(1) for lever in node_levers(gang.wants))
     likes = [each[0].like for each in edits if len(each) == 1 and isinstance(each[0], AddNodes)]
-    return [Pool(like, "node", like=like) for like in dict.fromkeys(likes)]
+    return [OfferedPool(like, "node", like=like) for like in dict.fromkeys(likes)]
 
 
 def _one_of_each_kind(nodes: NodeTable) -> list[str]:
@@ -47,14 +47,14 @@ def _one_of_each_kind(nodes: NodeTable) -> list[str]:
     return [nodes.statics.names[row] for row in sorted(rows.tolist())[:KINDS_MAX]]
 
 
-def nodes_part(gang: Gang, pools: Sequence[Pool], *, with_quota: bool) -> NodesPart:
+def nodes_part(gang: WaitingGang, pools: Sequence[OfferedPool], *, with_quota: bool) -> NodesPart:
     """What nodes would do for the gang: those of the pools, or without pools those like nodes there are.
 
     Where no nodes alone are enough, they are tried together with more quota if ``with_quota``.
     """
     known = list(pools) or like_nodes(gang)
     if not known:
-        return NodesPart(Answer.NO, "no kind of node there is could take one of its pods, even if it were empty")
+        return NodesPart(MenuAnswer.NO, "no available kind of node fits one of its pods, even if empty")
     search, refused = gang.search(len(known) + 1), _unavailable(gang, known)
     offers: list[NodesOffer] = []
     complete = True
@@ -64,25 +64,25 @@ def nodes_part(gang: Gang, pools: Sequence[Pool], *, with_quota: bool) -> NodesP
         complete = False
     offers.sort(key=lambda offer: (offer.price is None, offer.price or 0.0, offer.count))
     if offers:
-        return NodesPart(Answer.ENOUGH, offers[0].message, tuple(offers), refused)
+        return NodesPart(MenuAnswer.ENOUGH, offers[0].message, tuple(offers), refused)
     if not complete:
-        return NodesPart(Answer.UNKNOWN, NOT_KNOWN, refused=refused)
-    return NodesPart(Answer.NO, next(iter(refused.values())), refused=refused)
+        return NodesPart(MenuAnswer.UNKNOWN, NOT_KNOWN, refused=refused)
+    return NodesPart(MenuAnswer.NO, next(iter(refused.values())), refused=refused)
 
 
-def _unavailable(gang: Gang, pools: Sequence[Pool]) -> dict[str, str]:
+def _unavailable(gang: WaitingGang, pools: Sequence[OfferedPool]) -> dict[str, str]:
     """The pools of which no nodes can be had, or whose nodes are too small, with the reason."""
     found: dict[str, str] = {}
     for pool in pools:
         why = pool.problem or _too_small(gang, pool.nodes)
         if not why and pool.room is not None and pool.room <= 0:
-            why = "may have no more nodes"
+            why = "cannot grow"
         if why:
             found[pool.name] = f"pool {pool.name}: {why}"
     return found
 
 
-def _too_small(gang: Gang, nodes: Sequence[PoolNode]) -> str:
+def _too_small(gang: WaitingGang, nodes: Sequence[PoolNode]) -> str:
     """Which resource an empty node of the pool has too little of for a pod; empty where none."""
     for node in nodes[:1]:
         for shape in gang.wants.shapes:
@@ -96,9 +96,9 @@ def _too_small(gang: Gang, nodes: Sequence[PoolNode]) -> str:
 
 
 def _look(
-    gang: Gang,
-    search: Search,
-    pools: Sequence[Pool],
+    gang: WaitingGang,
+    search: ChangeSearch,
+    pools: Sequence[OfferedPool],
     with_quota: bool,
     offers: list[NodesOffer],
     refused: dict[str, str],
@@ -106,7 +106,7 @@ def _look(
     """Try pool by pool; then, where none is enough, with more quota. Raises Spent."""
     test = test_of(search)
     useful = _useful(gang)
-    stuck: list[tuple[Pool, Lever]] = []
+    stuck: list[tuple[OfferedPool, Lever]] = []
     for pool in pools:
         if pool.name in refused:
             continue
@@ -124,7 +124,11 @@ def _look(
 
 
 def _look_with_quota(
-    gang: Gang, search: Search, stuck: Sequence[tuple[Pool, Lever]], test: Test, offers: list[NodesOffer]
+    gang: WaitingGang,
+    search: ChangeSearch,
+    stuck: Sequence[tuple[OfferedPool, Lever]],
+    test: Test,
+    offers: list[NodesOffer],
 ) -> None:
     quotas = quota_levers(gang)[:QUOTAS_MAX]
     for pool, lever in stuck[:COMBINED_MAX] if quotas else ():
@@ -134,7 +138,7 @@ def _look_with_quota(
             offers.append(_offer(search, pool, search.helping[-1]))
 
 
-def _useful(gang: Gang) -> int:
+def _useful(gang: WaitingGang) -> int:
     """How many nodes could be of use at most: one for each pod that it lacks, and for those of jobs before it."""
     lane = gang.ground.order.lane(gang.wants.job.spec.queue)
     before = takewhile(lambda view: view.key != gang.key, lane)
@@ -142,12 +146,12 @@ def _useful(gang: Gang) -> int:
     return min(NODES_MAX, missing + sum(len(view.job.pending) for view in before))
 
 
-def _lever(gang: Gang, pool: Pool, useful: int) -> Lever:
+def _lever(gang: WaitingGang, pool: OfferedPool, useful: int) -> Lever:
     most = max(1, useful if pool.room is None else min(useful, pool.room))
     return Lever(Rank.MACHINES, pool.edit, most, whole=len(gang.ground.snapshot.nodes))
 
 
-def _alone(search: Search, lever: Lever, found: Helping) -> int:
+def _alone(search: ChangeSearch, lever: Lever, found: Helping) -> int:
     """How many of these nodes would be enough if no other job wanted them. Raises Spent."""
     return least(lever._replace(most=_count(found)), search.situation, search.simulations.alone)
 
@@ -156,7 +160,7 @@ def _count(found: Helping) -> int:
     return sum(edit.count for edit in found.edits if isinstance(edit, AddNodes | AddPoolNodes))
 
 
-def _offer(search: Search, pool: Pool, found: Helping, alone: int | None = None) -> NodesOffer:
+def _offer(search: ChangeSearch, pool: OfferedPool, found: Helping, alone: int | None = None) -> NodesOffer:
     added = [edit for edit in found.edits if _adds(edit)]
     others = [edit for edit in found.edits if not _adds(edit)]
     count = _count(found)
@@ -164,7 +168,7 @@ def _offer(search: Search, pool: Pool, found: Helping, alone: int | None = None)
     quota = change_of(apply_all(search.situation, added), others) if others else None
     also = f", with {quota.message}" if quota else ""
     price = None if pool.price is None else round(pool.price * count, 6)
-    before = f"; {alone} if others did not go before it" if alone < count else ""
+    before = f"; {alone} if other jobs did not go first" if alone < count else ""
     message = f"{count} more {pool.title} would start it{also}{before}"
     return NodesOffer(message, pool.name, pool.source, count, alone, price, pool.price, pool.delay_seconds, quota)
 
@@ -173,7 +177,7 @@ def _adds(edit: Edit) -> bool:
     return isinstance(edit, AddNodes | AddPoolNodes)
 
 
-def _not_enough(gang: Gang, pool: Pool, lever: Lever, useful: int) -> str:
+def _not_enough(gang: WaitingGang, pool: OfferedPool, lever: Lever, useful: int) -> str:
     """Why nodes of the pool would not start it."""
     limited = pool.room is not None and pool.room < useful
     what = (

@@ -6,10 +6,10 @@ from itertools import groupby
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.combined_changes import TOGETHER_MAX, all_of, together
-from vsched.explain.menu.gang import Gang, test_of
-from vsched.explain.menu.records import Answer, QuotaPart
-from vsched.explain.simulation import Result, Spent
-from vsched.explain.single_changes import Search, singles
+from vsched.explain.menu.gang import WaitingGang, test_of
+from vsched.explain.menu.records import MenuAnswer, QuotaPart
+from vsched.explain.simulation import SimulationResult, Spent
+from vsched.explain.single_changes import ChangeSearch, singles
 from vsched.explain.words.telling import change_of
 from vsched.mirror.whatif.edits import (
     SetConsumerLimit,
@@ -22,16 +22,16 @@ from vsched.mirror.whatif.edits import (
 
 QUOTAS = (SetQueueAmount, SetGroupLimit, SetJobLimit, SetQuota, SetConsumerLimit, SetQueueWeight)
 CHANGES_MAX = 3
-NOT_IN_THE_WAY = "no limit of its queue or its namespace, raised, would start it"
-NOT_KNOWN = "not known: the time was over"
+NOT_IN_THE_WAY = "raising no limit of its queue or namespace would start it"
+NOT_KNOWN = "unknown: the search ran out of time"
 
 
-def quota_levers(gang: Gang) -> list[Lever]:
+def quota_levers(gang: WaitingGang) -> list[Lever]:
     """The limits and shares that could be raised for it."""
     return [lever for lever in gang.levers if isinstance(lever.edits(lever.most)[0], QUOTAS)]
 
 
-def quota_part(gang: Gang) -> QuotaPart:
+def quota_part(gang: WaitingGang) -> QuotaPart:
     """What more quota would do for the gang."""
     search = gang.search(CHANGES_MAX)
     complete = True
@@ -42,13 +42,13 @@ def quota_part(gang: Gang) -> QuotaPart:
     ordered = sorted(search.helping, key=lambda one: one[:3])
     found = tuple(change_of(search.situation, one.edits) for one in ordered)
     if found:
-        return QuotaPart(Answer.ENOUGH, "; or ".join(one.message for one in found), found)
-    return QuotaPart(Answer.NO, NOT_IN_THE_WAY) if complete else QuotaPart(Answer.UNKNOWN, NOT_KNOWN)
+        return QuotaPart(MenuAnswer.ENOUGH, "; or ".join(one.message for one in found), found)
+    return QuotaPart(MenuAnswer.NO, NOT_IN_THE_WAY) if complete else QuotaPart(MenuAnswer.UNKNOWN, NOT_KNOWN)
 
 
-def _look(gang: Gang, search: Search) -> None:
+def _look(gang: WaitingGang, search: ChangeSearch) -> None:
     test = test_of(search)
-    stuck: list[tuple[Lever, Result]] = []
+    stuck: list[tuple[Lever, SimulationResult]] = []
     for _, alike in groupby(quota_levers(gang), key=lambda lever: lever.kind):
         singles(search, list(alike), test, stuck)
     limits = [lever for lever, _ in stuck]

@@ -11,7 +11,7 @@ from vsched.explain.records import Change, Estimate
 from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, PoolNode
 
 
-class Answer(StrEnum):
+class MenuAnswer(StrEnum):
     """Whether something of one kind would start the gang."""
 
     ENOUGH = "enough"
@@ -20,7 +20,7 @@ class Answer(StrEnum):
     """The time was over before it was known."""
 
 
-class Pool(NamedTuple):
+class OfferedPool(NamedTuple):
     """Nodes of one kind that could be added."""
 
     name: str
@@ -73,7 +73,7 @@ class NodesOffer(msgspec.Struct, frozen=True):
 class NodesPart(msgspec.Struct, frozen=True):
     """What nodes would do."""
 
-    answer: Answer
+    answer: MenuAnswer
     message: str
     offers: tuple[NodesOffer, ...] = ()
     """The cheapest first, those without a price last."""
@@ -84,7 +84,7 @@ class NodesPart(msgspec.Struct, frozen=True):
 class QuotaPart(msgspec.Struct, frozen=True):
     """What more quota would do: limits and shares of queues and namespaces."""
 
-    answer: Answer
+    answer: MenuAnswer
     message: str
     changes: tuple[Change, ...] = ()
 
@@ -92,7 +92,7 @@ class QuotaPart(msgspec.Struct, frozen=True):
 class WaitingPart(msgspec.Struct, frozen=True):
     """What waiting would do."""
 
-    answer: Answer
+    answer: MenuAnswer
     message: str
     start: Estimate
 
@@ -112,7 +112,7 @@ class VictimJob(msgspec.Struct, frozen=True):
 class WorkPart(msgspec.Struct, frozen=True):
     """Whose work would have to go."""
 
-    answer: Answer
+    answer: MenuAnswer
     message: str
     jobs: tuple[VictimJob, ...] = ()
     change: Change | None = None

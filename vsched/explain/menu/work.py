@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.estimate.smallest import smallest_part
-from vsched.explain.menu.gang import Gang, placed_by, test_of
+from vsched.explain.menu.gang import WaitingGang, placed_by, test_of
 from vsched.explain.menu.quota import NOT_KNOWN
-from vsched.explain.menu.records import Answer, VictimJob, WorkPart
+from vsched.explain.menu.records import MenuAnswer, VictimJob, WorkPart
 from vsched.explain.simulation import Spent
-from vsched.explain.single_changes import Helping, Search, least, singles
+from vsched.explain.single_changes import ChangeSearch, Helping, least, singles
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
@@ -26,16 +26,16 @@ NAMED_MAX = 4
 NOBODY = "no running job holds what it needs"
 
 
-def work_part(gang: Gang) -> WorkPart:
+def work_part(gang: WaitingGang) -> WorkPart:
     """Who would have to leave: by another priority or action of the policy, else by ending."""
     try:
         search = gang.search(1)
         return _by_eviction(gang, search) or _by_ending(gang, search)
     except Spent:
-        return WorkPart(Answer.UNKNOWN, NOT_KNOWN)
+        return WorkPart(MenuAnswer.UNKNOWN, NOT_KNOWN)
 
 
-def _by_eviction(gang: Gang, search: Search) -> WorkPart | None:
+def _by_eviction(gang: WaitingGang, search: ChangeSearch) -> WorkPart | None:
     """What the policy would evict; None where no other priority or action of it helps. Raises Spent."""
     test = test_of(search)
     actions = [lever for lever in gang.levers if isinstance(lever.edits(1)[0], UseAction)]
@@ -53,7 +53,7 @@ def _by_eviction(gang: Gang, search: Search) -> WorkPart | None:
     return None
 
 
-def _both(search: Search, higher: Lever, action: Lever) -> None:
+def _both(search: ChangeSearch, higher: Lever, action: Lever) -> None:
     """Try a higher priority together with an action that the policy has not. Raises Spent."""
     acting, test = apply_all(search.situation, action.edits(1)), search.simulations.among_all
     if test(apply_all(acting, higher.edits(higher.most))).admitted:
@@ -61,7 +61,7 @@ def _both(search: Search, higher: Lever, action: Lever) -> None:
         search.helping.append(Helping(action.rank, 2, 0.0, (*action.edits(1), *higher.edits(step))))
 
 
-def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | None:
+def _leaving(gang: WaitingGang, search: ChangeSearch, edits: tuple[Edit, ...]) -> WorkPart | None:
     """Who leaves, or waits in its place, once the edits are made; None where nobody does."""
     changed = apply_all(search.situation, edits)
     report = run_cycle(changed.snapshot, changed.policy, gang.ground.registry)
@@ -80,10 +80,10 @@ def _leaving(gang: Gang, search: Search, edits: tuple[Edit, ...]) -> WorkPart | 
     if not found:
         return None
     change = change_of(search.situation, edits)
-    return WorkPart(Answer.ENOUGH, f"{_named(jobs, found)}, with {change.message}", tuple(found), change)
+    return WorkPart(MenuAnswer.ENOUGH, f"{_named(jobs, found)}, with {change.message}", tuple(found), change)
 
 
-def _by_ending(gang: Gang, search: Search) -> WorkPart:
+def _by_ending(gang: WaitingGang, search: ChangeSearch) -> WorkPart:
     """The fewest running jobs, those of low priority first, whose end would start it. Raises Spent."""
     rivals = _endable(gang)
     keys = [job.key for job in rivals]
@@ -94,21 +94,21 @@ def _by_ending(gang: Gang, search: Search) -> WorkPart:
 
     if not keys or not enough(keys):
         return WorkPart(
-            Answer.NO, NOBODY if not keys else "not even the end of all jobs that hold what it needs would start it"
+            MenuAnswer.NO, NOBODY if not keys else "even the end of all jobs that hold what it needs would not start it"
         )
     some = smallest_part(keys, enough)
     jobs = gang.ground.snapshot.jobs
     found = tuple(_victim(jobs[key], _holding(jobs[key]), runs=True) for key in some)
     names = ", ".join(jobs[one.job].called for one in found[:NAMED_MAX]) + (", …" if len(found) > NAMED_MAX else "")
     told = f"the end of {counted(len(found), 'job', 'jobs')}: {names}"
-    return WorkPart(Answer.ENOUGH, f"{told}; the policy would not evict for it", found)
+    return WorkPart(MenuAnswer.ENOUGH, f"{told}; the policy would not evict for it", found)
 
 
 def _without(situation: Situation, ending: Sequence[str]) -> Situation:
     return apply_all(situation, (EndJobs(tuple(ending)),) if ending else ())
 
 
-def _endable(gang: Gang) -> list[Job]:
+def _endable(gang: WaitingGang) -> list[Job]:
     """Running jobs that hold what the gang asks for; those of the lowest priority, and the youngest of them, first."""
     own, columns = gang.wants.job, gang.wants.columns
     found = [
@@ -139,5 +139,5 @@ def _named(jobs: Mapping[str, Job], found: Sequence[VictimJob]) -> str:
 
 def _told(called: str, one: VictimJob) -> str:
     if not one.runs:
-        return f"{called} (priority {one.priority}) would wait in its place"
+        return f"{called} (priority {one.priority}) would wait instead"
     return f"{counted(one.pods, 'pod', 'pods')} of {called} (priority {one.priority}) would go"

@@ -18,8 +18,9 @@ from vsched.explain.why.forever import (
     shape_never_placed,
 )
 from vsched.explain.why.groups import reasons_by_group
-from vsched.explain.why.holding import of_limit, of_namespace, on_nodes
+from vsched.explain.why.holding import in_domain, of_limit, on_nodes
 from vsched.explain.why.protectors import protected
+from vsched.explain.why.rules import of_rules
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing
@@ -28,16 +29,16 @@ from vsched.framework.points.extension import Allocatable, JobEnqueueable, Names
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.reports.holders import HELD, named
 from vsched.framework.reports.lasting import LASTING
+from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
-from vsched.framework.session import Session, is_whole
+from vsched.framework.session import Session
+from vsched.framework.starting import is_whole
 from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
-from vsched.model.amounts.counted import format_counted
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.model.queues.quota import asked_by, exceeded
 
 GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
@@ -65,6 +66,8 @@ class Examiner:
         lasting = list(never_placed(self._session, view)) if not view.is_ready or not view.ready else []
         found = [*self._of_rules(view, tasks, headline.limit), *lasting]
         found += self._of_nodes(view, tasks, headline.reasons)
+        if headline.code == Code.TOPOLOGY:
+            found += in_domain(self._session, view, tasks)
         if headline.limit is not None:
             found += of_limit(self._session, view, headline.limit)
         constraints = ordered(first, found)
@@ -84,7 +87,7 @@ class Examiner:
             found += of_limit(self._session, view, headline.limit)
         if task.at_gate:
             found.insert(0, Constraint(Code.GATED, GATED))
-        alike = message == headline.message or view.key in self._session.protected
+        alike = message == headline.message or view.key in self._session.refused.protected
         code = headline.code if alike or not found else found[0].code
         stays = alike and headline.limit is not None and headline.limit.lasting
         constraints = ordered(Constraint(code, message, stays) if message else None, found)
@@ -108,23 +111,8 @@ class Examiner:
 
     def _to_making(self, view: JobView) -> Iterator[Constraint]:
         """The quotas that keep the pods that a job lacks from being made, by what those are like that it has."""
-        snapshot = self._session.snapshot
-        of_role = {task.role: task for task in view.job.tasks.values()}
-        like = next(iter(of_role.values()), None)
-        lacks = view.roles_missing(waiting=True, pending=True) or {"": view.min_member - view.valid_count}
-        missing, asked = sum(lacks.values()), Counter[str]()
-        if like is None or missing <= 0:
-            return
-        for role, count in lacks.items():
-            asked.update(asked_by(of_role.get(role, like).shape, snapshot.axis.names, count))
-        pods = counted(missing, "missing pod asks", "missing pods ask")
-        for quota, line in exceeded(snapshot.quotas.get(view.namespace, ()), asked):
-            amounts = (line.hard, line.used, asked[line.resource])
-            hard, used, more = (format_counted(line.resource, amount) for amount in amounts)
-            message = f"ResourceQuota {quota.name} allows {hard} {line.name}: {used} used, the {pods} for {more}"
-            held = of_namespace(snapshot, view.namespace, line.resource)
-            message += f"; {held}" if held else ""
-            yield Constraint(Code.QUOTA, message, subject=quota.name)
+        for refusal in quotas_refusing(self._session.snapshot, view):
+            yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
 
     # -- queue, namespace, job ------------------------------------------------------------------------------------
 
@@ -145,6 +133,7 @@ class Examiner:
             yield from self._to_making(view)
             yield Constraint(refusal.code, refusal.message, subject=refusal.subject)
             yield Constraint(refusal.code, never_complete(session, view), lasting=True, subject=refusal.subject)
+            yield from _of_unknown_roles(view)
         if not known:
             return
         limit = session.plugins.start_limit(view)
@@ -272,6 +261,10 @@ class Examiner:
         for task in _kinds(tasks):
             failing = self._failing(task, sum(other.shape is task.shape for other in tasks))
             if not failing:
+                if counts:  # by itself it fits somewhere; beside the others of its gang, nodes or domains are too few
+                    alone = [one for one in self._session.node_selection.failing(task) if one.rows.any()]
+                    yield from on_nodes(self._session, task, len(tasks), alone)
+                    yield from of_rules(self._session, task, {Code.SPREAD})
                 continue
             if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
@@ -282,6 +275,7 @@ class Examiner:
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
             yield from self._held(task, failing)
             yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
+            yield from of_rules(self._session, task, {one.code for one in failing})
 
     def _held(self, task: Task, failing: Sequence[Failing]) -> Iterator[Constraint]:
         """Which pods hold what the task lacks, on the node that comes closest to having it, as far as plugins know."""
@@ -309,6 +303,15 @@ class Examiner:
             return []
         found = [one for one in selection.failing(task, filled=True) if one.rows.any()]
         return holders.split(task.job, task, found, filled=True)
+
+
+def _of_unknown_roles(view: JobView) -> Iterator[Constraint]:
+    """Pods that wait with roles which the gang does not name, where it names some: the role may be misspelt."""
+    known = dict(view.spec.min_task_member)
+    strange = Counter(task.role for task in view.job.tasks.values() if known and task.role and task.role not in known)
+    for role, count in strange.most_common(1):
+        message = f"{counted(count, 'pod has', 'pods have')} role {role}, which minTaskMember does not name"
+        yield Constraint(Code.GANG_INCOMPLETE, message, subject=view.key)
 
 
 def ordered(first: Constraint | None, found: Sequence[Constraint]) -> tuple[Constraint, ...]:

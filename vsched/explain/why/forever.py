@@ -85,7 +85,7 @@ def never_complete(session: Session, view: JobView) -> str:
         return ""
     if session.snapshot.now - max(task.created for task in tasks) < IDLE_SECONDS:
         return ""
-    return "no controller owns its pods, so somebody has to make more"
+    return "no controller owns its pods, so more have to be created by hand"
 
 
 def is_to_hold(task: Task) -> bool:

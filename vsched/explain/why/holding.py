@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
+import numpy as np
+
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -15,7 +17,9 @@ from vsched.framework.session import Session
 from vsched.framework.wording import counted, in_words, resource_in
 from vsched.kernels.podaffinity import term_matches
 from vsched.kernels.ports import conflicting
+from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount
 from vsched.model.jobs.job import Job, pledge_of
+from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import PodTerm
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -33,19 +37,25 @@ NOBODYS = ""
 OF_QUEUES = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_SHARE, Code.QUEUE_ADMISSION, Code.ORDER))
 
 
-def held_by(snapshot: Snapshot, found: Mapping[str, int], resource: str, verb: str = "holds") -> str:
+def held_by(
+    snapshot: Snapshot,
+    found: Mapping[str, int],
+    resource: str,
+    verb: str = "holds",
+    as_text: Callable[[str, int], str] = in_words,
+) -> str:
     """``ns/o holds 3 cpu, x/p 2 and 4 others 7``, by key of the job; empty where nobody holds any."""
     ranked = _ranked(found)
     if not ranked:
         return ""
     told = [
-        (snapshot.called(key) if key else "what has no job", in_words(resource, amount))
+        (snapshot.called(key) if key else "work without a job", as_text(resource, amount))
         for key, amount in ranked[:HOLDERS_TOLD]
     ]
     who, amount = told[0]
     text = ", ".join([f"{who} {verb} {amount} {resource}", *(f"{who} {amount}" for who, amount in told[1:])])
     more = ranked[HOLDERS_TOLD:]
-    rest = in_words(resource, sum(amount for _, amount in more))
+    rest = as_text(resource, sum(amount for _, amount in more))
     return f"{text} and {counted(len(more), 'other', 'others')} {rest}" if more else text
 
 
@@ -67,6 +77,8 @@ def of_limit(session: Session, view: JobView, refusal: Refusal) -> Iterator[Cons
     snapshot, name = session.snapshot, refusal.subject
     if refusal.code is Code.QUOTA:
         yield from _of_quota(snapshot, view.namespace, refusal)
+    if refusal.code is Code.RUNNING_JOBS:
+        yield from _running(session, view)
     if refusal.code not in OF_QUEUES or (name and name not in snapshot.queues):
         return
     entering = view.waiting_to_enter
@@ -74,14 +86,40 @@ def of_limit(session: Session, view: JobView, refusal: Refusal) -> Iterator[Cons
     branch = {one for one in snapshot.queues if not name or one == name or name in lineage(one, parents)}
     jobs = [job for job in snapshot.jobs.values() if job.spec.queue in branch]
     for short in refusal.shortages:
-        column = snapshot.axis.find(short.resource)
-        if column is None or short.is_lasting:
+        column, devices = snapshot.axis.find(short.resource), device_amount(short.resource)
+        if short.is_lasting:
             continue
-        found = {job.key: _held(session, job, column, entering=entering) for job in jobs}
+        if devices is not None:
+            found = _claimed(snapshot, jobs, devices)
+        elif column is not None:
+            found = {job.key: _held(session, job, column, entering=entering) for job in jobs}
+        else:
+            continue
         held = held_by(snapshot, found, short.resource, "holds or reserves" if entering else "holds")
         if held and not _is_alone(found, view.key):
             message = f"queue {name}: {held}" if name else held
             yield Constraint(refusal.code, message, resource=short.resource, subject=_ranked(found)[0][0])
+
+
+def _running(session: Session, view: JobView) -> Iterator[Constraint]:
+    """The jobs that run, where no more may."""
+    keys = session.plugins.running_within(view)
+    if keys:
+        names = [*map(session.snapshot.called, keys[:HOLDERS_TOLD])]
+        more = len(keys) - len(names)
+        others = f" and {counted(more, 'other', 'others')}" if more else ""
+        yield Constraint(Code.RUNNING_JOBS, f"running now: {', '.join(names)}{others}", subject=keys[0])
+
+
+def _claimed(snapshot: Snapshot, jobs: Iterable[Job], amount: DeviceAmount) -> Mapping[str, int]:
+    """How much of an amount of devices the claims of these jobs ask for that have devices, by job."""
+    job_of = {uid: job.key for job in jobs for uid in job.tasks}
+    found = Counter[str]()
+    for claim in snapshot.claims.devices.allocated.values():
+        owner = next((job_of[one.uid] for one in claim.consumers if one.uid in job_of), None)
+        if owner is not None:
+            found[owner] += dict(demand_of(claim.spec)).get(amount, 0)
+    return found
 
 
 def _held(session: Session, job: Job, column: int, *, entering: bool) -> int:
@@ -123,7 +161,7 @@ def of_devices(snapshot: Snapshot, classes: Collection[str]) -> Iterator[Constra
                 if (name := class_of.get(device.request, "")) in classes and not device.admin:
                     found.setdefault(name, Counter())[owner] += 1
     for name, holders in sorted(found.items()):
-        held = held_by(snapshot, holders, f"of class {name}")
+        held = held_by(snapshot, holders, f"of class {name}", as_text=lambda _, number: f"{number:,}")
         yield Constraint(Code.DEVICES, held, subject=_ranked(holders)[0][0])
 
 
@@ -135,7 +173,7 @@ def on_nodes(session: Session, task: Task, wanted: int, failing: Sequence[Failin
     task off nodes."""
     short = [one for one in failing if one.code is Code.RESOURCES and one.rows.any()]
     for one in short[:RESOURCES_TOLD]:
-        yield from _amounts(session, task, wanted, one)
+        yield from _amounts(session, task, wanted, one.rows, resource_in(one.reason))
     codes, snapshot, affinity = {one.code for one in failing}, session.snapshot, task.shape.affinity
     if Code.PORTS in codes:
         clash = conflicting(task.shape.ports)
@@ -145,19 +183,42 @@ def on_nodes(session: Session, task: Task, wanted: int, failing: Sequence[Failin
     if Code.POD_AFFINITY in codes:
         own = () if affinity is None else affinity.anti_required
         avoided = _jobs_with(snapshot, task, lambda other: _meant(snapshot, own, other)) if own else {}
-        yield from _by_pods(snapshot, Code.POD_AFFINITY, "its anti-affinity keeps it away from", avoided)
+        yield from _by_pods(snapshot, Code.POD_AFFINITY, "its anti-affinity rules it out beside", avoided)
         repelling = _jobs_with(snapshot, task, lambda other: _meant(snapshot, _terms(other), task))
-        yield from _by_pods(snapshot, Code.POD_AFFINITY, "it is kept away by the anti-affinity of", repelling)
+        yield from _by_pods(snapshot, Code.POD_AFFINITY, "it is ruled out by the anti-affinity of", repelling)
 
 
-def _amounts(session: Session, task: Task, wanted: int, short: Failing) -> Iterator[Constraint]:
-    snapshot, nodes, resource = session.snapshot, session.nodes, resource_in(short.reason)
+def in_domain(session: Session, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
+    """Who holds what a job lacks of the resource that is shortest in the domain with most room for it."""
+    topology, places = view.spec.topology, session.places
+    allowed = () if topology is None or not tasks else places.allowed(topology)
+    if isinstance(allowed, Refusal) or not allowed:
+        return
+    widest, task = allowed[-1], tasks[0]
+    grouping = places.grouping(widest)
+    fits = places.look(places.task_set(tasks, len(tasks)), widest, None, {}).counts.fits
+    best = int(np.where(grouping.sizes > 0, fits, -1).argmax())
+    rows: Mask = np.zeros(len(session.nodes), dtype=np.bool_)
+    rows[grouping.rows(best)] = True
+    idle = session.nodes.idle
+    column = min(
+        (column for column, amount in task.shape.request if amount),
+        key=lambda column: int((idle[column][rows] // dict(task.shape.request)[column]).clip(0).sum()),
+        default=None,
+    )
+    if column is not None:
+        yield from _amounts(session, task, len(tasks), rows, session.snapshot.axis.names[column])
+
+
+def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: str) -> Iterator[Constraint]:
+    """What is free of a resource on these nodes, and who holds the rest."""
+    snapshot, nodes = session.snapshot, session.nodes
     column = snapshot.axis.find(resource)
     asked = 0 if column is None else dict(task.shape.request).get(column, 0)
-    if column is None or int(nodes.allocatable[column][short.rows].max()) < asked:
+    if column is None or int(nodes.allocatable[column][rows].max()) < asked:
         return  # not even an empty node has so much
     names = nodes.statics.names
-    there = {names[row] for row in short.rows.nonzero()[0].tolist()}
+    there = {names[row] for row in rows.nonzero()[0].tolist()}
     found = Counter[str]()
     for key, job in snapshot.jobs.items():
         standing = session.standing(key)
@@ -167,8 +228,8 @@ def _amounts(session: Session, task: Task, wanted: int, short: Failing) -> Itera
             if node in there and HOLDS[status].uses:
                 found[key] += dict(each.shape.request).get(column, 0)
     idle = nodes.idle[column]
-    free = int(idle[short.rows].sum())
-    found[NOBODYS] = int(nodes.allocatable[column][short.rows].sum()) - free - found.total()
+    free = int(idle[rows].sum())
+    found[NOBODYS] = int(nodes.allocatable[column][rows].sum()) - free - found.total()
     ranked = _ranked(found)
     if not ranked or _is_alone(found, task.job):
         return

@@ -9,16 +9,16 @@ from vsched.framework.wording import listed_jobs
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.snapshot import Snapshot
 
-_THEN = "even when all work has ended whose end is known"
+_THEN = "even when all work with a known end has ended"
 WHY_NONE = {
     NoStart.DEPTH: "easy-backfill already plans as many starts as its depth allows",
-    NoStart.LEFT_OUT: "reserveFor of easy-backfill leaves it out at present",
+    NoStart.LEFT_OUT: "reserveFor of easy-backfill leaves it out for now",
     NoStart.RUNNING_JOBS: f"limits on running jobs would not let it start, {_THEN}",
-    NoStart.WALL_TIME: "its wall time is over, or it asks for more than it may have",
-    NoStart.INCOMPLETE: "too few of its pods are there and may be placed",
-    NoStart.NOT_SOUGHT: "none was found for many jobs before it, so none was sought",
-    NoStart.LIMITS: f"its queue or its namespace would not let it in, {_THEN}",
-    NoStart.ROOM: f"the nodes would have too little room for it, {_THEN}",
+    NoStart.WALL_TIME: "its wall time is over, or it asks for more than is allowed",
+    NoStart.INCOMPLETE: "too few of its pods exist and can be placed",
+    NoStart.NOT_SOUGHT: "no start was found for many jobs before it, so the search stopped",
+    NoStart.LIMITS: f"its queue or namespace would not admit it, {_THEN}",
+    NoStart.ROOM: f"the nodes would have too little free, {_THEN}",
     NoStart.DEVICES: f"too few of the devices that it claims would be free, {_THEN}",
 }
 
@@ -31,7 +31,7 @@ def goes_before(snapshot: Snapshot, report: CycleReport, key: str) -> Iterator[s
             continue
         if other == key and planned.ahead:
             others = listed_jobs([*map(snapshot.called, planned.ahead)])
-            yield f"until its start, {others} may use its nodes: begun since it waits"
+            yield f"until its start, {others} may use its nodes: started after it began to wait"
         if key in planned.ahead:
             yield f"it goes before {snapshot.called(other)}, on nodes that are reserved for the start of that job"
 

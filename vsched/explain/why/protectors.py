@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from math import inf, isinf
 
-from vsched.actions.pricing import amount_of
+from vsched.actions.pricing import would_do
 from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
 from vsched.framework.codes import Code
@@ -25,8 +25,8 @@ from vsched.model.queues.queue import Queue
 ROWS_MAX = 64
 """At most this many nodes are examined, in the order of the node table."""
 NOT_PREEMPTABLE = "they may not be preempted"
-KEPT = "their jobs keep them by their preemptibility (vsched.io/preemptibility)"
-REFUSED = "the API server refused to evict them, and is asked again within 5m"
+KEPT = "their jobs are protected by their preemptibility (vsched.io/preemptibility)"
+REFUSED = "the API server refused to evict them; it is asked again within 5m"
 
 
 def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
@@ -91,7 +91,7 @@ def _victims(session: Session, search: VictimSearch, task: Task) -> dict[int, li
     for row in sorted(rows):
         if len(found) == ROWS_MAX:
             break
-        if all(passes[row] for passes in open_rows) and _would_do(session, task, row, rows[row]):
+        if all(passes[row] for passes in open_rows) and would_do(session, task, row, rows[row]):
             found[row] = rows[row]
     return found
 
@@ -102,23 +102,23 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
     waiting = EarlyVictims(session, search.purpose)
     for row, victims in rows.items():
         allowed = [victim for victim in victims if victim.preemptable]
-        if not _would_do(session, task, row, allowed):
+        if not would_do(session, task, row, allowed):
             spared = [victim for victim in victims if victim.preemptable or victim.spared]
-            said[REFUSED if _would_do(session, task, row, spared) else NOT_PREEMPTABLE] += 1
+            said[REFUSED if would_do(session, task, row, spared) else NOT_PREEMPTABLE] += 1
             continue
         free = waiting.without(allowed)
-        if len(free) < len(allowed) and not _would_do(session, task, row, free):
-            said[waiting.note(allowed, partial(_would_do, session, task, row))] += 1
+        if len(free) < len(allowed) and not would_do(session, task, row, free):
+            said[waiting.note(allowed, partial(would_do, session, task, row))] += 1
             continue
         may_go = search.let_go(free)
-        if len(may_go) < len(free) and not _would_do(session, task, row, may_go):
+        if len(may_go) < len(free) and not would_do(session, task, row, may_go):
             said[KEPT] += 1
             continue
         found = objections(
             session.plugins,
             task,
             may_go,
-            lambda agreed, row=row: _would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
+            lambda agreed, row=row: would_do(session, task, row, agreed),  # type: ignore[misc]  # bound per node
             search.purpose,
         )
         if not found:
@@ -168,14 +168,6 @@ class EarlyVictims:
         return "" if isinf(moment) else f" until {at_and_in(moment, self._now)}"
 
 
-def _would_do(session: Session, task: Task, row: int, victims: Sequence[Task]) -> bool:
-    """Whether the task fits on the node by amounts, once these victims are gone."""
-    return all(
-        session.nodes.future_idle_at(column, row) + sum(amount_of(victim, column) for victim in victims) >= amount
-        for column, amount in task.shape.request
-    )
-
-
 def _under_share(session: Session, view: JobView) -> bool:
     """Whether the job's queue holds less than it deserves of some resource."""
     division = session.plugins.division(session.queue(view))
@@ -187,5 +179,5 @@ def _under_share(session: Session, view: JobView) -> bool:
 
 def _may_not(view: JobView, task: Task) -> str:
     if not task.preempts:
-        return "its pods evict nobody: their preemptionPolicy is Never"
-    return f"queue {view.queue} may not take from others: it would hold more than it deserves"
+        return "its pods do not preempt: their preemptionPolicy is Never"
+    return f"queue {view.queue} may not reclaim: it would hold more than it deserves"

@@ -18,7 +18,7 @@ def note_of_nodes(snapshot: Snapshot, report: CycleReport, job: Job) -> str:
         if verdict.reason == PROVISIONING:
             return asked_for(snapshot, job.key)
         if NO_HELP in verdict.message:
-            return f"no nodes are asked for: {verdict.message.partition(NO_HELP)[2]}"
+            return f"no nodes are requested: {verdict.message.partition(NO_HELP)[2]}"
     return ""
 
 

@@ -13,7 +13,7 @@ from vsched.explain.words.lines import as_json, is_plain, line
 from vsched.mirror.ingest.deviceshare import AVOID_TYPE, AVOID_UUID, MODE, USE_TYPE, USE_UUID
 from vsched.mirror.ingest.implicit import GROUP_NAME
 from vsched.mirror.whatif.edits import AddPods, DropRule, Tolerate
-from vsched.model.deviceshare.records import DeviceKind, DeviceRequest
+from vsched.model.deviceshare.records import DeviceKind, SharedDeviceRequest
 from vsched.model.jobs.job import Job
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -63,7 +63,7 @@ def _patch(shape: Shape, edit: Tolerate | DropRule) -> tuple[str, ...]:
     return ("--type=merge", "-p", as_json({"spec": dropped})) if dropped else ()
 
 
-def wished_by(request: DeviceRequest) -> dict[str, Any]:
+def wished_by(request: SharedDeviceRequest) -> dict[str, Any]:
     """The annotations of vGPUs by which a pod accepts only some devices."""
     if request.kind != DeviceKind.VGPU:
         return {}

@@ -18,14 +18,16 @@ def found_by(spec: JobSpec) -> str:
         return ""
     roles = ", ".join(f"{minimum} {role}" for role, minimum in spec.min_task_member)
     together = f"{spec.min_member} start together" if spec.min_member > 1 else "each starts by itself"
-    return f"its pods were found by their owner {spec.gang}: {together}{f' ({roles})' if roles else ''}"
+    return f"its pods were grouped by their owner {spec.gang}: {together}{f' ({roles})' if roles else ''}"
 
 
 def pods_to_come(job: Job) -> str:
     """When a vcjob gets its pods, where it has none yet because it is not admitted; empty for other jobs."""
     if not job.spec.written_for or job.tasks or job.spec.phase != Phase.PENDING:
         return ""
-    return f"the pods of vcjob {job.spec.namespace}/{job.spec.written_for} are made once its queue admits it (Inqueue)"
+    return (
+        f"the pods of vcjob {job.spec.namespace}/{job.spec.written_for} are created once its queue admits it (Inqueue)"
+    )
 
 
 # -- what a job takes from its owner ----------------------------------------------------------------------------------
@@ -35,7 +37,7 @@ WORKLOADS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationContro
 """Controllers of plain pods whose annotations count."""
 
 
-class Noted(NamedTuple):
+class JobAnnotation(NamedTuple):
     """An annotation that changes a job whose PodGroup follows from pods and their owner."""
 
     annotation: str
@@ -44,7 +46,7 @@ class Noted(NamedTuple):
     """The object that is to have it, as ``ReplicaSet web-5d9``; empty for the pods, which have it already."""
 
 
-def noted_by(spec: JobSpec, edit: Edit) -> Noted | None:
+def noted_by(spec: JobSpec, edit: Edit) -> JobAnnotation | None:
     """The annotation that makes an edit of the job; None where its PodGroup is what is to be changed, or no annotation
     does it."""
     if not spec.follows:
@@ -60,10 +62,10 @@ def noted_by(spec: JobSpec, edit: Edit) -> Noted | None:
             return None
     maker = spec.gang or spec.made_for
     of_owner = annotation not in spec.said_by_pods and (bool(spec.gang) or maker.partition(" ")[0] in WORKLOADS)
-    return Noted(annotation, value, maker.partition(" (")[0] if of_owner else "")
+    return JobAnnotation(annotation, value, maker.partition(" (")[0] if of_owner else "")
 
 
-def told_of(noted: Noted, namespace: str) -> str:
+def told_of(noted: JobAnnotation, namespace: str) -> str:
     """The annotation and where it belongs: ``annotation a/b: 2 on ReplicaSet default/web-5d9``."""
     kind, _, name = noted.owner.partition(" ")
     return f"annotation {noted.annotation}: {noted.value} on {f'{kind} {namespace}/{name}' if name else 'its pods'}"

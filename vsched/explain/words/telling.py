@@ -87,11 +87,19 @@ RULES = {
 def change_of(situation: Situation, edits: Sequence[Edit]) -> Change:
     """The edits as one change, in this order: a later edit may need an object that an earlier one creates."""
     sentences, commands = [], []
+    refused = any(isinstance(edit, SetQuota) for edit in edits)
     for edit in edits:
-        sentences.append(told(situation, edit))
-        commands.append(command(situation.snapshot, edit))
+        if not (refused and isinstance(edit, AddPods) and _is_made_by_controller(situation.snapshot, edit)):
+            sentences.append(told(situation, edit))
+            commands.append(command(situation.snapshot, edit))
         situation = apply(situation, edit)
     return Change(" and ".join(sentences), tuple(edits), "\n".join(commands) if all(commands) else "")
+
+
+def _is_made_by_controller(snapshot: Snapshot, edit: AddPods) -> bool:
+    """Whether a controller makes the pods by itself, once nothing refuses them any more."""
+    tasks = snapshot.jobs[edit.job].tasks.values()
+    return any(one.name == edit.like and one.owned for one in tasks)
 
 
 def told(situation: Situation, edit: Edit) -> str:

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from vsched.framework.claims.part import ClaimRules
 from vsched.framework.policy import Policy
 
-RULES = "rules for claims"
-"""The name under which the rules of a policy are kept."""
 STATED_BY = "claim_rules"
 """The method of a plugin's arguments that says which claims count; it takes nothing."""
 
@@ -21,11 +19,3 @@ def rules_of(policy: Policy) -> ClaimRules:
         if stated is not None:
             return stated()._replace(scores=conf.switches.node_order)
     return ClaimRules()
-
-
-def kept_rules(policy: Policy, kept: dict[str, object]) -> ClaimRules:
-    """The same; ``kept`` is what sessions under one policy keep for the next one."""
-    found = kept.get(RULES)
-    if not isinstance(found, ClaimRules):
-        found = kept[RULES] = rules_of(policy)
-    return found

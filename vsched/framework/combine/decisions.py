@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from math import inf
 
 from vsched.framework.codes import Code
-from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     Allocatable,
@@ -35,8 +35,8 @@ from vsched.model.queues.queue import Queue
 class PluginDecisions(PluginTiers):
     """The combined decisions: all must agree, or any one is enough, or the first answer counts."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
         self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
         self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
@@ -91,6 +91,10 @@ class PluginDecisions(PluginTiers):
         return {
             (plugin, limit): left for plugin, ask in enumerate(self._starts_left) for limit, left in ask(job).items()
         }
+
+    def running_within(self, job: JobView) -> list[str]:
+        """Keys of the running jobs that the limits count which refuse this one, sorted."""
+        return sorted({key for one in self.taking_part(StartLimit) for key in one.running_within(job)})
 
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.points.extension import (
     DividedBy,
     DivisionWeight,
@@ -16,7 +16,7 @@ from vsched.framework.points.extension import (
     stated_weights,
 )
 from vsched.framework.policy import Policy
-from vsched.framework.refusal import Bound
+from vsched.framework.refusal import QueueBound
 from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 from vsched.model.nodes.table import Floats
@@ -27,8 +27,8 @@ from vsched.model.snapshot import Snapshot
 class PluginDivision(PluginTiers):
     """The combined answers on shares: the first one counts, and weights go through one plugin after the other."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self._memories = self.taking_part(UsageMemory)
         self._divides = self.taking_part(QueueDivider)
         self._dividers = [plugin.division for plugin in self._divides]
@@ -50,7 +50,7 @@ class PluginDivision(PluginTiers):
             return None
         return self._divides[0].divided_by() if self._divides else DividedBy({})
 
-    def bound(self, queue: Queue, column: int) -> Bound | None:
+    def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""
         for one in self.taking_part(QueueDivider):
             bound = one.bound(queue, column)

@@ -1,4 +1,4 @@
-"""No pod is evicted for a gang while nodes for it are on their way, which a ProvisioningRequest asked for."""
+"""No pod is evicted for a gang while nodes for it are being provisioned, which a ProvisioningRequest asked for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASK_SECONDS = 10.0
 class NodesOnTheWay(EvictionDelay):
     """The delays that follow from the ProvisioningRequests of gangs."""
 
-    delays_because = "nodes for it are on their way"
+    delays_because = "nodes for it are being provisioned"
 
     def __init__(self, found: Mapping[str, Provisioning]) -> None:
         self._found = found

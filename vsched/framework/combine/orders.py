@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     JobOrder,
@@ -32,8 +32,8 @@ OrderKey = tuple[SortKey | str, ...]
 class PluginOrders(PluginTiers):
     """The combined orders of queues, namespaces, users, jobs, sub-groups and tasks."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
         self._orders_by_job_alone = all(plugin.by_job_alone for plugin in self.taking_part(JobOrder))
         self._known_keys: dict[JobView, OrderKey] = {}
@@ -63,11 +63,6 @@ class PluginOrders(PluginTiers):
         """Ask the plugins, once they are open, which keys and scores a placement can change."""
         self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
         self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self._scoring)
-
-    def renew(self) -> None:
-        """Forget the session as well."""
-        super().renew()
-        self._known_keys.clear()
 
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""

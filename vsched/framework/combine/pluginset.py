@@ -26,6 +26,7 @@ from vsched.framework.budgets import Budgets
 from vsched.framework.combine.decisions import PluginDecisions
 from vsched.framework.combine.division import PluginDivision
 from vsched.framework.combine.orders import PluginOrders
+from vsched.framework.combine.tiers import PolicyLayout
 from vsched.framework.combine.votes import PluginVotes
 from vsched.framework.ledger.ledger import LedgerListener
 from vsched.framework.nodes.feasibility import NodePlugins
@@ -53,15 +54,12 @@ from vsched.model.nodes.table import Floats
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import asked_jobs
 
-NAME = "plugins"
-"""The name under which the plugins are kept."""
-
 
 class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
     """The plugins of one session; each method returns their combined answer."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self.node_plugins = NodePlugins(
             self.taking_part(NodeFilter),
             self.taking_part(NodeScore),
@@ -76,15 +74,17 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         ]
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
-        by_job_alone = [
-            *(one.by_job_alone for one in judges),
-            *(one.by_job_alone for one in self.taking_part(JobOrder)),
-            *(one.by_job_alone for one in self.taking_part(JobValid)),
-        ]
-        self.judges_by_job_alone = not self.limits_starts and all(by_job_alone)
-        """Whether nothing but the jobs themselves tells waiting jobs apart, so that crowds of them are kept."""
-        self.admits_alike = self.admits_by_request_alone and "enqueue" in policy.actions
-        """Whether jobs of such crowds that wait to be admitted are asked about, and get the same answers."""
+        valid_alone = all(one.by_job_alone for one in self.taking_part(JobValid))
+        self.tells_jobs_apart = not valid_alone
+        """Whether a plugin may tell any two jobs apart, so that no two are of one class."""
+        self.judges_by_job_alone = (
+            valid_alone
+            and all(one.by_job_alone for one in judges)
+            and all(one.by_job_alone for one in self.taking_part(JobOrder))
+        )
+        """Whether nothing but the jobs themselves tells waiting jobs apart, so that their classes may be kept."""
+        self.admits_alike = "enqueue" not in policy.actions or (self.admits_by_request_alone and not self.limits_starts)
+        """Whether jobs of one class that wait to be admitted are asked about, and get the same answers."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),
@@ -114,9 +114,9 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         self.victim_rules.open(context)
         contexts = [
             context._replace(switches=switches, budgets=self.budgets, division=division, weights=weigh)
-            for switches in self._switches
+            for switches in self._layout.switches
         ]
-        for plugin, number in self._plugins:
+        for plugin, number in zip(self._plugins, self._layout.switches_of, strict=True):
             self.trace.timed("open", plugin.name, plugin.open, contexts[number])
         self._see_moves()
 
@@ -142,22 +142,3 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         """Tell the plugins with ``CycleEnd``, in tier order, that the actions have run."""
         for plugin in self.taking_part(CycleEnd):
             plugin.end_cycle()
-
-
-def plugins_for(policy: Policy, registry: Registry, trace: Trace, kept: dict[str, object]) -> PluginSet:
-    """The plugins for a session: those that the last one left, or new ones.
-
-    ``kept`` is what sessions under one policy keep for the next one. Where plugins are measured, they are new ones.
-    """
-    found = None if trace.measures_plugins else kept.pop(NAME, None)  # a session that fails leaves nothing
-    if not isinstance(found, PluginSet):
-        return PluginSet(policy, registry, trace)
-    found.trace = trace
-    return found
-
-
-def leave_plugins(kept: dict[str, object], plugins: PluginSet) -> None:
-    """Keep the plugins for the next session; they may not be asked any more."""
-    if not plugins.trace.measures_plugins:
-        plugins.renew()
-        kept[NAME] = plugins

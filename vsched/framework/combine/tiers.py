@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from vsched.framework.combine.measuring import measure
 from vsched.framework.points.extension import Plugin, Point
@@ -15,30 +13,50 @@ from vsched.framework.trace import Trace
 PointT = TypeVar("PointT", bound=Point)
 
 
+class PolicyLayout(NamedTuple):
+    """Which plugins of a policy take part in which extension points; all are numbered in tier order."""
+
+    switches: list[Switches]
+    """Those that plugins of the policy have: mostly all plugins have the same."""
+    switches_of: list[int]
+    """By plugin: the position of its switches."""
+    points: dict[type[Point], list[int]]
+    tiers: list[dict[type[Point], list[int]]]
+    """The same by tier."""
+
+
+def layout_of(policy: Policy, registry: Registry) -> PolicyLayout:
+    """What every session under a policy finds."""
+    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [])
+    for tier in policy.tiers:
+        found.tiers.append({})
+        for conf in tier.plugins:
+            number = len(found.switches_of)
+            found.switches_of.append(found.switches.index(conf.switches))
+            for point in registry.plugins[conf.name].points:
+                if conf.switches.enabled(point.point):
+                    found.points.setdefault(point, []).append(number)
+                    found.tiers[-1].setdefault(point, []).append(number)
+    return found
+
+
 class PluginTiers:
     """The plugins of one session, tier by tier, in the order of the policy."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         self.trace = trace
-        self._tiers: list[list[tuple[Plugin[Any], Switches]]] = [
-            [(registry.plugins[conf.name](conf.args), conf.switches) for conf in tier.plugins] for tier in policy.tiers
-        ]
-        plugins = [one for tier in self._tiers for one in tier]
-        self._switches = [*dict.fromkeys(switches for _, switches in plugins)]
-        """Those that plugins of the policy have: mostly all plugins have the same."""
-        self._plugins = [(plugin, self._switches.index(switches)) for plugin, switches in plugins]
-        """All of them, in tier order, with the positions of their switches."""
-        self._taking_part: dict[type[Point], list[Plugin[Any]]] = {}
-        """The plugins that take part in each extension point, in tier order."""
-        self._by_point = [self._sorted_in(tier) for tier in self._tiers]
+        self._layout = layout_of(policy, registry) if layout is None else layout
+        self._plugins: list[Plugin[Any]] = [registry.plugins[conf.name](conf.args) for conf in policy.plugins()]
+        """All of them, in tier order."""
         self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
-            for plugin, _ in plugins:
+            for plugin in self._plugins:
                 self._measured += [(plugin, name) for name in measure(plugin, trace)]
 
     def taking_part(self, point: type[PointT]) -> list[PointT]:
         """The plugins that take part in a point, in tier order."""
-        return [*self._taking_part.get(point, ())]
+        numbers = self._layout.points.get(point)
+        return [] if numbers is None else cast("list[PointT]", [*map(self._plugins.__getitem__, numbers)])
 
     def release(self) -> None:
         """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""
@@ -46,32 +64,7 @@ class PluginTiers:
             delattr(plugin, name)
         self._measured.clear()
 
-    def renew(self) -> None:
-        """Make all plugins as they were before they were opened, for the next session under the same policy.
-
-        They refer to nothing of this session then, and nothing that refers to them has to be made again.
-        """
-        for plugin, _ in self._plugins:
-            args = plugin.args
-            vars(plugin).clear()
-            type(plugin).__init__(plugin, args)
-
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
-        return [[cast("PointT", plugin) for plugin in tier.get(point, ())] for tier in self._by_point]
-
-    def _sorted_in(self, tier: Iterable[tuple[Plugin[Any], Switches]]) -> dict[type[Point], list[Plugin[Any]]]:
-        """The plugins of a tier that take part in each extension point; they are noted for all tiers as well."""
-        found: dict[type[Point], list[Plugin[Any]]] = {}
-        everywhere = self._taking_part
-        for plugin, switches in tier:
-            for point in _points_on(plugin.points, switches):
-                found.setdefault(point, []).append(plugin)
-                everywhere.setdefault(point, []).append(plugin)
-        return found
-
-
-@lru_cache(maxsize=1024)
-def _points_on(points: tuple[type[Point], ...], switches: Switches) -> tuple[type[Point], ...]:
-    """Those of a plugin's extension points that are on; every session asks for the same ones."""
-    return tuple(point for point in points if switches.enabled(point.point))
+        found = [[*map(self._plugins.__getitem__, tier.get(point, ()))] for tier in self._layout.tiers]
+        return cast("list[list[PointT]]", found)

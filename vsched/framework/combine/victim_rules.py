@@ -28,13 +28,8 @@ class VictimRules:
         costs: Sequence[VictimCost],
     ) -> None:
         self._protections = protections
-        self._stated_delays = tuple(delays)
         self._costs = costs
-        self.renew()
-
-    def renew(self) -> None:
-        """Forget the session."""
-        self._delays = self._stated_delays
+        self._delays = tuple(delays)
         self._now = 0.0
         self._standing: Callable[[str], JobState | None] = _nobody
         self._lost: dict[str, float] = {}

@@ -9,7 +9,7 @@ from vsched.framework.budgets import NO_BUDGETS
 from vsched.framework.codes import Code
 from vsched.framework.combine.agreeing import Agreement
 from vsched.framework.combine.combining import vote
-from vsched.framework.combine.tiers import PluginTiers
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.combine.victim_rules import VictimRules
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobPipelined, JobStarving
@@ -33,8 +33,8 @@ from vsched.model.pods.task import Task
 class PluginVotes(PluginTiers):
     """The combined votes on jobs and on victims."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace) -> None:
-        super().__init__(policy, registry, trace)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
         self.budgets = NO_BUDGETS
         """The disruption budgets; set when the plugins are opened."""
         self.victim_rules = VictimRules(
@@ -67,14 +67,6 @@ class PluginVotes(PluginTiers):
             purpose: self._agreement([[one for one in tier if one.judges_gangs] for tier in tiers], purpose)
             for purpose, tiers in self._voters().items()
         }
-
-    def renew(self) -> None:
-        """Forget the session, also what was agreed on in it."""
-        super().renew()
-        self.budgets = NO_BUDGETS
-        self.victim_rules.renew()
-        for name in ("agreement", "gang_agreement"):
-            vars(self).pop(name, None)
 
     def _agreement(self, tiers: Sequence[Sequence[VictimVotes]], purpose: Purpose) -> Agreement:
         made = Agreement(tiers, purpose)

@@ -91,7 +91,7 @@ class SessionUsage:
             share[column] = share.get(column, 0) + sign * value
 
 
-class Admitted:
+class UsageWithPledges:
     """SessionUsage with pledges counted as held. Admission uses these amounts."""
 
     __slots__ = ("_usage",)

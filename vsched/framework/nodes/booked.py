@@ -104,4 +104,4 @@ class BookedRoom:
         who = f"{len(gangs)} gangs until all their"
         if len(gangs) == 1:
             who = f"gang {self._bookings[gangs[0]].job.called} until all its"
-        return f"node(s) had room that is reserved for {who} nodes are there"
+        return f"node(s) had resources that are reserved for {who} nodes are there"

@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes, Stamp
+from vsched.model.memo import Memo
 from vsched.model.pods.shape import Shape
 from vsched.model.snapshot import Snapshot
 
-NAME = "nodes"
-"""The name under which it is kept."""
-
+OWNER = "nodes"
 BYTES_MAX = 16 << 20
 """The most memory for scores that are carried, whatever the number of nodes."""
 BYTES_OF_A_NODE = 9
@@ -125,12 +124,7 @@ class CarriedNodes:
         return found
 
 
-def carried_nodes(parts: dict[str, object], snapshot: Snapshot) -> CarriedNodes:
+def carried_nodes(memo: Memo, snapshot: Snapshot) -> CarriedNodes:
     """What the last session left, up to date; made anew where it left nothing that can be used."""
-    found = parts.pop(NAME, None)  # a session that fails leaves nothing
-    return found if isinstance(found, CarriedNodes) and found.follow(snapshot) else CarriedNodes(snapshot)
-
-
-def leave_nodes(parts: dict[str, object], carried: CarriedNodes) -> None:
-    """Keep it for the next session."""
-    parts[NAME] = carried
+    found = memo.take(OWNER, CarriedNodes)
+    return found if found is not None and found.follow(snapshot) else CarriedNodes(snapshot)

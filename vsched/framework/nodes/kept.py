@@ -18,7 +18,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
 from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
 from vsched.framework.nodes.kept_runs import KeptRuns, LimitsOnStart, StartsLeft
-from vsched.framework.nodes.planned import Overlap, Planned
+from vsched.framework.nodes.planned import JobStart, Overlap
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
@@ -29,11 +29,11 @@ from vsched.model.pods.task import Task
 A_START = "a planned start"
 KEPT = f"node(s) had resources that are reserved for {A_START}"
 """The reason for a node whose room is kept. Messages put the start of the job in the place of ``A_START``."""
-KEPT_IN_QUEUE = f"node(s) had enough, but what the queue may still hold is reserved for {A_START}"
+KEPT_IN_QUEUE = f"node(s) had enough, but the rest of the queue's limit is reserved for {A_START}"
 """The reason for a node with room where the job's queue may hold nothing besides the planned job."""
 KEPT_ELSEWHERE = f"node(s) had enough, but what {{}} may still hold is reserved for {A_START}"
 """The same of a queue above, or of a namespace."""
-KEPT_RUN = f"node(s) had enough, but the last job that may run is reserved for {A_START}"
+KEPT_RUN = f"node(s) had enough, but the last job slot is reserved for {A_START}"
 """The same where one more job may not run besides the planned one."""
 EndsBy = Callable[[Task], float]
 """When a task will have ended, seconds since the epoch; infinite where nobody knows."""
@@ -54,7 +54,7 @@ class KeptRoom:
         on_start: LimitsOnStart,
     ) -> None:
         """``jobs`` are those of the session; ``on_start`` tells the limits on running jobs that count one."""
-        self.planned: list[Planned] = []
+        self.planned: list[JobStart] = []
         self.in_vain = 0
         """For how many jobs a start was sought in vain."""
         self.unplanned: dict[str, NoStart] = {}
@@ -103,7 +103,7 @@ class KeptRoom:
         has_devices = any(self.has_devices(task) for task, _ in places)
         runs = KeptRuns(at, starts_left, self._on_start, self.ends_by) if starts_left else None
         turn = self._turn
-        planned = Planned(job, at, places, leaving, turn, ahead, extra or {}, has_devices=has_devices, runs=runs)
+        planned = JobStart(job, at, places, leaving, turn, ahead, extra or {}, has_devices=has_devices, runs=runs)
         for other in self.planned:
             _, here, there = np.intersect1d(planned.rows, other.rows, assume_unique=True, return_indices=True)
             if len(here):
@@ -117,7 +117,7 @@ class KeptRoom:
                 runs.count(other.job)
         self.planned.append(planned)
 
-    def of(self, key: str) -> Planned | None:
+    def of(self, key: str) -> JobStart | None:
         """The planned start of a job that has no places yet; None where it has none."""
         return next((plan for plan in self.planned if plan.job.key == key and not plan.is_over), None)
 
@@ -144,7 +144,7 @@ class KeptRoom:
 
     # -- what is left for a task ------------------------------------------------------------------------------------
 
-    def binding(self, task: Task) -> Sequence[Planned]:
+    def binding(self, task: Task) -> Sequence[JobStart]:
         """The planned starts that a task may not delay."""
         if not self.planned:
             return ()
@@ -174,7 +174,7 @@ class KeptRoom:
         kept."""
         return [limit_to(rooms, self._room(plan, task), self._reason(plan, task)) for plan in self.binding(task)]
 
-    def _reason(self, plan: Planned, task: Task) -> str:
+    def _reason(self, plan: JobStart, task: Task) -> str:
         short = self._short(plan, task)
         if short is None:
             return KEPT
@@ -184,7 +184,7 @@ class KeptRoom:
             return KEPT_IN_QUEUE
         return KEPT_ELSEWHERE.format(f"queue {short.queue}" if short.queue else f"namespace {short.namespace}")
 
-    def _short(self, plan: Planned, task: Task) -> Limited | None:
+    def _short(self, plan: JobStart, task: Task) -> Limited | None:
         """Whose limit leaves nothing for a task besides the plan's job; None where the limits have room for both.
 
         ``A_RUN`` where it is a limit on running jobs.
@@ -197,7 +197,7 @@ class KeptRoom:
                 return limited
         return None
 
-    def _room(self, plan: Planned, task: Task) -> Ints:
+    def _room(self, plan: JobStart, task: Task) -> Ints:
         """int64[nodes]: how many tasks like this one fit beside the job of a plan; on other nodes any number."""
         rooms: Ints = np.full(len(self._nodes), UNLIMITED, dtype=np.int64)
         if not self._foreseeing and self._short(plan, task) is not None:
@@ -242,7 +242,7 @@ class KeptRoom:
                     if column in plan.ending:
                         plan.ending[column][position] += sign * amount
 
-    def _use_up(self, plan: Planned, task: Task, sign: int) -> None:
+    def _use_up(self, plan: JobStart, task: Task, sign: int) -> None:
         """Count a task that will still be there, in what may be held besides the planned job."""
         for limited in self.limits_of(task):
             extra = plan.extra.get(limited)

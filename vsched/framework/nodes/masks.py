@@ -16,7 +16,7 @@ OTHERS = "node(s) belonged to another shard"
 REFUSED = "node(s) were refused by admission"
 
 
-class Shards(NamedTuple):
+class ShardMasks(NamedTuple):
     """The masks of a session, by rows of its nodes."""
 
     checks: Sequence[Check] = ()
@@ -27,11 +27,11 @@ class Shards(NamedTuple):
     """bool[nodes]: the only nodes that may be used; None where all may."""
 
 
-ONE_SHARD = Shards()
+ONE_SHARD = ShardMasks()
 """All nodes are ours."""
 
 
-def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> Shards:
+def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> ShardMasks:
     """The masks by rows; no check where it would rule out nothing."""
     if not masks:
         return ONE_SHARD
@@ -44,7 +44,7 @@ def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> Shards:
         else:
             soft = rows if soft is None else soft & rows
     checks = () if hard is None or hard.all() else (Check(OTHERS, hard, code=Code.SHARD),)
-    return Shards(checks, None if soft is None or soft.all() or not soft.any() else soft, hard)
+    return ShardMasks(checks, None if soft is None or soft.all() or not soft.any() else soft, hard)
 
 
 def admitted(refused: tuple[str, ...], statics: NodeStatics) -> Check:

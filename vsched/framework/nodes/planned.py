@@ -17,14 +17,14 @@ from vsched.model.nodes.table import Ints
 class Overlap(NamedTuple):
     """The nodes that two planned starts have in common."""
 
-    other: Planned
+    other: JobStart
     here: Ints
     """Their positions in one of them."""
     there: Ints
     """Their positions in the other."""
 
 
-class Planned:
+class JobStart:
     """The planned start of one job."""
 
     __slots__ = (

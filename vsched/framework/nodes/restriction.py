@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
-from vsched.framework.nodes.shapes import Findings, ShapeNodes
+from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes
 from vsched.framework.nodes.why import Failing
 from vsched.model.nodes.table import Floats, Ints, Mask
 
@@ -29,7 +29,7 @@ class Restriction:
         self.mask[rows] = True
         self.scores = scores
         """float64[nodes]: what is added to the scores of nodes; None for nothing."""
-        self._findings: dict[tuple[ShapeNodes, Hashable, Hashable], Findings] = {}
+        self._findings: dict[tuple[ShapeNodes, Hashable, Hashable], ShapeFindings] = {}
 
     def inside(self, outer: Restriction | None, nodes: int) -> Restriction:
         """The same within an outer restriction: rows of both, and the outer scores where this one has none."""
@@ -38,12 +38,12 @@ class Restriction:
         scores = outer.scores if self.scores is None else self.scores
         return Restriction(self.rows[outer.mask[self.rows]], nodes, scores)
 
-    def findings(self, fit: ShapeNodes, claims: TaskClaims | None, bound: Hashable = ()) -> Findings:
+    def findings(self, fit: ShapeNodes, claims: TaskClaims | None, bound: Hashable = ()) -> ShapeFindings:
         """The findings for tasks of this shape, class and kind of claims that the same planned starts bind."""
         key = fit, None if claims is None else claims.kind, bound
         found = self._findings.get(key)
         if found is None:
-            found = self._findings[key] = Findings()
+            found = self._findings[key] = ShapeFindings()
         return found
 
     def best(self, ranked: Floats, masks: Sequence[Mask]) -> int:

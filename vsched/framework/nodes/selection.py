@@ -17,10 +17,10 @@ from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins
 from vsched.framework.nodes.keeping import KeepsRoom
-from vsched.framework.nodes.masks import ONE_SHARD, Shards
+from vsched.framework.nodes.masks import ONE_SHARD, ShardMasks
 from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.rooms import rooms_of
-from vsched.framework.nodes.shapes import Findings, Room, ShapeNodes
+from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes, ShapeRoom
 from vsched.framework.nodes.why import (
     Failing,
     NodeReasons,
@@ -60,7 +60,7 @@ class NodeSelection:
         checkpoint: Callable[[], None] = lambda: None,
         claims: Claims | None = None,
         keepers: Sequence[KeepsRoom] = (),
-        shards: Shards = ONE_SHARD,
+        shards: ShardMasks = ONE_SHARD,
         carried: CarriedNodes | None = None,
     ) -> None:
         self._nodes = nodes
@@ -281,7 +281,7 @@ class NodeSelection:
         """The static checks of the task's shape and queue."""
         return self._fits.of(task).checks
 
-    def room(self, task: Task) -> Room:
+    def room(self, task: Task) -> ShapeRoom:
         """How many tasks like this one the nodes could hold at most, now or later, without dynamic checks.
 
         The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
@@ -292,7 +292,7 @@ class NodeSelection:
             findings.room = (position, self._measure(fit, task, claims))
         return findings.room[1]
 
-    def room_at_hand(self, task: Task) -> Room | None:
+    def room_at_hand(self, task: Task) -> ShapeRoom | None:
         """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
         known = self._findings(self._fits.of(task), self._claims_of(task), task).room
         if known is None or known[0] != len(self._journal):
@@ -306,12 +306,12 @@ class NodeSelection:
         what pods have yet to leave."""
         return self._count(self._fits.of(task), task, self._claims_of(task), now=now)[0]
 
-    def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Room:
+    def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> ShapeRoom:
         rows, kept = self._count(fit, task, claims)
         tasks = int(rows.sum())
         if claims is not None:
             tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
-        return Room(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims, rows, kept)))
+        return ShapeRoom(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims, rows, kept)))
 
     def _count(
         self, fit: ShapeNodes, task: Task, claims: TaskClaims | None, *, now: bool = False
@@ -327,7 +327,7 @@ class NodeSelection:
         """The number of nodes that may be chosen at present."""
         return len(self._nodes) if self._only is None else len(self._only.rows)
 
-    def _findings(self, fit: ShapeNodes, claims: TaskClaims | None, task: Task) -> Findings:
+    def _findings(self, fit: ShapeNodes, claims: TaskClaims | None, task: Task) -> ShapeFindings:
         bound = self._bound(task)
         if self._only is not None:
             return self._only.findings(fit, claims, bound)

@@ -23,7 +23,7 @@ Stamp = bytes
 """All amounts of a node: its scores follow from these, as long as nothing else of it changes."""
 
 
-class Room(NamedTuple):
+class ShapeRoom(NamedTuple):
     """How many tasks of one shape the nodes can hold."""
 
     tasks: int
@@ -31,7 +31,7 @@ class Room(NamedTuple):
     """Why no node can hold one more."""
 
 
-class Findings:
+class ShapeFindings:
     """What was found out in this cycle for tasks of one shape, class and kind of claims."""
 
     __slots__ = ("explanation", "failed", "room")
@@ -39,7 +39,7 @@ class Findings:
     def __init__(self) -> None:
         self.explanation: tuple[int, NodeReasons] | None = None
         """With the position in the journal that it is for."""
-        self.room: tuple[int, Room] | None = None
+        self.room: tuple[int, ShapeRoom] | None = None
         """With the position in the journal that it is for."""
         self.failed = False
         """Whether such a task found no node in this cycle. Only then is room counted."""
@@ -87,15 +87,15 @@ class ShapeNodes:
         self.dynamic = dynamic
         self.few: FewScores | None = None
         """The scores of nodes that represent all; None where all have to be looked at."""
-        self._findings: Findings | None = None
+        self._findings: ShapeFindings | None = None
         """Of tasks without claims that no planned start binds."""
-        self._by_claims: dict[Hashable, Findings] | None = None
+        self._by_claims: dict[Hashable, ShapeFindings] | None = None
 
-    def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> Findings:
+    def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> ShapeFindings:
         """The findings for tasks with such claims; ``bound`` names the planned starts that they may not delay."""
         if claims is None and not bound:
             if self._findings is None:
-                self._findings = Findings()
+                self._findings = ShapeFindings()
             return self._findings
         if self._by_claims is None:
             self._by_claims = {}
@@ -104,5 +104,5 @@ class ShapeNodes:
         if found is None:
             if len(self._by_claims) >= FITS_MAX:
                 del self._by_claims[next(iter(self._by_claims))]
-            found = self._by_claims[key] = Findings()
+            found = self._by_claims[key] = ShapeFindings()
         return found

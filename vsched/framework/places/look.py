@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.places.batch import Batch
 from vsched.framework.places.domains import Domain, Grouping
+from vsched.framework.places.task_sets import TaskSet
 from vsched.model.nodes.table import Floats, Ints, Mask
 from vsched.model.topology.tiers import Tier
 
 
-class Counts(NamedTuple):
+class DomainCounts(NamedTuple):
     """What the domains of a tier hold at most of some tasks."""
 
     fits: Ints
@@ -24,12 +24,12 @@ class Counts(NamedTuple):
     """bool[domains]: whether the sum of requests fits as well; None where the tasks are all alike."""
 
 
-class Look(NamedTuple):
+class TierLook(NamedTuple):
     """The result for one tier."""
 
     tier: Tier
     wanted: int
-    counts: Counts
+    counts: DomainCounts
     looked: Ints
     """int64[..]: the positions of the domains that were looked at."""
     ordered: Ints
@@ -53,7 +53,9 @@ class Look(NamedTuple):
         return int(self.looked[at]), int(self.counts.fits[self.looked[at]])
 
 
-def ordered(passing: Ints, counts: Counts, now: Ints | None, batch: Batch, inside: Ints, scores: Floats | None) -> Ints:
+def ordered(
+    passing: Ints, counts: DomainCounts, now: Ints | None, task_set: TaskSet, inside: Ints, scores: Floats | None
+) -> Ints:
     """Passing domains in order: those with room now; by score, else the tightest fit; more pods inside; by name.
 
     Without scores, domains with room for all tasks go first, the one with the least room before the others; then
@@ -63,8 +65,8 @@ def ordered(passing: Ints, counts: Counts, now: Ints | None, batch: Batch, insid
     if scores is not None:
         keys: Sequence[Ints | Floats | Mask] = (-scores[passing],)
     else:
-        partly = counts.fits[passing] < batch.tasks
+        partly = counts.fits[passing] < task_set.tasks
         keys = (partly, np.where(partly, -room, room))
-    later = np.zeros(len(passing), dtype=np.bool_) if now is None else now[passing] < batch.wanted
+    later = np.zeros(len(passing), dtype=np.bool_) if now is None else now[passing] < task_set.wanted
     # The last key of lexsort decides first. Positions are in the order of names.
     return passing[np.lexsort((passing, -inside[passing], *reversed(keys), later))]

@@ -16,10 +16,10 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.places import words
-from vsched.framework.places.batch import Batch, Kind, batch_of
 from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
 from vsched.framework.places.footing import Footing
-from vsched.framework.places.look import Counts, Look, ordered
+from vsched.framework.places.look import DomainCounts, TierLook, ordered
+from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
 from vsched.framework.subgroups import Part, SubGroup
@@ -209,23 +209,23 @@ class Places:
         """The rows of a tier's domains."""
         return grouping(self._nodes.statics, tier)
 
-    def batch(self, tasks: Sequence[Task], wanted: int) -> Batch:
+    def task_set(self, tasks: Sequence[Task], wanted: int) -> TaskSet:
         """Tasks to place together, of which ``wanted`` are enough."""
-        return batch_of(tasks, wanted, self._selection.kind)
+        return task_set_of(tasks, wanted, self._selection.kind)
 
     def has_counted(self, task: Task) -> bool:
         """Whether the room for such tasks is known already, so that ``look`` costs little."""
         known = self._rooms.get((self._selection.kind(task), False))
         return known is not None and known[0] == len(self._journal)
 
-    def look(self, batch: Batch, tier: Tier, only: int | None, inside: Mapping[int, int]) -> Look:
+    def look(self, task_set: TaskSet, tier: Tier, only: int | None, inside: Mapping[int, int]) -> TierLook:
         """The domains of a tier that may hold the tasks wanted, the best first; ``only`` looks at one alone.
 
         ``inside`` says how many pods of the job are in each domain.
         """
-        counts = self._counts(batch, tier, now=False)
+        counts = self._counts(task_set, tier, now=False)
         looked = np.flatnonzero(self._sizes(tier)) if only is None else np.array([only], dtype=np.int64)
-        passes = counts.fits >= batch.wanted
+        passes = counts.fits >= task_set.wanted
         if counts.enough is not None:
             passes &= counts.enough
         passing = looked[passes[looked]]
@@ -234,9 +234,9 @@ class Places:
             for domain, count in inside.items():
                 if domain != NO_DOMAIN:
                     pods[domain] = count
-            now = self._counts(batch, tier, now=True).fits if self._nodes.in_motion else None
-            passing = ordered(passing, counts, now, batch, pods, self._scores(batch, tier, pods))
-        return Look(tier, batch.wanted, counts, looked, passing)
+            now = self._counts(task_set, tier, now=True).fits if self._nodes.in_motion else None
+            passing = ordered(passing, counts, now, task_set, pods, self._scores(task_set, tier, pods))
+        return TierLook(tier, task_set.wanted, counts, looked, passing)
 
     def near_scores(self, topology: NetworkTopology, footing: Footing) -> Floats | None:
         """float64[nodes]: how close nodes are to the job's pods with a node, by plugins; None for no scores."""
@@ -256,15 +256,15 @@ class Places:
         only, group = self._selection.restricted_to, self.grouping(tier)
         return group.sizes if only is None else group.sums(only.astype(np.int64))
 
-    def _counts(self, batch: Batch, tier: Tier, *, now: bool) -> Counts:
+    def _counts(self, task_set: TaskSet, tier: Tier, *, now: bool) -> DomainCounts:
         """How many of the tasks the domains hold, each domain alone: those with room now, or now and later."""
-        room = self._sum(batch.kinds[0], tier, now=now)
-        fits = np.minimum(room, batch.kinds[0].tasks)
-        for one in batch.kinds[1:]:
+        room = self._sum(task_set.kinds[0], tier, now=now)
+        fits = np.minimum(room, task_set.kinds[0].tasks)
+        for one in task_set.kinds[1:]:
             fits = fits + np.minimum(self._sum(one, tier, now=now), one.tasks)
-        return Counts(fits, room, self._have_enough(batch.least, tier) if batch.least and not now else None)
+        return DomainCounts(fits, room, self._have_enough(task_set.least, tier) if task_set.least and not now else None)
 
-    def _sum(self, kind: Kind, tier: Tier, *, now: bool) -> Ints:
+    def _sum(self, kind: TaskKind, tier: Tier, *, now: bool) -> Ints:
         """int64[domains]: how many such tasks the nodes of each domain hold."""
         position = -1 if self._selection.restricted_to is not None else len(self._journal)
         known = self._sums.get((kind.kind, now, tier))
@@ -275,7 +275,7 @@ class Places:
             _keep(self._sums, (kind.kind, now, tier), (position, found))
         return found
 
-    def _room(self, kind: Kind, position: int, *, now: bool) -> Ints:
+    def _room(self, kind: TaskKind, position: int, *, now: bool) -> Ints:
         known = self._rooms.get((kind.kind, now))
         if known is not None and known[0] == position:
             return known[1]
@@ -293,13 +293,13 @@ class Places:
             enough &= group.sums(free if only is None else np.where(only, free, 0)) >= amount
         return enough
 
-    def _scores(self, batch: Batch, tier: Tier, pods: Ints) -> Floats | None:
+    def _scores(self, task_set: TaskSet, tier: Tier, pods: Ints) -> Floats | None:
         if not self._plugins.domain_scores:
             return None
-        part, sums = pods / max(1, batch.tasks + int(pods.sum())), self.grouping(tier).sums
+        part, sums = pods / max(1, task_set.tasks + int(pods.sum())), self.grouping(tier).sums
         total = np.zeros(len(tier.domains))
         for one in self._plugins.domain_scores:
-            total += one.domain_scores(batch.request, self._nodes, sums, part)
+            total += one.domain_scores(task_set.request, self._nodes, sums, part)
         return total
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vsched.framework.places.domains import Domain
-from vsched.framework.places.look import Look
+from vsched.framework.places.look import TierLook
 from vsched.framework.wording import counted
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier, Tiers
@@ -32,9 +32,9 @@ def where(domain: Domain, tiers: Tiers) -> str:
 def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
     """Why a hard constraint allows no tier at all."""
     asks = f"tier {topology.tier_name}" if topology.tier_name else f"tier {topology.highest_tier} or closer"
-    asks = f"the pods have to be in one domain of {asks}"
+    asks = f"the pods must be in one domain of {asks}"
     if tiers.problem:
-        return f"{asks}, and no tiers are known: HyperNodes cannot be read: {tiers.problem}"
+        return f"{asks}, but no tiers are known: HyperNodes cannot be read: {tiers.problem}"
     if tiers.is_flat:
         known = "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers"
     elif topology.tier_name:
@@ -43,7 +43,7 @@ def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
         known = f"no tier has this name (known names: {', '.join(names[:_NAMES_MAX]) or 'none'}{more})"
     else:
         known = f"the closest tier is {tier_words(tiers.tiers[0])}"
-    return f"{asks}, and {known}{left_out(tiers)}"
+    return f"{asks}, but {known}{left_out(tiers)}"
 
 
 def apart(allowed: Sequence[Tier]) -> str:
@@ -51,7 +51,7 @@ def apart(allowed: Sequence[Tier]) -> str:
     return f"its pods with a node are not in one domain of {tier_words(allowed[-1])}, so no other pod may join them"
 
 
-def no_domain(looks: Sequence[Look], tiers: Tiers, tried: str) -> str:
+def no_domain(looks: Sequence[TierLook], tiers: Tiers, tried: str) -> str:
     """Why no domain takes the tasks: the one with most room, how much that is, and how many were looked at.
 
     ``tried`` says what stopped domains with room for each of the tasks alone.

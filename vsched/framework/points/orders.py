@@ -23,7 +23,7 @@ class JobOrder(Point):
     name: ClassVar[str]
     """The plugin's own."""
     goes_first: ClassVar[str] = ""
-    """Words for messages on why a job goes first: ``holds the smaller share``. If empty, messages name the plugin."""
+    """Words for messages on why a job goes first: ``has the smaller share``. If empty, messages name the plugin."""
     by_job_alone: ClassVar[bool] = False
     """Whether the key of a job none of whose pods has a node follows from its spec, its pods and its priority."""
 

@@ -18,6 +18,7 @@ from vsched.framework.policy import Switches
 from vsched.framework.refusal import Refusal
 from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Job
+from vsched.model.memo import NOTHING_KEPT, Memo
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
@@ -88,26 +89,13 @@ class SessionContext(NamedTuple):
     """A queue's share of the cluster, by the first plugin that divides it; only once all plugins are open."""
     weights: Callable[[Sequence[Queue]], Floats] = stated_weights
     """float64[queues]: how much queues weigh in a division."""
-    kept: dict[str, object] | None = None
-    """What plugins kept from the last session under the same policy, by their names; None where nothing is kept."""
-
-    def recall(self, name: str, kind: type[T]) -> T | None:
-        """What the plugin of this name kept in the last session; None where there is nothing.
-
-        It saves time and may change no answer: compare what it was worked out from with what there is now.
-        """
-        found = None if self.kept is None else self.kept.get(name)
-        return found if isinstance(found, kind) else None
-
-    def keep(self, name: str, value: object) -> None:
-        """Keep something for the next session under the same policy; it must not refer to this one."""
-        if self.kept is not None:
-            self.kept[name] = value
+    memo: Memo = NOTHING_KEPT
+    """What survives the session, by the plugin's name as owner: it saves time and may change no answer."""
 
 
 class Plugin(Levers, Generic[ArgsT]):
-    """One plugin in one session. Each session begins with plugins that are as new: nothing but their arguments is left
-    of the last one. What may save the next one time is kept by ``SessionContext.keep``."""
+    """One plugin in one session, which makes it anew from its arguments. What may save the next session time is kept by
+    ``SessionContext.memo``."""
 
     name: ClassVar[str]
     args_type: ClassVar[type[msgspec.Struct]] = NoArgs

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from vsched.framework.points.plugin import Point, QueueDivision
-from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats
 from vsched.model.pods.shape import Shape
@@ -156,7 +156,7 @@ class QueueDivider(Point):
         cannot be said. It is asked for at the end of the session."""
         return None
 
-    def bound(self, queue: Queue, column: int) -> Bound | None:
+    def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits how much of a resource the queue may hold; None where the plugin sets no limit for it."""
 
     def stated_limits(self, queue: Queue) -> Iterator[StatedLimit]:

@@ -31,6 +31,10 @@ class StartLimit(Point):
         """
         return {}
 
+    def running_within(self, job: JobView) -> Sequence[str]:
+        """Keys of the running jobs that the limit counts which refuses this one, sorted; empty where none does."""
+        return ()
+
 
 class RunLimit(Point):
     """When running jobs have to end: all of their pods leave, whatever protects them. Has no switch.

@@ -6,7 +6,7 @@ the API server. The outcomes say how jobs, pending tasks, queues and namespaces 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
@@ -15,14 +15,15 @@ from vsched.framework.jobs import JobView
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.reports.effects import bound_by, decided
 from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes, queue_outcomes
+from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
 from vsched.framework.reports.on_paper import given_up
-from vsched.framework.reports.plain import PlainJobs, Standing
+from vsched.framework.reports.plain import PlainJobs, PlainStanding
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
 from vsched.framework.reports.unschedulable import UnschedulableReasons, set_back
-from vsched.framework.reports.verdicts import Told, Verdicts, verdicts, with_refused, with_request
+from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with_refused, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.jobs.advice import Advice, advised
@@ -39,6 +40,8 @@ from vsched.model.pods.status import Phase, Status
 BINDING_REFUSED = "BindingRefused"
 """The reason of a job that has nodes which the API server does not let its pods have."""
 NOTICE = "PriorityClassMissing"
+LAST = "reports"
+"""The owner of ``LastReport``."""
 _SOME = 256
 # An attribute of an enumeration takes several times as long as a name of the module.
 BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
@@ -55,6 +58,7 @@ OWN_REASONS = frozenset(
         Code.QUEUE_CLOSED,
         Code.QUEUE_LEFT_OUT,
         Code.QUEUE_NOT_LEAF,
+        Code.RUNNING_JOBS,
         Code.WALL_TIME,
         Code.CLAIM,
         Code.GATED,
@@ -64,34 +68,47 @@ OWN_REASONS = frozenset(
 """Codes of causes that neither nodes nor more pods would mend: the PodGroup's condition has them as its reason."""
 
 
-def close(session: Session, trace: Trace, told: Told | None = None) -> CycleReport:
-    """The report of a session whose actions have run; ``told`` is what the cycle before said of pods."""
-    report = trace.timed("close", "report", _report, session, Told() if told is None else told)
+def close(session: Session, trace: Trace, before: CycleReport | None = None) -> CycleReport:
+    """The report of a session whose actions have run.
+
+    ``before`` is the last one where nothing has changed since that queues and namespaces follow from.
+    """
+    report = trace.timed("close", "report", _report, session, before)
     spans = trace.spans()
     return msgspec.structs.replace(report, spans=spans) if spans else report
 
 
-def _report(session: Session, told: Told) -> CycleReport:
+def _report(session: Session, before: CycleReport | None) -> CycleReport:
+    last = session.memo.take(LAST, LastReport) or LastReport()
     reasons = UnschedulableReasons(session)
     plain, bound = PlainJobs(reasons), bound_by(session)
     scaling = ScaleUps(reasons, bound, plain)
-    anew = [*_active(session, told.anew(session, plain, scaling)), *_others(session).values()]
-    outcomes = {view.key: _outcome(reasons, plain, view, told) for view in anew}
-    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], told.asking)
-    others = told.answered(session, scaling)
+
+    def outcome_of(view: JobView) -> JobOutcome:
+        return _outcome(reasons, plain, view, last)
+
+    of_spans = last.spans.anew(session, plain, scaling, outcome_of)
+    anew = [*_active(session, of_spans), *_others(session).values()]
+    outcomes = {view.key: outcome_of(view) for view in anew}
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], last.spans.rows)
+    others = last.spans.answered(session, plain, scaling)
     anew += map(session.jobs.__getitem__, others)
-    outcomes |= {key: _outcome(reasons, plain, session.jobs[key], told) for key in others}
+    outcomes |= {key: outcome_of(session.jobs[key]) for key in others}
     scale_ups |= others
     said: dict[str, Verdicts] = {}
     for view in anew:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-        found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, told, plain)
+        found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, last, plain)
         said[view.key] = with_refused(session, view, found)
-    jobs, unschedulable = told.turn(session, plain, outcomes, said)
+    jobs, unschedulable = last.turn(session, outcomes, said, verdicts_of_strays(session))
     while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
         del anew[-_SOME:]
-    with given_up(session):
-        queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
+    session.memo.leave(LAST, last)
+    if before is not None:
+        queues, namespaces = before.queues, before.namespaces
+    else:
+        with given_up(session):
+            queues, namespaces = queue_outcomes(session), namespace_outcomes(session)
     return msgspec.structs.replace(
         decided(session),
         jobs=jobs,
@@ -102,12 +119,10 @@ def _report(session: Session, told: Told) -> CycleReport:
     )
 
 
-def _active(session: Session, of_crowds: Collection[str]) -> Iterable[JobView]:
-    """The jobs of the session to look at, in order: those in no crowd, and some of crowds."""
-    jobs = session.jobs
-    if len(of_crowds) + len(session.apart) == len(jobs):
-        return jobs.values()
-    return map(jobs.__getitem__, sorted({view.key for view in session.apart}.union(of_crowds)))
+def _active(session: Session, of_spans: Iterable[str]) -> Iterable[JobView]:
+    """The jobs of the session to look at, in order: those in no span, and some of spans."""
+    keys = {*session.waiting.keys_alone(), *of_spans}
+    return session.jobs.values() if len(keys) == len(session.jobs) else map(session.jobs.__getitem__, sorted(keys))
 
 
 def _others(session: Session) -> dict[str, JobView]:
@@ -136,18 +151,18 @@ def tells_of_active(session: Session) -> bool:
 # -- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, told: Told) -> JobOutcome:
+def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, last: LastReport) -> JobOutcome:
     """A job's outcome; that of the last cycle where it would be the same."""
     session, key = reasons.session, view.key
-    advice, found, known = session.snapshot.advice.get(key), plain.look(view), told.standings.get(key)
+    advice, found, known = session.snapshot.advice.get(key), plain.look(view), last.standings.get(key)
     if found is not None and known is not None and plain.stands(view, found, advice, known):
         return known.outcome
     headline = None if found is None else found.words.headline
     outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
     if found is not None:
-        told.standings[key] = Standing(view.job, view.phase, advice, found, outcome)
+        last.standings[key] = PlainStanding(view.job, view.phase, advice, found, outcome)
     else:
-        told.standings.pop(key, None)
+        last.standings.pop(key, None)
     return outcome
 
 
@@ -168,7 +183,7 @@ def job_outcome(
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
     session, headline = waiting.session, waiting.of(view) if headline is None else headline
-    planned = None if session.kept is None else planned_start(session, view.key)
+    planned = None if session.reserved.planned is None else planned_start(session, view.key)
     if planned is not None:
         headline = with_start(session, headline, planned)
     if session.snapshot.provisioning:
@@ -215,8 +230,8 @@ def job_outcome(
         tier=None if settled is None else settled.level,
         sub_groups=_sub_groups(session, view) if asks_closeness else (),
         planned=planned,
-        unplanned="" if session.kept is None else unplanned(session, view),
-        ahead_of="" if session.kept is None else session.kept.ahead_of(view),
+        unplanned="" if session.reserved.planned is None else unplanned(session, view),
+        ahead_of="" if session.reserved.planned is None else session.reserved.planned.ahead_of(view),
     )
 
 

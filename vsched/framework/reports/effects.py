@@ -20,13 +20,15 @@ def decided(session: Session) -> CycleReport:
     """The effects of a session whose actions have run, without any outcomes."""
     bound = bound_by(session)
     answers = answers_to_requests(session)
-    evictions = [_evict(session, entry, entry.cause) for entry in session.committed if entry.cause is not None]
+    evictions = [
+        _evict(session, entry, entry.cause) for entry in session.decisions.committed if entry.cause is not None
+    ]
     due = min(session.plugins.victim_rules.due, session.plugins.next_end(), answers.due)
     return CycleReport(
         binds=tuple(_binds(session)),
         evictions=(*evictions, *answers.evictions),
         nominations=tuple(nominations(session, bound)),
-        ungated=tuple([Ungate(task.uid, task.namespace, task.name, task.job) for task in session.ungated]),
+        ungated=tuple([Ungate(task.uid, task.namespace, task.name, task.job) for task in session.decisions.ungated]),
         withdrawals=answers.withdrawals,
         asks_responders=answers.asks_responders,
         due=0.0 if isinf(due) else due,
@@ -35,13 +37,13 @@ def decided(session: Session) -> CycleReport:
 
 def bound_by(session: Session) -> set[str]:
     """Uids of the tasks that the session binds."""
-    return {entry.task.uid for entry in session.committed if entry.status is Status.ALLOCATED}
+    return {entry.task.uid for entry in session.decisions.committed if entry.status is Status.ALLOCATED}
 
 
 def _binds(session: Session) -> Iterable[Bind]:
     names = session.nodes.statics.names
     volumes, devices = ChosenClaims(), ChosenClaims()
-    for entry in session.committed:
+    for entry in session.decisions.committed:
         if entry.status is Status.ALLOCATED:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task) if task.claims is not None or session.claims.implicit else None
@@ -107,7 +109,7 @@ def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
 
     A gang from which pods were evicted meanwhile, so that it cannot start, keeps no room.
     """
-    evicted = [entry for entry in session.committed if entry.cause is not None]
+    evicted = [entry for entry in session.decisions.committed if entry.cause is not None]
     freed_for = {entry.cause.beneficiary for entry in evicted if entry.cause is not None}
     losers = {entry.job.key: entry.job for entry in evicted}
     broken = {key for key, job in losers.items() if job.waiting and not session.plugins.job_pipelined(job)}

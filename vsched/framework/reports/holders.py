@@ -29,7 +29,7 @@ OTHERS = "reserved for others"
 HELD = f"{BEGINNING}had resources that are {OTHERS}"
 
 
-class NodeHolders(NamedTuple):
+class HeldReasons(NamedTuple):
     """An explanation about nodes, and the jobs (as text) that room on them is held for."""
 
     why: NodeReasons
@@ -53,7 +53,7 @@ class Holders:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._cache: dict[tuple[Shape, str, str, str], NodeHolders] = {}
+        self._cache: dict[tuple[Shape, str, str, str], HeldReasons] = {}
         """A cache: thousands of waiting jobs get the same explanation."""
 
     @cached_property
@@ -81,9 +81,9 @@ class Holders:
     def _by_job(self) -> dict[str, list[tuple[Task, int]]]:
         return placed_on_paper(self._session)
 
-    def explain(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
+    def explain(self, key: str, task: Task, why: NodeReasons) -> HeldReasons:
         """The explanation for a task. Nodes whose room is held for other jobs are counted as a separate reason."""
-        found, kept = self._of_places(key, task, why), self._session.kept
+        found, kept = self._of_places(key, task, why), self._session.reserved.planned
         if kept is None or Code.RESERVED not in why.codes.values():
             return found
         now = self._session.snapshot.now
@@ -93,9 +93,9 @@ class Holders:
         ]
         return found._replace(starts=f"the start of {' and '.join(starts)}") if starts else found
 
-    def _of_places(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
+    def _of_places(self, key: str, task: Task, why: NodeReasons) -> HeldReasons:
         if Code.RESOURCES not in why.codes.values() or not self._rows:
-            return NodeHolders(why)
+            return HeldReasons(why)
         view = self._session.view(key)
         case = task.shape, key if key in self._by_job else "", "" if view is None else view.queue, why.message
         known = self._cache.get(case)
@@ -103,16 +103,16 @@ class Holders:
             known = self._cache[case] = self._explained(key, task, why)
         return known
 
-    def _explained(self, key: str, task: Task, why: NodeReasons) -> NodeHolders:
+    def _explained(self, key: str, task: Task, why: NodeReasons) -> HeldReasons:
         filled = why.fits is not None
         found = self.split(key, task, self._session.node_selection.failing(task, filled=filled), filled)
         held = next((one.rows for one in found if one.reason == HELD), None)
         if held is None or not np.logical_or.reduce([one.rows for one in found]).all():
-            return NodeHolders(why)
+            return HeldReasons(why)
         reasons, codes = counted_by_reason(found)
         total = len(self._session.nodes)
         message = why.message.replace(sentence(total, why.reasons), sentence(total, reasons))
-        return NodeHolders(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, held))
+        return HeldReasons(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, held))
 
     def split(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> list[Failing]:
         """Nodes by reason; nodes that would have room if nothing were held for other jobs get the reason ``HELD``."""

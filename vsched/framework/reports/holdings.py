@@ -12,12 +12,12 @@ from vsched.model.plan import NamespaceOutcome, QueueOutcome
 from vsched.model.queues.queue import Namespace, Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
 
-QUEUES = "queue records"
-"""The name under which ``QueueRecords`` are kept."""
+QUEUES = "queues"
+"""The owner of ``QueueReports``."""
 NO_SUCH_CLASS = "NoSuchPriorityClass"
 
 
-class QueueRecord(NamedTuple):
+class QueueReport(NamedTuple):
     """What a cycle said of a queue, and what it follows from."""
 
     queue: Queue
@@ -27,7 +27,7 @@ class QueueRecord(NamedTuple):
     outcome: QueueOutcome
 
 
-class QueueRecords(NamedTuple):
+class QueueReports(NamedTuple):
     """What the last cycle said of queues, and what it follows from."""
 
     queues: Mapping[str, Queue]
@@ -39,23 +39,20 @@ class QueueRecords(NamedTuple):
     """What the division of each follows from besides; None where that cannot be said."""
     whole: object
     """What all of them follow from."""
-    records: dict[str, QueueRecord]
+    records: dict[str, QueueReport]
     """Of queues that held at the end what the snapshot said."""
     moved: Set[str]
     """The other queues."""
     outcomes: dict[str, QueueOutcome]
 
 
-NOTHING_SAID = QueueRecords({}, (), (), None, None, {}, frozenset(), {})
+NOTHING_SAID = QueueReports({}, (), (), None, None, {}, frozenset(), {})
 
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     """Each queue's share of the cluster after the cycle, by name, sorted; the cost follows what has changed."""
-    memory, snapshot = session.memory, session.snapshot
-    if memory.before is not None:
-        return memory.before.queues
-    before = memory.parts.pop(QUEUES, None)
-    known = before if isinstance(before, QueueRecords) else NOTHING_SAID
+    snapshot = session.snapshot
+    known = session.memo.take(QUEUES, QueueReports) or NOTHING_SAID
     queues, by = snapshot.queues, session.plugins.divided_by()
     moved = {name for name in session.usage.moved_queues() if name in queues}
     names = known.names if known.queues is queues else sorted(queues)
@@ -74,11 +71,11 @@ def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
         outcomes[name] = record.outcome
     if len(records) > len(names):
         records = {name: record for name, record in records.items() if name in queues}
-    memory.parts[QUEUES] = QueueRecords(queues, names, books, parts, whole, records, moved, outcomes)
+    session.memo.leave(QUEUES, QueueReports(queues, names, books, parts, whole, records, moved, outcomes))
     return outcomes
 
 
-def _queue_record(session: Session, queue: Queue, known: QueueRecord | None) -> QueueRecord:
+def _queue_record(session: Session, queue: Queue, known: QueueReport | None) -> QueueReport:
     name = queue.name
     division, held, past = session.plugins.division(queue), session.usage.queue(name), session.plugins.past_use(queue)
     found = queue, division, past
@@ -104,7 +101,7 @@ def _queue_record(session: Session, queue: Queue, known: QueueRecord | None) -> 
         used_times=None if past is None else past.times,
         used_seconds=0.0 if past is None else past.seconds,
     )
-    return QueueRecord(queue, held, division, past, outcome)
+    return QueueReport(queue, held, division, past, outcome)
 
 
 class NamespaceRecords(NamedTuple):
@@ -122,11 +119,8 @@ class NamespaceRecords(NamedTuple):
 
 def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
     """What each namespace holds in each queue; the cost follows what has changed."""
-    memory, snapshot = session.memory, session.snapshot
-    if memory.before is not None:
-        return memory.before.namespaces
-    found = _as_found(snapshot, memory.parts.get("namespace records"))
-    memory.parts["namespace records"] = found
+    snapshot = session.snapshot
+    found = session.memo.renewed("namespaces", "", NamespaceRecords, lambda before: _as_found(snapshot, before))
     moved = session.usage.moved_namespaces()
     if not moved:
         return found.outcomes
@@ -139,11 +133,10 @@ def namespace_outcomes(session: Session) -> dict[str, NamespaceOutcome]:
     return {f"{queue}/{name}": outcomes[f"{queue}/{name}"] for queue, name in session.usage.namespaces()}
 
 
-def _as_found(snapshot: Snapshot, before: object) -> NamespaceRecords:
+def _as_found(snapshot: Snapshot, known: NamespaceRecords | None) -> NamespaceRecords:
     """The records by the snapshot; those of pairs that hold what they did are the same as before."""
     shares, namespaces, total = snapshot.shares, snapshot.namespaces, snapshot.total
     pairs, held = list(shares), list(shares.values())
-    known = before if isinstance(before, NamespaceRecords) else None
     if known is None or known.namespaces is not namespaces or known.total != total:
         known = NamespaceRecords([], [], namespaces, total, {})
     if known.pairs == pairs:

@@ -54,7 +54,7 @@ def never_on_nodes(session: Session, task: Task) -> Lasting | None:
         message = beyond_any(session.nodes, task.shape, open_rows, who)
         if message:
             return Lasting(Code.RESOURCES, message, _beyond(session, task.shape, open_rows))
-        return Lasting(Code.RESOURCES, f"{who} has all that it asks for at once")
+        return Lasting(Code.RESOURCES, f"{who} has everything that it asks for")
     return None
 
 
@@ -136,11 +136,11 @@ def _closed(closing: Sequence[Check]) -> Lasting:
         f"{count} {said_of_nodes(reason, count)}" for reason, count in sorted(counts.items(), key=lambda one: -one[1])
     )
     first = max(counts, key=lambda reason: (counts[reason], reason))
-    return Lasting(codes[first], f"no node is open to it: {message}")
+    return Lasting(codes[first], f"no node may be used: {message}")
 
 
 def _of_open(count: int) -> str:
-    return "no node that is open to it" if count == 1 else f"none of the {count} nodes that are open to it"
+    return "no usable node" if count == 1 else f"none of the {count} usable nodes"
 
 
 def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:

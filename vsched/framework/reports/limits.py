@@ -9,8 +9,9 @@ from typing import NamedTuple
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN
-from vsched.framework.refusal import Bound, Refusal
+from vsched.framework.refusal import QueueBound, Refusal
 from vsched.framework.reports.lasting import unregistered
+from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.session import Session
 from vsched.framework.wording import allows, amounts, at_limit, listed_jobs
 from vsched.model.queues.queue import ROOT, Queue
@@ -34,7 +35,7 @@ SILENT = UnschedulableReason("", "")
 ADMITTED = "held or reserved by admitted jobs"
 
 
-class LimitsTold:
+class LimitMessages:
     """Builds messages about the limits of one session whose actions have run. It caches them by refusal and queue."""
 
     def __init__(self, session: Session) -> None:
@@ -45,10 +46,14 @@ class LimitsTold:
         self._told: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
         """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
         self._unregistered: dict[str, str] = {}
-        self._bounds: dict[tuple[str, int], Bound | None] = {}
+        self._bounds: dict[tuple[str, int], QueueBound | None] = {}
 
     def refused(self, view: JobView, refusal: Refusal) -> UnschedulableReason:
         """Why a job waits that a rule refused."""
+        if refusal.code is Code.GANG_INCOMPLETE:
+            quota = next(quotas_refusing(self.session.snapshot, view), None)
+            if quota is not None:
+                return UnschedulableReason(quota.code, f"{quota.message}; {refusal.message}", limit=quota)
         if not refusal.shortages:
             return UnschedulableReason(refusal.code, refusal.message, limit=refusal)
         if refusal.code not in TOLD_IN_AMOUNTS:
@@ -84,7 +89,7 @@ class LimitsTold:
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = (
-            f"; some of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
+            f"; part of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
             if kept
             else ""
         )
@@ -124,7 +129,7 @@ class LimitsTold:
             self._unregistered[resource] = unregistered(self.session.nodes, column) if known and column else ""
         return self._unregistered[resource]
 
-    def bound(self, queue: str, resource: str) -> Bound | None:
+    def bound(self, queue: str, resource: str) -> QueueBound | None:
         """What limits how much a queue may hold of a resource; None where no plugin sets a limit."""
         column = self.session.snapshot.axis.find(resource)
         known = self.session.snapshot.queues.get(queue, Queue(ROOT) if queue == ROOT else None)
@@ -145,13 +150,11 @@ class LimitsTold:
 
 def admitted_in(session: Session) -> Counter[str]:
     """How many jobs of each queue were admitted and lack their minimum."""
-    found = Counter(view.queue for view in session.apart if not view.waiting_to_enter and not view.is_ready)
-    for crowd in session.crowds:  # none of their pods had a node, so that they lack it unless they need none
-        if not crowd.enters and session.jobs[crowd.keys[0]].min_member > 0:
-            found[crowd.queue] += len(crowd.keys)
-    for key in session.ledger.touched:
-        if session.crowds.of(key) is not None and (view := session.jobs[key]).min_member > 0 and view.is_ready:
-            found[view.queue] -= 1
+    found = Counter(view.queue for view in session.waiting.alone() if not view.waiting_to_enter and not view.is_ready)
+    for span in session.waiting.spans:
+        view = session.jobs[span.first]
+        if not view.waiting_to_enter and not view.is_ready:
+            found[view.queue] += len(span.keys)
     return found
 
 

@@ -16,7 +16,7 @@ from vsched.model.pods.task import Task
 
 def placed_on_paper(session: Session) -> dict[str, list[tuple[Task, int]]]:
     """The tasks with such places and their node rows, by job."""
-    committed = {entry.task.uid for entry in session.committed}
+    committed = {entry.task.uid for entry in session.decisions.committed}
     at = session.nodes.statics.row
     found: dict[str, list[tuple[Task, int]]] = {}
     jobs = session.jobs

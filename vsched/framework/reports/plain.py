@@ -24,7 +24,7 @@ Sizes = tuple[bool, bool, str, str]
 """What verdicts about all pods of a job read of a scale-up (``scaling.sizes``)."""
 
 
-class Words(NamedTuple):
+class PlainWords(NamedTuple):
     """What is said of plain jobs of one kind that were refused the same."""
 
     headline: UnschedulableReason
@@ -40,12 +40,12 @@ class Words(NamedTuple):
 class Plain(NamedTuple):
     """A plain job."""
 
-    words: Words
+    words: PlainWords
     apart: Set[str]
     """Uids of the tasks that were tried or refused themselves."""
 
 
-class Standing(NamedTuple):
+class PlainStanding(NamedTuple):
     """What was said of a plain job, and what it follows from."""
 
     job: Job
@@ -55,7 +55,7 @@ class Standing(NamedTuple):
     outcome: JobOutcome
 
 
-class Verdict(NamedTuple):
+class PlainVerdict(NamedTuple):
     """What was said of the pods of a plain job, and what it follows from."""
 
     outcome: JobOutcome
@@ -71,13 +71,13 @@ class PlainJobs:
         session = reasons.session
         self._reasons, self._session = reasons, session
         self._on = (
-            session.kept is None
+            session.reserved.planned is None
             and not session.snapshot.provisioning
             and not session.snapshot.setbacks
             and not _holds_room(reasons)
         )
         self._changed = frozenset(session.snapshot.changed)
-        self._words: dict[Hashable, Words] = {}
+        self._words: dict[Hashable, PlainWords] = {}
         self._same: dict[tuple[int, int], bool] = {}
         """Whether words of this session are those of an earlier one, by the identities of both."""
         self._found: dict[str, Plain] = {}
@@ -95,7 +95,7 @@ class PlainJobs:
         """The same for a job that was looked at."""
         return self._found.get(key)
 
-    def stands(self, view: JobView, plain: Plain, advice: Advice | None, known: Standing | None) -> bool:
+    def stands(self, view: JobView, plain: Plain, advice: Advice | None, known: PlainStanding | None) -> bool:
         """Whether what was said of a job holds still."""
         return (
             known is not None
@@ -107,7 +107,7 @@ class PlainJobs:
             and self.same(plain.words, known.plain.words)
         )
 
-    def same(self, words: Words, before: Words) -> bool:
+    def same(self, words: PlainWords, before: PlainWords) -> bool:
         """Whether the same is said as in an earlier session."""
         if words is before:
             return True
@@ -121,21 +121,22 @@ class PlainJobs:
         session, spec = self._session, view.spec
         if view.moved or view.roles is not None or view.sub_groups is not None or spec.topology is not None:
             return None
-        kind = session.alike.uniform_kind(view)
-        apart = None if kind is None else set_apart(session, view)
+        kind, found = session.waiting.kind(view), session.waiting.classes.of(view.key)
+        is_uniform = kind is not None and found is not None and len(found.shapes) <= 1
+        apart = set_apart(session, view) if is_uniform else None
         if apart is None:
             return None
-        of_job, of_tasks, refused = session.job_refusals.get(view.key), None, 0
-        protected = session.protected.get(view.key)
+        of_job, of_tasks, refused = session.refused.jobs.get(view.key), None, 0
+        protected = session.refused.protected.get(view.key)
         if of_job is None and not view.job.pending:
             return None  # where its pods are is said of it alone
         for uid in apart:  # mostly none
-            why = session.task_refusals.get(uid)
+            why = session.refused.tasks.get(uid)
             if why is not None:
                 if of_tasks is not None and why is not of_tasks:
                     return None
                 of_tasks, refused = why, refused + 1
-        tried = len(apart) if not refused else len(apart & session.tried)
+        tried = len(apart) if not refused else len(apart & session.refused.tried)
         case = kind, view.phase, id(of_job), id(of_tasks), id(protected), refused, tried
         words = self._words.get(case)
         if words is None:
@@ -144,13 +145,13 @@ class PlainJobs:
 
     def _say(
         self, view: JobView, of_job: Refusal | None, of_tasks: NodeReasons | Refusal | None, protected: Refusal | None
-    ) -> Words:
+    ) -> PlainWords:
         refused = self._reasons.refused
         told = (
             None if of_job is None else refused(view, of_job),
             refused(view, of_tasks) if isinstance(of_tasks, Refusal) else None,
         )
-        return Words(self._reasons.of(view), of_job, of_tasks, protected, told)
+        return PlainWords(self._reasons.of(view), of_job, of_tasks, protected, told)
 
 
 def _holds_room(reasons: UnschedulableReasons) -> bool:
@@ -158,7 +159,7 @@ def _holds_room(reasons: UnschedulableReasons) -> bool:
     session = reasons.session
     if not session.ledger.log:
         return False
-    carried_out = {entry.task.uid for entry in session.committed}
+    carried_out = {entry.task.uid for entry in session.decisions.committed}
     return any(
         entry.status is Status.PIPELINED or (entry.status is Status.ALLOCATED and entry.task.uid not in carried_out)
         for entry in session.ledger.log

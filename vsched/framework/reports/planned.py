@@ -12,7 +12,7 @@ from vsched.model.plan import PLANNED_NODES_MAX, PlannedStart
 
 def planned_start(session: Session, key: str) -> PlannedStart | None:
     """When and where a job starts for which room is kept; None for any other job."""
-    found = None if session.kept is None else session.kept.of(key)
+    found = None if session.reserved.planned is None else session.reserved.planned.of(key)
     if found is None:
         return None
     names = session.nodes.statics.names
@@ -22,7 +22,7 @@ def planned_start(session: Session, key: str) -> PlannedStart | None:
 
 def unplanned(session: Session, view: JobView) -> str:
     """Why no start is planned for a job without room, as a code; empty where that is no question."""
-    kept = session.kept
+    kept = session.reserved.planned
     if kept is None or view.is_pipelined or kept.of(view.key) is not None:
         return ""
     return str(kept.unplanned.get(view.key, ""))

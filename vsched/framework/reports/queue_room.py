@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import cached_property
 
 from vsched.framework.points.extension import StatedLimit
-from vsched.framework.refusal import Bound, Shortage
+from vsched.framework.refusal import QueueBound, Shortage
 from vsched.framework.session import Session
 from vsched.framework.wording import at_limit
 from vsched.model.amounts.resources import Vector, add, times
@@ -35,7 +35,7 @@ class QueueRoom:
         for limit in self._stated(queue):
             short = next(self._short(limit, asked), None)
             if short is not None:
-                return at_limit(queue, limit.queue, short, Bound(short.limit, short.limit, limit.queue))
+                return at_limit(queue, limit.queue, short, QueueBound(short.limit, short.limit, limit.queue))
         self._count(queue, asked.items())
         return None
 

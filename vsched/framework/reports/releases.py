@@ -18,7 +18,7 @@ from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
 
-WHY = "its pods were not placed with it"
+WHY = "its pods were not placed"
 
 
 def releases(session: Session) -> tuple[ClaimRelease, ...]:

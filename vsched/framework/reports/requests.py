@@ -23,11 +23,11 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 
 SKEW_SECONDS = 60.0
 """A request that was made this long after now was not made by a scheduler: it is due."""
-UNNEEDED = "nobody needs its room any more"
-KEPT = "the API server does not let it be evicted"
+UNNEEDED = "its resources are no longer needed"
+KEPT = "the API server refuses its eviction"
 
 
-class Answers(NamedTuple):
+class RequestAnswers(NamedTuple):
     """What follows from the requests of earlier cycles."""
 
     evictions: tuple[Evict, ...] = ()
@@ -37,12 +37,12 @@ class Answers(NamedTuple):
     """When the first of the remaining requests ends, seconds since the epoch."""
 
 
-def answers_to_requests(session: Session) -> Answers:
+def answers_to_requests(session: Session) -> RequestAnswers:
     """Decide about each pod that was asked to end by itself; call it once the actions have run."""
     snapshot = session.snapshot
     if not snapshot.asked:
-        return Answers()
-    needs = Needs(session)
+        return RequestAnswers()
+    needs = NominatedRoom(session)
     evictions, withdrawals, asks, due = list[Evict](), list[Withdraw](), list[AskAgain](), inf
     for job, found in asked_jobs(snapshot):
         asked = [task for task in found if task.asked is None or not _is_elsewhere(session, task.asked.beneficiary)]
@@ -57,7 +57,7 @@ def answers_to_requests(session: Session) -> Answers:
                 due = min(due, request.deadline)
                 if task.responds or not request.told:
                     asks.append(_again(snapshot, task, request))
-    return Answers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
+    return RequestAnswers(tuple(evictions), tuple(withdrawals), tuple(asks), due)
 
 
 def _again(snapshot: Snapshot, task: Task, request: EvictionRequest) -> AskAgain:
@@ -87,7 +87,7 @@ def is_due(request: EvictionRequest, now: float) -> bool:
     return request.may_go or now >= request.deadline or request.at > now + SKEW_SECONDS
 
 
-def _judged(job: Job, asked: Iterable[Task], needs: Needs) -> Iterable[tuple[Task, EvictionRequest, bool]]:
+def _judged(job: Job, asked: Iterable[Task], needs: NominatedRoom) -> Iterable[tuple[Task, EvictionRequest, bool]]:
     """The asked pods of a job by name, and whether each has to go.
 
     Pods whose room nobody needs go with the others where their job cannot do without these.
@@ -107,7 +107,7 @@ def _breaks(job: Job, staying: Sequence[Task]) -> bool:
     return job.ready + len(staying) < job.spec.min_member or any(of_role[role] < count for role, count in missing)
 
 
-class Needs:
+class NominatedRoom:
     """The room that nominated pods wait for, by row and job."""
 
     def __init__(self, session: Session) -> None:
@@ -117,7 +117,7 @@ class Needs:
         """By row and job: tasks that wait for pods to leave."""
         self._spare: dict[int, dict[int, int]] = {}
         """By row: the amounts that are left once everything has left, by column; only of rows that were asked for."""
-        freed_for = {entry.cause.beneficiary for entry in session.committed if entry.cause is not None}
+        freed_for = {entry.cause.beneficiary for entry in session.decisions.committed if entry.cause is not None}
         for key in {*session.snapshot.nominated, *freed_for}:
             view = session.jobs.get(key)
             for status, node, task in view.moved.values() if view is not None else ():

@@ -9,16 +9,14 @@ it sees, and with a part of the gang it would add too few nodes.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence, Set
 from heapq import heapify, heappop, heappush
 from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
+from vsched.framework.classes import Rank, Row, Span
 from vsched.framework.codes import Code
-from vsched.framework.combine.orders import OrderKey
-from vsched.framework.crowds import Crowd
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
@@ -92,46 +90,6 @@ class Asking(NamedTuple):
     """How many of the tasks it needs at once."""
 
 
-class Answer(NamedTuple):
-    """What jobs of a crowd in a row get."""
-
-    start: int
-    """The position of the first job."""
-    end: int
-    """That after the last job."""
-    least: int
-    """How many tasks each of them needs at once."""
-    found: ScaleUp
-    """What the first job gets."""
-
-
-Rank = tuple[bool, OrderKey]
-"""The sort key of jobs that share what their queues may hold."""
-
-
-class AskingRow:
-    """Jobs of a crowd in a row that nodes may be added for, as far as the limits of their queue allow."""
-
-    def __init__(self, crowd: Crowd, start: int, end: int, least: int) -> None:
-        self.crowd = crowd
-        self.at = start
-        """The position of the first job that has no answer yet."""
-        self.end = end
-        """The position after the last job."""
-        self.least = least
-        """How many tasks each of the jobs needs at once."""
-        self.answers: list[Answer] = []
-
-    @property
-    def rank(self) -> Rank:
-        """The sort key of the first job that has no answer yet."""
-        return True, self.crowd.ranks[self.at]  # queues keep no room for jobs of crowds
-
-    def until(self, rank: Rank) -> int:
-        """The position of its first job that goes after another job."""
-        return bisect_left(self.crowd.ranks, rank[1], self.at, self.end)
-
-
 class ScaleUps:
     """Decides for which pods nodes are to be added, for a session whose actions have run."""
 
@@ -147,7 +105,7 @@ class ScaleUps:
         self._bound = bound
         self._room = QueueRoom(self._session)
 
-    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], rows: Iterable[AskingRow] = ()) -> dict[str, ScaleUp]:
+    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], rows: Iterable[Row] = ()) -> dict[str, ScaleUp]:
         """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out. Rows get their answers.
 
         Where a queue states limits, jobs count against them in their order.
@@ -168,8 +126,8 @@ class ScaleUps:
         self._share_out(limited, rows, found)
         return found
 
-    def of_crowd(self, view: JobView, outcome: JobOutcome) -> ScaleUp | Asking | None:
-        """The answer for a plain job where all jobs of its crowd that are told the same get the same.
+    def of_span(self, view: JobView, outcome: JobOutcome) -> ScaleUp | Asking | None:
+        """The answer for a plain job where all jobs of its span get the same.
 
         The job itself where its queue limits how many of these get it. None where they are asked for one by one.
         """
@@ -180,17 +138,17 @@ class ScaleUps:
             return self._whole(asking)
         return asking if len(asking.tasks) == len(view.job.pending) else None
 
-    def like(self, answer: Answer, view: JobView) -> ScaleUp:
-        """What a job gets that has this answer."""
-        if not answer.found.pods or answer.end == answer.start + 1:
-            return answer.found
-        return self._whole(Asking(view, tuple(view.job.pending.values()), answer.least))
+    def like(self, span: Span[ScaleUp], least: int, view: JobView) -> ScaleUp:
+        """What a job of a span gets that has this answer; it needs so many tasks at once."""
+        if not span.value.pods or span.end == span.start + 1:
+            return span.value
+        return self._whole(Asking(view, tuple(view.job.pending.values()), least))
 
     def _whole(self, asking: Asking) -> ScaleUp:
         """Nodes for all of the tasks."""
         return self._with_needed(asking, ScaleUp(_uids(asking)))
 
-    def _share_out(self, limited: Iterable[Asking], rows: Iterable[AskingRow], found: dict[str, ScaleUp]) -> None:
+    def _share_out(self, limited: Iterable[Asking], rows: Iterable[Row], found: dict[str, ScaleUp]) -> None:
         """Share what the queues may hold out among the jobs, in their order."""
         alone = sorted([(self._rank(one), one) for one in limited], key=itemgetter(0), reverse=True)
         ahead = [(row.rank, row) for row in rows]
@@ -202,24 +160,23 @@ class ScaleUps:
                 continue
             _, row = heappop(ahead)
             bound = min([next_one[0] for next_one in (*alone[-1:], *ahead[:1])], default=None)
-            self._share_in_row(row, row.end if bound is None else row.until(bound))
-            if row.at < row.end:
+            self._share_in_row(row, row.until(bound))
+            if row:
                 heappush(ahead, (row.rank, row))
 
-    def _share_in_row(self, row: AskingRow, end: int) -> None:
+    def _share_in_row(self, row: Row, end: int) -> None:
         """The answers for the jobs of a row up to a position."""
-        keys, jobs = row.crowd.keys, self._session.jobs
+        least: int = row.waiting.value
         while row.at < end:
-            view = jobs[keys[row.at]]
-            asking = Asking(view, tuple(view.job.pending.values()), row.least)
+            view = self._session.jobs[row.first]
+            asking = Asking(view, tuple(view.job.pending.values()), least)
             count = self._room.take_often(view.queue, asking.tasks, end - row.at)
             if count:
                 answer = self._whole(asking)
             else:
                 answer = self._with_needed(asking, self._within_limits(asking))
                 count = 1 if answer.pods else end - row.at  # what is too much for one of them is too much for all
-            row.answers.append(Answer(row.at, row.at + count, row.least, answer))
-            row.at += count
+            row.pass_over(answer, row.at + count)
 
     def _with_needed(self, asking: Asking, found: ScaleUp) -> ScaleUp:
         """The same, with the pods that a ProvisioningRequest is made for."""
@@ -275,7 +232,7 @@ class ScaleUps:
         session = self._session
         if not view.pending_count and not view.waiting:
             return NO_NODES_WANTED
-        refusal = session.job_refusals.get(view.key)
+        refusal = session.refused.jobs.get(view.key)
         if outcome.code not in NODES_HELP and (outcome.code != Code.OTHER or refusal is not None):
             return NO_NODES_WANTED
         if refusal is not None and not may_be_lifted(session, refusal):
@@ -297,7 +254,7 @@ class ScaleUps:
         placed = in_sight(view)
         tasks: list[Task] = []
         first: Refusal | None = None
-        refusals, moved = session.task_refusals, view.moved
+        refusals, moved = session.refused.tasks, view.moved
         for uid, task in pending.items():
             if uid in self._bound or task.gated or task.unsupported or (placed and has_place(view, uid)):
                 continue

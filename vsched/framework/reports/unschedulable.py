@@ -16,18 +16,22 @@ from vsched.framework.obstacles import told_of_pods, unsupported
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
-from vsched.framework.reports.limits import SILENT, LimitsTold, UnschedulableReason
+from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
 from vsched.framework.reports.untried import UNTRIED, may_fit_otherwise
-from vsched.framework.session import PIPELINED, Session, is_whole, to_leave, to_start
+from vsched.framework.session import Session
+from vsched.framework.starting import PIPELINED, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
 from vsched.framework.wording import binding, counted, on_nodes, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.amounts.resources import NOTHING
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 
 NONE_FITS = "no node fits"
+OF_QUEUE = (Code.QUEUE_CLOSED, Code.QUEUE_NOT_LEAF)
+"""Codes of queues in which no job starts, however small."""
 NO_UIDS: Set[str] = frozenset()
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
@@ -48,7 +52,7 @@ class UnschedulableReasons:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self.limits = LimitsTold(session)
+        self.limits = LimitMessages(session)
         self.holders = Holders(session)
         self._if_emptys: dict[tuple[Shape, str, Hashable], IfEmpty] = {}
 
@@ -71,7 +75,7 @@ class UnschedulableReasons:
 
     def _of_undecided(self, view: JobView) -> UnschedulableReason:
         session = self.session
-        refusal = session.job_refusals.get(view.key)
+        refusal = session.refused.jobs.get(view.key)
         if refusal is not None:
             return self.refused(view, refusal)
         if not view.pending_count and not view.waiting:
@@ -81,7 +85,7 @@ class UnschedulableReasons:
             return self._leaving(view)
         if cause is None:
             return self._gated(view)
-        why = session.task_refusals[cause.uid]
+        why = session.refused.tasks[cause.uid]
         if isinstance(why, NodeReasons):
             return self._unplaced(view, cause, why)
         if why.code is Code.CLAIM:
@@ -94,7 +98,7 @@ class UnschedulableReasons:
         """The reason for a job with pods whose claims cannot be used; it names the oldest such pod."""
         if len(view.job.tasks) == 1:
             return self.refused(view, why)
-        refusals = (self.session.task_refusals.get(uid) for uid in view.job.pending)
+        refusals = (self.session.refused.tasks.get(uid) for uid in view.job.pending)
         count = sum(isinstance(one, Refusal) and one.code is Code.CLAIM for one in refusals)
         others = counted(count, "of its pods waits", "of its pods wait")
         return self.refused(view, why._replace(message=f"{others}: {cause.name}: {why.message}"))
@@ -107,10 +111,10 @@ class UnschedulableReasons:
         message = f"{first.name} {place_of(self.session, view, first.uid).message}"
         if not left:
             return UnschedulableReason(
-                Code.STARTING, f"{counted(len(waiting), 'pod has its place', 'pods have their places')}: {message}"
+                Code.STARTING, f"{counted(len(waiting), 'pod has a node', 'pods have nodes')}: {message}"
             )
-        who = counted(len(left), "pod has its place and waits", "pods have their places and wait")
-        return UnschedulableReason(Code.LEAVING, f"{who} for others to leave: {message}")
+        who = counted(len(left), "pod has a node and waits", "pods have nodes and wait")
+        return UnschedulableReason(Code.LEAVING, f"{who} for other pods to leave: {message}")
 
     def _out_of_sight(self, view: JobView) -> UnschedulableReason:
         """The reason for a job with nodes for too few of its tasks: why the next task finds no node."""
@@ -133,6 +137,10 @@ class UnschedulableReasons:
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
             return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
+        queue = self.session.snapshot.queues.get(view.queue)
+        shut = None if queue is None else self.session.plugins.allocatable(queue, NOTHING)
+        if shut is not None and shut.code in OF_QUEUE:  # gates that are removed would change nothing
+            return self.refused(view, shut)
         if view.is_ready and view.ready >= max(1, view.min_member):
             return UnschedulableReason(
                 Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
@@ -177,7 +185,7 @@ class UnschedulableReasons:
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
-        kept = self.session.protected.get(view.key)
+        kept = self.session.refused.protected.get(view.key)
         if kept is not None:
             code, message = kept.code, f"{kept.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
@@ -225,10 +233,10 @@ class UnschedulableReasons:
             return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
         if view.sub_groups is not None and why.fits is None and (short := view.sub_groups.of(cause).lacks()):
             return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
-        if view.is_ready:
+        if view.is_ready and view.ready >= min(1, view.min_member):
             waiting = view.pending_count + view.waiting
             return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
-        missing = view.min_member - view.ready - view.best_effort_pending
+        missing = view.min_member - view.ready - (0 if view.is_ready else view.best_effort_pending)
         minimum = view.min_member
         if view.sub_groups is not None and why.fits is not None:
             missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
@@ -263,7 +271,7 @@ def cause_of(session: Session, view: JobView) -> Task | None:
 
     Where every task has a node, it is the oldest that waits for other pods to leave its node.
     """
-    refusals = session.task_refusals
+    refusals = session.refused.tasks
     refused = [
         task
         for uid, task in view.job.pending.items()
@@ -299,7 +307,7 @@ def set_apart(session: Session, view: JobView) -> Set[str] | None:
     job = view.job
     if view.moved or job.gated or job.awaiting or job.unplaceable:
         return None
-    pending, refusals, tried = job.pending.keys(), session.task_refusals.keys(), session.tried
+    pending, refusals, tried = job.pending.keys(), session.refused.tasks.keys(), session.refused.tried
     # Of two views or sets, these operations walk through the smaller one.
     if pending.isdisjoint(refusals) and pending.isdisjoint(tried):
         return NO_UIDS
@@ -308,7 +316,7 @@ def set_apart(session: Session, view: JobView) -> Set[str] | None:
 
 def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
     """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
-    why = session.task_refusals.get(uid)
+    why = session.refused.tasks.get(uid)
     if has_place(view, uid):
         return place_of(session, view, uid)
     return None if why is not None and _waits(why) else why
@@ -318,7 +326,7 @@ def place_of(session: Session, view: JobView, uid: str) -> Refusal:
     """The message for a task that has a node but cannot start yet."""
     node = view.moved[uid][1]
     if session.is_left(node):
-        return to_leave(node, session.asked_on(node))
+        return to_leave(node, session.asked_on.get(node, ()))
     others = (view.moved[one][1] for one in view.job.pending if has_place(view, one))
     return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
 
@@ -335,7 +343,7 @@ def _roles_short(session: Session, view: JobView) -> set[str]:
 
 def _fitting(session: Session, view: JobView, counts: Callable[[Task], bool]) -> int:
     """How many of the tasks that ``counts`` is true of found a node in a try rolled back since, or are pipelined."""
-    found = (task for uid, task in view.job.pending.items() if uid in session.tried or has_place(view, uid))
+    found = (task for uid, task in view.job.pending.items() if uid in session.refused.tried or has_place(view, uid))
     return sum(1 for task in found if counts(task))
 
 

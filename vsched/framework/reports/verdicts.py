@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Set
-from typing import NamedTuple, TypeVar
+from collections.abc import Set
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.memory import Memory
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
-from vsched.framework.reports.crowds import ToldCrowds
+from vsched.framework.reports.last import NOBODY, LastReport, PodText, PodTexts, Verdicts
 from vsched.framework.reports.limits import UnschedulableReason
-from vsched.framework.reports.plain import Plain, PlainJobs, Sizes, Standing, Verdict
-from vsched.framework.reports.scaling import NODES_HELP, AskingRow, ScaleUp, ScaleUps, sizes
+from vsched.framework.reports.plain import PlainJobs
+from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
 from vsched.framework.reports.unschedulable import (
     UnschedulableReasons,
     in_sight,
@@ -23,7 +21,8 @@ from vsched.framework.reports.unschedulable import (
     set_back,
     with_refusal,
 )
-from vsched.framework.session import PIPELINED, Session
+from vsched.framework.session import Session
+from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
 from vsched.model.claims.plan import NOT_HAD
@@ -31,7 +30,6 @@ from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import title_of
 from vsched.model.jobs.provisioning import told
-from vsched.model.maps import GroupedMap, SortedMap
 from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDULABLE, JobOutcome, Unschedulable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -39,139 +37,6 @@ from vsched.model.snapshot import Snapshot
 
 NO_HELP = "; more nodes would not help: "
 """In messages: what follows keeps pods from starting whatever nodes are added."""
-
-
-class Said(NamedTuple):
-    """What is said of a pod, and of others of its job that are in the same state."""
-
-    reason: str
-    message: str
-    reasons: dict[str, int]
-    fits: bool = False
-
-
-NOBODY: dict[str, Said] = {}
-T = TypeVar("T")
-Verdicts = dict[str, Unschedulable]
-"""Why pods are unschedulable, by ``namespace/name``."""
-
-
-class OfJob(NamedTuple):
-    """What is said of the pending pods of a job."""
-
-    all: Said
-    but: dict[str, Said]
-    """By uid: what is said of those that were tried or refused themselves."""
-
-    def verdicts(self, job: Job) -> Verdicts:
-        """The same for each pod."""
-        key, all_others, but = job.key, self.all, self.but
-        return {
-            f"{task.namespace}/{task.name}": Unschedulable(
-                uid, task.namespace, task.name, key, *(but.get(uid, all_others) if but else all_others)
-            )
-            for uid, task in job.pending.items()
-        }
-
-
-class Told:
-    """What the last cycle said of the pods of each job, and what else it left for the next one.
-
-    A job that has not changed since, and is told the same again, gets the same records: making thousands of them anew
-    would take longer than all else about jobs that wait. The verdicts are the same with it and without.
-    """
-
-    def __init__(self) -> None:
-        self._last: dict[str, tuple[Job, OfJob, Verdicts]] = {}
-        self.standings: dict[str, Standing] = {}
-        """What the last cycle said of plain jobs."""
-        self._verdicts: dict[str, Verdict] = {}
-        self._crowds = ToldCrowds()
-        self._outcomes = SortedMap[JobOutcome]()
-        """All outcomes of the last cycle."""
-        self._by_job = SortedMap[Verdicts]()
-        self._said = GroupedMap[Unschedulable](self._by_job)
-        """All verdicts of the last cycle."""
-        self.memory = Memory()
-
-    def anew(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> Collection[str]:
-        """The jobs of crowds to look at; the last cycle said of all others what this one would say."""
-        return self._crowds.anew(session, plain, scale_ups, self.standings)
-
-    @property
-    def asking(self) -> Iterable[AskingRow]:
-        """Rows of the other jobs that share what their queue may hold with those to look at."""
-        return self._crowds.asking
-
-    def answered(self, session: Session, scale_ups: ScaleUps) -> dict[str, ScaleUp]:
-        """The jobs of these rows to look at as well: nodes are to be added for other pods than in the last cycle."""
-        return self._crowds.answered(session, scale_ups)
-
-    def again(self, plain: PlainJobs, found: Plain, outcome: JobOutcome, scale_up: Sizes) -> Verdicts | None:
-        """The verdicts of the last cycle about the pods of a plain job, where they still hold."""
-        known = self._verdicts.get(outcome.key)
-        if known is None or known.outcome is not outcome or known.scale_up != scale_up:
-            return None
-        if known.plain.apart != found.apart or not plain.same(found.words, known.plain.words):
-            return None
-        return known.verdicts
-
-    def note(self, found: Plain, outcome: JobOutcome, scale_up: Sizes, said: Verdicts) -> None:
-        """Keep the verdicts about the pods of a plain job."""
-        self._verdicts[outcome.key] = Verdict(outcome, found, scale_up, said)
-
-    def forget(self, key: str) -> None:
-        """What was said of the pods of a job is not said any more."""
-        self._verdicts.pop(key, None)
-
-    def of(self, job: Job, said: OfJob) -> Verdicts:
-        """The verdicts about all pending pods of a job."""
-        known = self._last.get(job.key)
-        if known is None or known[0] is not job or known[1] != said:
-            known = job, said, said.verdicts(job)
-        self._last[job.key] = known
-        return known[2]
-
-    def turn(
-        self, session: Session, plain: PlainJobs, outcomes: dict[str, JobOutcome], said: dict[str, Verdicts]
-    ) -> tuple[Mapping[str, JobOutcome], GroupedMap[Unschedulable]]:
-        """A cycle is over: what it said of all jobs and pods, by what it said anew.
-
-        Jobs that it said nothing of are forgotten.
-        """
-        here, left = session.jobs, session.left
-        if left is None:
-            left = [key for key, _ in self._outcomes.items_in_order() if key not in here]
-        jobs = _followed(here, self._outcomes, left, outcomes)
-        silent = [key for key, verdicts in said.items() if not verdicts]
-        telling = {key: verdicts for key, verdicts in said.items() if verdicts} if silent else said
-        no_more = [key for key in (*left, *silent) if key in self._by_job]
-        by_job = _followed(here, self._by_job, no_more, telling, verdicts_of_strays(session))
-        for key in (*left, *self._outcomes.rest):
-            if key not in jobs:
-                self._last.pop(key, None)
-                self.standings.pop(key, None)
-                self._verdicts.pop(key, None)
-        self._crowds.turn(session, plain, outcomes, self._verdicts)
-        if by_job is not self._by_job:
-            self._by_job, self._said = by_job, GroupedMap(by_job, self._said)
-        self._outcomes = jobs
-        return jobs, self._said
-
-
-def _followed(
-    here: Container[str],
-    before: SortedMap[T],
-    gone: Iterable[str],
-    found: Mapping[str, T],
-    besides: Mapping[str, T] | None = None,
-) -> SortedMap[T]:
-    """What is said of all jobs: first of those that the session is for, where what is not found anew is as before."""
-    new: dict[str, T] = {}
-    others: dict[str, T] = {}
-    for key, one in found.items():
-        (new if key in here else others)[key] = one
-    return before.changed(gone, new, {**others, **besides} if besides else others)
 
 
 def with_refused(session: Session, view: JobView, said: Verdicts) -> Verdicts:
@@ -194,29 +59,29 @@ def verdicts(
     outcome: JobOutcome,
     bound: Set[str],
     scale_up: ScaleUp,
-    told: Told,
+    last: LastReport,
     plain: PlainJobs,
 ) -> Verdicts:
     """Why each pending task that this cycle did not bind is unschedulable."""
     found, wanted = plain.get(view.key), sizes(view, scale_up)
-    if found is not None and wanted is not None and (known := told.again(plain, found, outcome, wanted)) is not None:
+    if found is not None and wanted is not None and (known := last.again(plain, found, outcome, wanted)) is not None:
         return known
-    told.forget(view.key)
+    last.forget(view.key)
     if not view.pending_count and not view.waiting:
         if found is not None and wanted is not None:
-            told.note(found, outcome, wanted, {})
+            last.note(found, outcome, wanted, {})
         return {}
     telling = _Telling(waiting, view, outcome, scale_up)
     together = telling.of_all()
     if together is not None:
-        all_of_them = told.of(view.job, together)
+        all_of_them = last.of(view.job, together)
         if found is not None and wanted is not None:
-            told.note(found, outcome, wanted, all_of_them)
+            last.note(found, outcome, wanted, all_of_them)
         return all_of_them
     one_by_one: Verdicts = {}
     for uid, task in view.job.pending.items():
         if task.unsupported:
-            said = Said(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
+            said = PodText(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
         elif uid in bound or task.gated:
             continue
         else:
@@ -232,10 +97,10 @@ class _Telling:
         self._waiting, self._session = waiting, waiting.session
         self._view, self._outcome, self._scale_up = view, outcome, scale_up
         self._gang = headline_of(outcome.message)
-        self._known: dict[tuple[str, bool, bool], Said] = {}
+        self._known: dict[tuple[str, bool, bool], PodText] = {}
         """What pods without a refusal of their own are told: by what they wait for, and by who asks for nodes."""
 
-    def of_all(self) -> OfJob | None:
+    def of_all(self) -> PodTexts | None:
         """What the pending pods are told; None where they have to be gone through one by one."""
         pending, scale_up = self._view.job.pending, self._scale_up
         apart = set_apart(self._session, self._view)
@@ -245,16 +110,16 @@ class _Telling:
             if chosen and len(chosen) < len(pending):
                 return None
         others = self._without_own("", bool(scale_up.pods), bool(scale_up.asked))
-        return OfJob(others, {uid: self.of(uid, pending[uid]) for uid in apart} if apart else NOBODY)
+        return PodTexts(others, {uid: self.of(uid, pending[uid]) for uid in apart} if apart else NOBODY)
 
-    def of(self, uid: str, task: Task) -> Said:
+    def of(self, uid: str, task: Task) -> PodText:
         """What one pod is told."""
         session, view, scale_up = self._session, self._view, self._scale_up
         moved = uid in view.moved
-        waits_for = _waits_for(view, task) if moved or uid in session.tried else ""
+        waits_for = _waits_for(view, task) if moved or uid in session.refused.tried else ""
         wanted, asked = uid in scale_up.pods, uid in scale_up.asked
         # Most tasks have no refusal of their own, so the lookup is skipped for them.
-        own = refusal_of(session, view, uid) if moved or uid in session.task_refusals else None
+        own = refusal_of(session, view, uid) if moved or uid in session.refused.tasks else None
         if own is None:
             known = waits_for, wanted, asked
             said = self._known.get(known)
@@ -268,35 +133,35 @@ class _Telling:
     def _with_holders(self, task: Task, why: NodeReasons) -> NodeReasons:
         """The reasons with the names of the jobs that hold room, and with what protects possible victims."""
         explained = self._waiting.holders.explain(self._view.key, task, why)
-        kept = self._session.protected.get(self._view.key)
+        kept = self._session.refused.protected.get(self._view.key)
         named = explained.named(explained.why.message)
         named = with_refusal(self._session, task, why, named)
         return explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
 
-    def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> Said:
-        return self._said(self._session.job_refusals.get(self._view.key), waits_for, wanted, asked)
+    def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> PodText:
+        return self._said(self._session.refused.jobs.get(self._view.key), waits_for, wanted, asked)
 
-    def _said(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> Said:
+    def _said(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> PodText:
         """``wanted``: nodes are to be added for the pod. ``asked``: a ProvisioningRequest asks for them."""
         view, outcome, scale_up = self._view, self._outcome, self._scale_up
         message, reasons = _task_message(self._waiting, view, outcome, self._gang, why, waits_for)
         fits = bool(waits_for) and why is None
         if asked:
             request = asked_for(self._session.snapshot, view.key)
-            return Said(PROVISIONING, message if request in message else f"{message}; {request}", reasons, fits)
+            return PodText(PROVISIONING, message if request in message else f"{message}; {request}", reasons, fits)
         if wanted and not scale_up.asked:
-            return Said(UNSCHEDULABLE, message, reasons, fits)
+            return PodText(UNSCHEDULABLE, message, reasons, fits)
         said = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
         if scale_up.why_not and not said and scale_up.why_not not in message:
             message = f"{message}{NO_HELP}{scale_up.why_not}"
-        return Said(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
+        return PodText(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
 
 
 def asked_for(snapshot: Snapshot, key: str) -> str:
     """What became of the ProvisioningRequest of a gang."""
     found = None if snapshot.provisioning is None else snapshot.provisioning.get(key)
     if found is None:
-        return "nodes for it are to be asked for by a ProvisioningRequest"
+        return "nodes for it will be requested by a ProvisioningRequest"
     return told(found, f"at {clock(found.retry_at, snapshot.now, True)} UTC")
 
 
@@ -331,7 +196,7 @@ def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
 
 
 def _of_stray(job: Job) -> Verdicts:
-    said = OfJob(Said(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
+    said = PodTexts(PodText(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
     return said.verdicts(job)
 
 

@@ -14,19 +14,21 @@ import numpy as np
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import match
-from vsched.kernels.devices.search import ClaimAsk, Found, Pick, attribute_values, search
+from vsched.kernels.devices.search import ClaimAsk, DeviceSearchResult, Pick, attribute_values, search
 
 MOST_ANSWERS = 1 << 14
 
 
 def search_once(
     claims: tuple[ClaimAsk, ...], row: int, inventory: Inventory, books: DeviceBooks, *, later: bool, steps: int
-) -> Found:
+) -> DeviceSearchResult:
     """As ``search``; the answer may come from a node with devices that are alike."""
     key = _key(claims, row, inventory, books, later=later)
     if key is None:
         return search(claims, row, inventory, books, later=later, steps=steps)
-    answers: dict[Hashable, Found] = inventory.keep(("answers", claims), dict[Hashable, Found])
+    answers: dict[Hashable, DeviceSearchResult] = inventory.keep(
+        ("answers", claims), dict[Hashable, DeviceSearchResult]
+    )
     devices = inventory.reaching(row)
     known = answers.get(key)
     if known is None:
@@ -40,7 +42,7 @@ def search_once(
     return _with_devices(known, devices)._replace(steps=0)
 
 
-def _with_devices(found: Found, numbers: Sequence[int] | dict[int, int]) -> Found:
+def _with_devices(found: DeviceSearchResult, numbers: Sequence[int] | dict[int, int]) -> DeviceSearchResult:
     """The answer with other numbers: places in place of devices, or devices in place of places."""
     if found.picks is None:
         return found

@@ -6,7 +6,7 @@ from array import array
 
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.inventory import NOWHERE, Inventory
-from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.matching import DeviceMatch, match
 from vsched.model.nodes.table import Ints
 
 
@@ -15,7 +15,7 @@ class FreeCount:
 
     __slots__ = ("_inventory", "match", "nodes", "together", "units")
 
-    def __init__(self, inventory: Inventory, want: Want, books: DeviceBooks, *, later: bool) -> None:
+    def __init__(self, inventory: Inventory, want: DeviceMatch, books: DeviceBooks, *, later: bool) -> None:
         self._inventory = inventory
         self.match = match(want, inventory)
         self.units: Ints = self.match.units.copy()
@@ -57,8 +57,8 @@ class FreeCounts:
     def __init__(self, inventory: Inventory, books: DeviceBooks) -> None:
         self._inventory = inventory
         self._books = books
-        self._now: dict[Want, FreeCount] = {}
-        self._later: dict[Want, FreeCount] = {}
+        self._now: dict[DeviceMatch, FreeCount] = {}
+        self._later: dict[DeviceMatch, FreeCount] = {}
         """Only counts that were asked for while uses were leaving."""
         self.version = 0
         """Rises with each change."""
@@ -68,7 +68,7 @@ class FreeCounts:
         """The version in which a device changed last that several nodes reach."""
         self._versions: dict[int, int] = {}
 
-    def of(self, want: Want, *, later: bool) -> FreeCount:
+    def of(self, want: DeviceMatch, *, later: bool) -> FreeCount:
         """The count of a request, as it is now."""
         self.follow()
         later = later and self.differ

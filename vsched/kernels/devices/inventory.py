@@ -92,7 +92,7 @@ class Inventory:
     starts: Ids
     plain: Mask
     """bool[devices]: devices that one claim may use at a time, and that consume no counters."""
-    kept: dict[Hashable, Any] = field(default_factory=dict)
+    results: dict[Hashable, Any] = field(default_factory=dict)
     """Results by key, see ``keep``."""
     near: dict[int, Sequence[int]] = field(default_factory=dict)
     """By row: see ``reaching``."""
@@ -102,11 +102,11 @@ class Inventory:
 
     def keep(self, key: Hashable, compute: Callable[[], T]) -> T:
         """The value of ``compute()``, computed once for this key; it may depend on the inventory and the key only."""
-        found = self.kept.get(key)
+        found = self.results.get(key)
         if found is None:
-            if len(self.kept) >= MOST_KEPT:
-                self.kept.clear()
-            found = self.kept[key] = compute()
+            if len(self.results) >= MOST_KEPT:
+                self.results.clear()
+            found = self.results[key] = compute()
         return found
 
     def number(self, device: DeviceId) -> int | None:

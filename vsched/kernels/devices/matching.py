@@ -39,7 +39,7 @@ _STEPS_OF_ONE = 10
 """What an answer takes besides its expression."""
 
 
-class Want(msgspec.Struct, frozen=True, cache_hash=True):
+class DeviceMatch(msgspec.Struct, frozen=True, cache_hash=True):
     """What a request asks of each device."""
 
     selectors: tuple[DeviceSelector, ...]
@@ -49,7 +49,7 @@ class Want(msgspec.Struct, frozen=True, cache_hash=True):
     admin: bool = False
 
 
-class Failure(NamedTuple):
+class UnansweredSelector(NamedTuple):
     """A selector that has no answer."""
 
     selector: int
@@ -68,12 +68,12 @@ class Match(NamedTuple):
     """int64[devices]: how often the device can be allocated for such a request; 0 where it cannot."""
     taken: dict[int, Quantities]
     """By device that several claims may use: what one allocation takes."""
-    failure: Failure | None = None
+    failure: UnansweredSelector | None = None
     failed: Mask | None = None
     """bool[devices]: those for which a selector has no answer; they are not selected. None where there are none."""
 
 
-def steps(want: Want, inventory: Inventory) -> int:
+def steps(want: DeviceMatch, inventory: Inventory) -> int:
     """How many steps of work its selectors take at most, for the devices there are."""
     found = 0
     for selector in want.selectors:
@@ -85,17 +85,17 @@ def steps(want: Want, inventory: Inventory) -> int:
     return found
 
 
-def match(want: Want, inventory: Inventory) -> Match:
+def match(want: DeviceMatch, inventory: Inventory) -> Match:
     """The devices of the inventory that a request may get when nothing is in use."""
     return inventory.keep(("match", want), lambda: _match(want, inventory))
 
 
-def held_back(want: Want, inventory: Inventory) -> list[DevicePool]:
+def held_back(want: DeviceMatch, inventory: Inventory) -> list[DevicePool]:
     """Pools that may not be used, and have devices that the selectors match."""
     return [block.pool for block in inventory.blocks if not block.usable and _any_matches(want, block.models)]
 
 
-def _any_matches(want: Want, models: Sequence[DeviceModel]) -> bool:
+def _any_matches(want: DeviceMatch, models: Sequence[DeviceModel]) -> bool:
     answers = [_answers(selector.expression) for selector in want.selectors]
     return any(all(isinstance(one, _Answers) and one.of(model) is True for one in answers) for model in models)
 
@@ -111,7 +111,7 @@ def is_repelled(
     )
 
 
-def kept_off(want: Want, inventory: Inventory) -> list[Taint]:
+def kept_off(want: DeviceMatch, inventory: Inventory) -> list[Taint]:
     """Of devices that the selectors match: for each that a taint keeps the request off, the first such taint."""
     selected = match(want, inventory).selected
     found = (inventory.devices[number].traits.taints for number in sorted(inventory.tainted) if selected[number])
@@ -119,16 +119,16 @@ def kept_off(want: Want, inventory: Inventory) -> list[Taint]:
     return [one.taint for one in repelling if one is not None]
 
 
-def compile_failure(selectors: Sequence[DeviceSelector]) -> Failure | None:
+def compile_failure(selectors: Sequence[DeviceSelector]) -> UnansweredSelector | None:
     """The first selector that is no expression."""
     for position, selector in enumerate(selectors):
         answers = _answers(selector.expression)
         if isinstance(answers, str):
-            return Failure(position, False, answers)
+            return UnansweredSelector(position, False, answers)
     return None
 
 
-def _match(want: Want, inventory: Inventory) -> Match:
+def _match(want: DeviceMatch, inventory: Inventory) -> Match:
     nothing = np.zeros(len(inventory), dtype=np.bool_)
     failure = compile_failure(want.selectors)
     if failure is not None:
@@ -141,7 +141,7 @@ def _match(want: Want, inventory: Inventory) -> Match:
         assert isinstance(answers, _Answers)
         matched, unanswered, message = _ask(answers, models, inventory)
         if message and failure is None:
-            failure = Failure(position, True, message)
+            failure = UnansweredSelector(position, True, message)
         failed |= unanswered
         models = matched
     selected = models[inventory.model] & inventory.usable
@@ -169,7 +169,7 @@ def _each(models: int) -> Kinds:
     return Kinds(np.arange(models, dtype=np.int32), np.arange(models, dtype=np.int64))
 
 
-def _with_units(want: Want, inventory: Inventory, selected: Mask) -> Match:
+def _with_units(want: DeviceMatch, inventory: Inventory, selected: Mask) -> Match:
     units = selected.astype(np.int64)
     for number in inventory.tainted:
         if units[number] and is_repelled(inventory.devices[number].traits.taints, want.tolerations):

@@ -16,7 +16,7 @@ import numpy as np
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.capacity import times
 from vsched.kernels.devices.inventory import NOWHERE, Counter, Inventory
-from vsched.kernels.devices.matching import Match, Want, match
+from vsched.kernels.devices.matching import DeviceMatch, Match, match
 from vsched.kernels.devices.models import ATTRIBUTES, values
 from vsched.model.claims.devices import DeviceConstraint, Quantities
 from vsched.model.nodes.table import Ids
@@ -31,7 +31,7 @@ class Ask(NamedTuple):
     """A request, or one alternative of it."""
 
     name: str
-    want: Want
+    want: DeviceMatch
     number: int
     """How many devices; ALL_DEVICES for every one that matches."""
 
@@ -56,7 +56,7 @@ class Pick(NamedTuple):
     """Whether several claims may use the device."""
 
 
-class Found(NamedTuple):
+class DeviceSearchResult(NamedTuple):
     """The result of a search."""
 
     picks: tuple[tuple[Pick, ...], ...] | None
@@ -69,14 +69,14 @@ class Found(NamedTuple):
 
 def search(
     claims: Sequence[ClaimAsk], row: int, inventory: Inventory, books: DeviceBooks, *, later: bool, steps: int
-) -> Found:
+) -> DeviceSearchResult:
     """The devices for all claims on a node; ``steps`` bounds the devices that are tried, 0 for no bound."""
     running = _Search(claims, row, inventory, books, later, steps)
     try:
         done = running.claim(0)
     except _OutOfSteps:
-        return Found(None, False, running.steps)
-    return Found(tuple(map(tuple, running.picks)) if done else None, True, running.steps)
+        return DeviceSearchResult(None, False, running.steps)
+    return DeviceSearchResult(tuple(map(tuple, running.picks)) if done else None, True, running.steps)
 
 
 def attribute_values(inventory: Inventory, name: str) -> Ids:
@@ -113,7 +113,7 @@ class _Search:
         self._later = later
         self._most = steps
         self._devices = inventory.reaching(row)
-        self._candidates: dict[Want, tuple[list[int], Iterator[int]]] = {}
+        self._candidates: dict[DeviceMatch, tuple[list[int], Iterator[int]]] = {}
         """By request: the free devices that were looked at so far, and the others."""
         self._used: set[int] = set()
         self._shares: dict[int, list[Quantities]] = {}
@@ -170,7 +170,7 @@ class _Search:
             self._put_back(claim, ask, device)
         return False
 
-    def _candidate(self, want: Want, found: Match, position: int) -> int | None:
+    def _candidate(self, want: DeviceMatch, found: Match, position: int) -> int | None:
         """The free device at a position among those that match; None where there are fewer."""
         if want not in self._candidates:
             self._candidates[want] = ([], self._free(want, found))
@@ -182,7 +182,7 @@ class _Search:
             known.append(device)
         return known[position]
 
-    def _free(self, want: Want, found: Match) -> Iterator[int]:
+    def _free(self, want: DeviceMatch, found: Match) -> Iterator[int]:
         for device in self._devices:
             if found.units[device] and (
                 want.admin or self._books.units(device, found.taken.get(device), later=self._later)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.kernels.deviceshare.fragments import Free, Mix
+from vsched.kernels.deviceshare.fragments import DeviceMix, Free
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Ints
 
@@ -38,7 +38,7 @@ class Offers(NamedTuple):
     """float64[models]: how many pods come to a device of the model, for one that comes to the average device."""
 
 
-def offers_of(mix: Mix, devices: Ints, most: int, sequences: int = SEQUENCES) -> Offers:
+def offers_of(mix: DeviceMix, devices: Ints, most: int, sequences: int = SEQUENCES) -> Offers:
     """Sequences of ``most`` pods for nodes of each model; ``devices`` (int64[models]) says how many the cluster has.
 
     A pod that accepts few models comes to these more often than one that may go anywhere.
@@ -59,7 +59,7 @@ def offers_of(mix: Mix, devices: Ints, most: int, sequences: int = SEQUENCES) ->
     return Offers(kinds, total / average)
 
 
-def expected_leftover(mix: Mix, offers: Offers, free: Free, offers_a_device: float = OFFERS) -> Floats:
+def expected_leftover(mix: DeviceMix, offers: Offers, free: Free, offers_a_device: float = OFFERS) -> Floats:
     """float64[states]: thousandths of the free devices that are left over, on average."""
     sequences, states = offers.kinds.shape[2], free.devices.shape[1]
     length = np.ceil(offers_a_device * offers.rate[free.model] * free.devices.sum(axis=0) / WHOLE).astype(np.int64)
@@ -78,7 +78,7 @@ def expected_leftover(mix: Mix, offers: Offers, free: Free, offers_a_device: flo
     return found
 
 
-def _offer(mix: Mix, kinds: Ints, devices: Ints, others: Ints) -> None:
+def _offer(mix: DeviceMix, kinds: Ints, devices: Ints, others: Ints) -> None:
     """Offer a pod of its kind to each state; where it fits, its parts go to the fullest devices."""
     size, number, wanted = mix.thousandths[kinds], mix.number[kinds], mix.others[:, kinds]
     enough = devices >= size

@@ -17,7 +17,7 @@ import numpy as np
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 
-class Sizes(NamedTuple):
+class PartSizes(NamedTuple):
     """The distinct sizes of parts that a mix asks for."""
 
     thousandths: Ints
@@ -27,7 +27,7 @@ class Sizes(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Mix:
+class DeviceMix:
     """The kinds of pods that come and ask for devices, and how often."""
 
     share: Floats
@@ -42,10 +42,10 @@ class Mix:
     """bool[models, kinds]: whether a pod takes devices of a model."""
 
     @cached_property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> PartSizes:
         """The sizes of parts: nodes are compared with each of them once."""
         found, of_kind = np.unique(self.thousandths, return_inverse=True)
-        return Sizes(found, of_kind.reshape(-1).astype(np.int64))
+        return PartSizes(found, of_kind.reshape(-1).astype(np.int64))
 
 
 class Free(NamedTuple):
@@ -59,12 +59,12 @@ class Free(NamedTuple):
     """int64[nodes]: the model of the node's devices."""
 
 
-def fits(mix: Mix, free: Free) -> Mask:
+def fits(mix: DeviceMix, free: Free) -> Mask:
     """bool[kinds, nodes]: which pods of the mix fit which nodes."""
     return _fits(mix, free, _enough(mix, free))
 
 
-def expected_fragments(mix: Mix, free: Free) -> Floats:
+def expected_fragments(mix: DeviceMix, free: Free) -> Floats:
     """float64[nodes]: thousandths of what is free that a pod of the mix cannot use, on average."""
     enough = _enough(mix, free)
     usable = np.where(enough, free.devices, 0).sum(axis=1)[mix.sizes.of_kind]
@@ -73,13 +73,13 @@ def expected_fragments(mix: Mix, free: Free) -> Floats:
     return found
 
 
-def _enough(mix: Mix, free: Free) -> Mask:
+def _enough(mix: DeviceMix, free: Free) -> Mask:
     """bool[sizes, slots, nodes]: devices with enough left for a part."""
     found: Mask = free.devices >= mix.sizes.thousandths[:, None, None]
     return found
 
 
-def _fits(mix: Mix, free: Free, enough: Mask) -> Mask:
+def _fits(mix: DeviceMix, free: Free, enough: Mask) -> Mask:
     found: Mask = mix.accepts.T[:, free.model]
     for asked, left in zip(mix.others, free.others, strict=True):
         found &= left >= asked[:, None]

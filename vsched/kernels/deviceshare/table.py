@@ -42,7 +42,7 @@ class DeviceOrder(Enum):
     """The last by index, as Volcano has it."""
 
 
-class Chosen(NamedTuple):
+class ChosenSlots(NamedTuple):
     """Which devices a request would get on each of some nodes."""
 
     passes: Mask
@@ -199,7 +199,7 @@ class DeviceTable:
             found &= self.largest >= self.memory_of(ask)
         return found if accepted is None else found & accepted
 
-    def choose(self, asks: Sequence[DeviceAsk], order: DeviceOrder, accepted: Mask | None = None) -> Chosen:
+    def choose(self, asks: Sequence[DeviceAsk], order: DeviceOrder, accepted: Mask | None = None) -> ChosenSlots:
         """The devices that the containers of a pod would get on each node, one container after the other."""
         passes = np.ones(self.shape[1], np.bool_)
         slots: list[Mask] = []
@@ -211,7 +211,7 @@ class DeviceTable:
             if position + 1 < len(asks):
                 left = self.copy() if left is self else left
                 left.take(ask, chosen)
-        return Chosen(passes, tuple(chosen & passes for chosen in slots))
+        return ChosenSlots(passes, tuple(chosen & passes for chosen in slots))
 
     def take(self, ask: DeviceAsk, chosen: Mask) -> None:
         """Take a container's part of these devices (bool[slots, nodes])."""

@@ -36,12 +36,13 @@ def kept(
     ask about other nodes in between.
     """
     columns = tuple(statics.label(key) for key in keys)
-    last = statics.kept.get(what)
-    if isinstance(last, _Kept) and last.holds(sources, statics.names, columns):
-        known: T = last.value
-        return known
-    value = compute()
-    statics.kept[what] = _Kept(sources, statics.names, columns, value)
+
+    def renewed(last: _Kept | None) -> _Kept:
+        if last is not None and last.holds(sources, statics.names, columns):
+            return last
+        return _Kept(sources, statics.names, columns, compute())
+
+    value: T = statics.memo.renewed("topology", what, _Kept, renewed).value
     return value
 
 

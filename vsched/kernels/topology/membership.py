@@ -19,10 +19,9 @@ from vsched.model.topology.hypernodes import HyperNode, TopologyCatalogue
 
 LISTED_MAX = 64
 """How many HyperNodes that list one node are compared with each other; trees of real networks are a few tiers high."""
-_KEPT = "hypernode forest"
 
 
-class Membership(NamedTuple):
+class HyperNodeMembers(NamedTuple):
     """The nodes of HyperNodes, without the trees that have a fault."""
 
     forest: Forest
@@ -43,17 +42,17 @@ class _Claims:
     """By root."""
 
 
-def membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> Membership:
+def membership(catalogue: TopologyCatalogue, statics: NodeStatics) -> HyperNodeMembers:
     """Which nodes are in which HyperNodes; kept while neither HyperNodes nor names and labels of nodes change."""
 
-    def compute() -> Membership:
+    def compute() -> HyperNodeMembers:
         forest = forest_in(catalogue, statics)
         return kept(statics, "hypernodes", (catalogue,), forest.keys, lambda: _membership(forest, statics))
 
     return statics.remember(("hypernodes", catalogue), compute)
 
 
-def _membership(forest: Forest, statics: NodeStatics) -> Membership:
+def _membership(forest: Forest, statics: NodeStatics) -> HyperNodeMembers:
     claims = _claims(forest, statics)
     _shared_within(claims, forest, statics)
     _shared_between(claims, forest, statics)
@@ -66,17 +65,12 @@ def _membership(forest: Forest, statics: NodeStatics) -> Membership:
         for one, root in zip(forest.hypernodes, forest.roots, strict=True)
         if root in claims.faults
     }
-    return Membership(forest, lowest, {**forest.problems, **broken})
+    return HyperNodeMembers(forest, lowest, {**forest.problems, **broken})
 
 
 def forest_in(catalogue: TopologyCatalogue, statics: NodeStatics) -> Forest:
     """The trees, kept while the catalogue does not change, whatever nodes do."""
-    match statics.kept.get(_KEPT):
-        case (known, Forest() as forest) if known is catalogue:
-            return forest
-    forest = forest_of(catalogue)
-    statics.kept[_KEPT] = (catalogue, forest)
-    return forest
+    return statics.memo.of("topology", "forest", (catalogue,), forest_of)
 
 
 def _claims(forest: Forest, statics: NodeStatics) -> _Claims:
@@ -198,7 +192,7 @@ def _fault(forest: Forest, node: str, one: int, other: int) -> str:
     return f"node {node} is in HyperNode {min(names)} and in HyperNode {max(names)}, and neither contains the other"
 
 
-def counts(found: Membership) -> dict[str, int]:
+def counts(found: HyperNodeMembers) -> dict[str, int]:
     """By name of a HyperNode whose tree has no fault: how many nodes are in it."""
     forest = found.forest
     sums = np.bincount(found.lowest[found.lowest >= 0], minlength=len(forest.hypernodes)).tolist()

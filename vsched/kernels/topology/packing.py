@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from vsched.kernels.binpack import Wish, binpack
+from vsched.kernels.binpack import PackedResource, binpack
 from vsched.model.nodes.table import NO_DOMAIN, Floats
 from vsched.model.topology.tiers import Tier
 
@@ -17,7 +17,9 @@ def fullness(used: Sequence[Floats], has: Sequence[Floats], asked: Sequence[int]
     The sequences go by resource; there is at least one. ``used`` and ``has`` are float64[domains]. It is the score of
     binpack, of domains in place of nodes. No filter has looked at domains, so one may lack a resource altogether.
     """
-    wishes = [Wish(at, amount, weight) for at, (amount, weight) in enumerate(zip(asked, weights, strict=True))]
+    wishes = [
+        PackedResource(at, amount, weight) for at, (amount, weight) in enumerate(zip(asked, weights, strict=True))
+    ]
     amounts = np.array(has)
     lacking = (amounts == 0).any(axis=1).tolist()
     return binpack(wishes, amounts - np.array(used), amounts, sum(weights), 1.0, lacking, lacking_holds=False)

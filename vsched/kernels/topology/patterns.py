@@ -24,7 +24,6 @@ _TOGETHER = 256
 """How many expressions are searched for at once."""
 _PROBLEM_CHARS = 200
 """How much is told of why a pattern cannot be used; it may repeat the pattern."""
-_KEPT = "hypernode patterns"
 
 
 def found_in(pattern: str, name: str) -> bool:
@@ -52,12 +51,13 @@ def problem_of(pattern: str) -> str:
 
 def matches(statics: NodeStatics, patterns: Sequence[str]) -> Matches:
     """The matches of these patterns. Only patterns and names that were not there the last time are matched."""
-    last = statics.kept.get(_KEPT)
-    known = _carried(last, statics, patterns) if isinstance(last, Matches) else {}
-    new = [pattern for pattern in patterns if pattern not in known]
-    found = Matches(statics.names, {**known, **_matching(new, statics.names)})
-    statics.kept[_KEPT] = found
-    return found
+
+    def renewed(last: Matches | None) -> Matches:
+        known = {} if last is None else _carried(last, statics, patterns)
+        new = [pattern for pattern in patterns if pattern not in known]
+        return Matches(statics.names, {**known, **_matching(new, statics.names)})
+
+    return statics.memo.renewed("topology", "patterns", Matches, renewed)
 
 
 def _carried(last: Matches, statics: NodeStatics, patterns: Sequence[str]) -> dict[str, Rows]:

@@ -9,7 +9,7 @@ import numpy as np
 from vsched.kernels.topology.forest import NONE
 from vsched.kernels.topology.kept import kept
 from vsched.kernels.topology.labels import Domains, label_domains
-from vsched.kernels.topology.membership import Membership, forest_in, membership
+from vsched.kernels.topology.membership import HyperNodeMembers, forest_in, membership
 from vsched.model.nodes.table import NO_DOMAIN, Ids, NodeStatics
 from vsched.model.topology.hypernodes import TopologyCatalogue
 from vsched.model.topology.tiers import WHOLE_CLUSTER, LabelTier, Tier, Tiers
@@ -45,7 +45,7 @@ def _tiers(catalogue: TopologyCatalogue, labels: tuple[LabelTier, ...], statics:
     return Tiers(tuple(tiers), _levels(found, labels), found.problems, catalogue.problem)
 
 
-def _hypernode_domains(found: Membership) -> dict[int, Domains]:
+def _hypernode_domains(found: HyperNodeMembers) -> dict[int, Domains]:
     """By level: for each node the position of its HyperNode among those of the level, and their names."""
     forest = found.forest
     sound = [at for at, one in enumerate(forest.hypernodes) if one.name not in found.problems]
@@ -80,19 +80,19 @@ def _tier(level: int, name: str, tree: Domains | None, label: Domains | None, co
     return Tier(level, name, _fixed(position[ids]), tuple(names[at] for at in order))
 
 
-def _names(found: Membership, labels: Sequence[LabelTier]) -> list[tuple[int, str]]:
+def _names(found: HyperNodeMembers, labels: Sequence[LabelTier]) -> list[tuple[int, str]]:
     """Level and name of each tier that has a name, those of HyperNodes first."""
     sound = [one for one in found.forest.hypernodes if one.name not in found.problems]
     named = [(one.tier, one.tier_name) for one in sound] + [(tier.level, tier.name or tier.key) for tier in labels]
     return [(level, name) for level, name in named if name]
 
 
-def _tier_names(found: Membership, labels: Sequence[LabelTier]) -> dict[int, str]:
+def _tier_names(found: HyperNodeMembers, labels: Sequence[LabelTier]) -> dict[int, str]:
     """By level the first name that it has."""
     return dict(reversed(_names(found, labels)))
 
 
-def _levels(found: Membership, labels: Sequence[LabelTier]) -> dict[str, int]:
+def _levels(found: HyperNodeMembers, labels: Sequence[LabelTier]) -> dict[str, int]:
     """By name the closest level that has it."""
     return {name: level for level, name in sorted(_names(found, labels), reverse=True)}
 

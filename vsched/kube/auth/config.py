@@ -123,7 +123,7 @@ def _problem_of(address: str) -> str:
     if parts.query or parts.fragment:
         return "it has a query"
     if not address.isascii() or not address.isprintable() or " " in address:
-        return "it has letters that cannot stand in a URL"
+        return "it has letters that cannot be in a URL"
     try:
         URL(address, encoded=True)
     except ValueError as error:

@@ -59,7 +59,7 @@ class Headers(Mapping[str, str]):
 _NONE = Headers()
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """A whole answer."""
 
     code: int
@@ -74,7 +74,7 @@ class NotHttp(OSError):
 class TooLong(OSError):
     """The body is longer than it may be; ``answer`` has its first part."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: HttpAnswer) -> None:
         super().__init__("the answer is too long")
         self.answer = answer
 
@@ -124,9 +124,9 @@ class AnswerReader:
         return self._stage is _Stage.COMPLETE
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> HttpAnswer:
         """The answer, once it is complete."""
-        return Answer(self._code, self._headers, self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
+        return HttpAnswer(self._code, self._headers, self._parts[0] if len(self._parts) == 1 else b"".join(self._parts))
 
     @property
     def reusable(self) -> bool:

@@ -6,7 +6,7 @@ import asyncio
 import socket
 from typing import cast
 
-from vsched.kube.http.answers import Answer, AnswerReader, NotHttp, TooLong
+from vsched.kube.http.answers import AnswerReader, HttpAnswer, NotHttp, TooLong
 
 USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)
 """The option of that name; None where the system has none."""
@@ -37,9 +37,9 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._reader: AnswerReader | None = None
         """Reads the answer that is waited for; None while nobody waits for one."""
-        self._waiter: asyncio.Future[Answer] | None = None
+        self._waiter: asyncio.Future[HttpAnswer] | None = None
 
-    def exchange(self, request: bytes, method: str, most_bytes: int) -> asyncio.Future[Answer]:
+    def exchange(self, request: bytes, method: str, most_bytes: int) -> asyncio.Future[HttpAnswer]:
         """Send a request; the result is its answer. If the caller stops waiting for it, the link has to be closed."""
         assert self._transport is not None, "a link is used once it is connected"
         assert self._reader is None, "requests go out one after the other"

@@ -10,7 +10,7 @@ import msgspec
 from yarl import URL
 
 from vsched.errors import BadInput
-from vsched.kube.http.answers import Answer
+from vsched.kube.http.answers import HttpAnswer
 from vsched.kube.http.link import Disconnected, Link
 from vsched.kube.http.slots import Slots
 
@@ -82,7 +82,7 @@ class Pool:
 
     async def exchange(
         self, method: str, path: str, headers: Headers, content_type: str, body: bytes, seconds: float
-    ) -> Answer:
+    ) -> HttpAnswer:
         """The answer to a request within so many seconds.
 
         Raises TimeoutError, and OSError where there is no answer: NotConnected where nothing was sent.
@@ -104,7 +104,7 @@ class Pool:
         finally:
             self._slots.give()
 
-    async def _on(self, link: Link, request: bytes, method: str, until: float) -> Answer:
+    async def _on(self, link: Link, request: bytes, method: str, until: float) -> HttpAnswer:
         self._busy[link] = until
         if self._timer is None or self._timer_at > until:
             self._look_at(until)

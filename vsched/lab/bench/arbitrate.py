@@ -33,7 +33,7 @@ In the JSON:
   steady    rounds when everything is written, ten pods replaced before each
   claim     rounds in which a namespace comes that has nothing and waits for ten
             pods: where others are overused, pods are evicted for it at once
-  extender  how long another process waits to be told whether a pod may be placed,
+  extender  how long another process waits until it knows whether a pod may be placed,
             all nodes named in each request, over one connection; every other pod
             may. First "idle", then "busy" with a round every second in a thread
             of the process that answers, as in the daemon
@@ -116,7 +116,7 @@ def claim(arbitrator: BenchArbitrator, rounds: int) -> dict[str, Any]:
 @seed_option
 @json_option
 def command(rounds: int, requests: int, as_json: bool, **numbers: Any) -> None:
-    """What a round of arbitration costs, and how soon kube-scheduler is told whether it may place a pod."""
+    """Measure the cost of a round of arbitration, and how soon kube-scheduler gets an answer about a pod."""
     print_result(measure(NamespaceWorld(**numbers), rounds, requests), as_json, as_tables)
 
 

@@ -16,9 +16,9 @@ import numpy as np
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.bench.report import pair
 from vsched.lab.bench.victims import POOR, FullCluster, FullWorld
+from vsched.model.memo import Memo
 from vsched.settings.installed import registry
 
 RUNNING_ON_A_NODE = 10
@@ -51,12 +51,12 @@ def measure_backlog(nodes: int, waiting: int, gang: int, policy: Policy, reason:
     """The cycles, their snapshots included, with so many waiting pods in gangs."""
     cluster = WaitingCluster(nodes, waiting, gang, reason)
     listed()
-    told = Told()
+    memo = Memo()
 
     def cycle() -> float:
         start = process_time()
         snapshot = cluster.cache.snapshot(0.0)
-        report = run_cycle(snapshot, policy, registry(), told=told)
+        report = run_cycle(snapshot, policy, registry(), memo=memo)
         seconds = process_time() - start
         cluster.cache.assume(report)
         return seconds

@@ -18,7 +18,6 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.framework.trace import Trace
 from vsched.lab.bench.backlog import NODES, REASONS, measure_backlog
 from vsched.lab.bench.backlog import rows as backlog_rows
@@ -36,6 +35,7 @@ from vsched.lab.bench.tiers import rows as tier_rows
 from vsched.lab.bench.victims import TAKING_POLICY, Cost, FullWorld, measure_taking
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.lab.claiming import DEVICES, VOLUMES
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.settings import default_settings, load_file, load_text
 from vsched.settings.installed import registry
@@ -167,7 +167,7 @@ class CycleTimer:
     """Runs cycles and keeps their times."""
 
     def __init__(self, crowd: MirrorFeeder, policy: Policy) -> None:
-        self._cache, self._policy, self._told = crowd.cache, policy, Told()
+        self._cache, self._policy, self._memo = crowd.cache, policy, Memo()
         self.snapshots: list[float] = []
         self.cycles: list[float] = []
         """Seconds of each cycle, with its snapshot."""
@@ -178,7 +178,7 @@ class CycleTimer:
         start = perf_counter()
         snapshot = self._cache.snapshot(0.0)
         seen = perf_counter()
-        report = run_cycle(snapshot, self._policy, registry(), trace, told=self._told)
+        report = run_cycle(snapshot, self._policy, registry(), trace, memo=self._memo)
         decided = perf_counter()
         self._cache.assume(report)
         self.snapshots.append(seen - start)
@@ -275,14 +275,14 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
 @click.option(
     "--queue-levels", type=click.IntRange(1, 8), default=1, help="Levels of a tree that has the queues as leaves."
 )
-@click.option("--nominated", type=click.IntRange(0, 10_000), default=0, help="Pods that a node is kept for.")
+@click.option("--nominated", type=click.IntRange(0, 10_000), default=0, help="Pods with a nominated node.")
 @click.option("--running", type=click.IntRange(0, 1_000_000), default=0, help="Pods that run already.")
 @click.option("--tiers", type=click.IntRange(0, 8), default=0, help="Tiers of HyperNodes; each gang is in one domain.")
 @click.option("--one-a-host", is_flag=True, help="Pods of a gang refuse to share a host (required anti-affinity).")
 @click.option("--rules", is_flag=True, help="Also measure gangs with rules about their own pods (see below).")
-@click.option("--full", is_flag=True, help="Also measure taking back, on nodes that the running pods fill.")
+@click.option("--full", is_flag=True, help="Also measure preempt and reclaim, on nodes that the running pods fill.")
 @click.option(
-    "--backlog", type=click.IntRange(0, 1_000_000), default=0, help="Also measure cycles while so many pods wait."
+    "--backlog", type=click.IntRange(0, 1_000_000), default=0, help="Also measure cycles while this many pods wait."
 )
 @click.option("--waiting-for", type=click.Choice(REASONS), default=NODES, help="What the pods of --backlog wait for.")
 @click.option(
@@ -290,7 +290,7 @@ def _shares(trace: Trace) -> dict[str, dict[str, float]]:
     type=click.Choice([VOLUMES, DEVICES]),
     help="Each pod to place has a claim of its own; also measure the same without.",
 )
-@click.option("--config", metavar="POLICY", help="Policy file; the built-in default where none is given.")
+@click.option("--config", metavar="POLICY", help="Policy file  [default: the built-in policy]")
 @click.option(
     "--suite",
     "suites",
@@ -329,7 +329,7 @@ def command(
     as_json: bool,
     **numbers: Any,
 ) -> None:
-    """Whole cycles until nothing more can be placed: pods a second, and what a cycle costs."""
+    """Measure whole cycles until nothing more can be placed: pods per second, and the cost of a cycle."""
     if grow:
         grow_from(context, out, as_json=as_json)
         return

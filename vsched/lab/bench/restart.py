@@ -273,7 +273,7 @@ class RestartBench:
 def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
     """The lines of the daemon's log about its lists."""
     records = [orjson.loads(line) for line in lines if line.startswith(b"{")]
-    return [record for record in records if record.get("event") in ("listing", "mirror complete", "listed again")]
+    return [record for record in records if record.get("event") in ("listing", "cache synced", "relisted")]
 
 
 @click.command("bench-restart", epilog=EPILOG, context_settings={"show_default": True})
@@ -284,7 +284,7 @@ def _progress(lines: list[bytes]) -> list[dict[str, Any]]:
 @click.option("--held", is_flag=True, help="Also measure what holds the daemon's event loop, and for how long.")
 @json_option
 def command(nodes: int, pods: int, pending: int, gang: int, held: bool, as_json: bool) -> None:
-    """A restart in a big cluster: process start to first binding on one core, memory, stalls, and a relist."""
+    """Measure a restart in a big cluster: process start to first binding on one core, memory, stalls, and a relist."""
     settings = RestartBenchSettings(nodes, pods, pending, gang, held)
     print_result(measure_restart(settings), as_json, lambda result: [as_table(result)])
 

@@ -20,10 +20,10 @@ from vsched.daemon.system.tuning import listed, tuned
 from vsched.errors import Unavailable
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.bench.world import MirrorFeeder, World
 from vsched.mirror import wire
-from vsched.mirror.sharding import Division, narrowed, territory
+from vsched.mirror.sharding import ShardDivision, narrowed, territory
+from vsched.model.memo import Memo
 from vsched.model.nodes.masks import NodeMask
 from vsched.model.queues.queue import Queue
 from vsched.settings import default_settings, load_file
@@ -32,7 +32,7 @@ from vsched.settings.installed import registry
 READY, GO = "ready", b"go\n"
 
 
-class Dealt(Division):
+class Dealt(ShardDivision):
     """The queues ``queue-0``, ``queue-1`` and so on, dealt out to the shards."""
 
     def shard_of_queue(self, name: str, queues: Mapping[str, Queue]) -> int:
@@ -40,7 +40,7 @@ class Dealt(Division):
         return int(number) % self.count if number.isdecimal() else 0
 
 
-class Recorder(MirrorFeeder):
+class WaitingPods(MirrorFeeder):
     """Keeps the pods that wait."""
 
     def __init__(self, world: World) -> None:
@@ -55,7 +55,7 @@ class Recorder(MirrorFeeder):
             self.waiting |= {pod["metadata"]["uid"]: pod for pod in found if "nodeName" not in pod["spec"]}
 
 
-class Part(msgspec.Struct, frozen=True):
+class ShardRun(msgspec.Struct, frozen=True):
     """What one process has to do."""
 
     world: World
@@ -67,7 +67,7 @@ class Part(msgspec.Struct, frozen=True):
 
 def run_part(text: str) -> None:
     """The process of one shard: prints what ``measure_part`` finds."""
-    part = msgspec.json.decode(text, type=Part)
+    part = msgspec.json.decode(text, type=ShardRun)
     policy = (load_file(part.config, registry()) if part.config else default_settings(registry())).policy
     with tuned():
         print(orjson.dumps(measure_part(part.world, policy, part.shard, part.count)).decode(), flush=True)
@@ -76,17 +76,17 @@ def run_part(text: str) -> None:
 def measure_part(world: World, policy: Policy, shard: int, count: int) -> dict[str, Any]:
     """Decide for one shard until nothing more can be placed; waits for a line on the standard input before."""
     plugins = registry()
-    crowd, division, held = Recorder(world), Dealt(count), frozenset({shard})
+    crowd, division, held = WaitingPods(world), Dealt(count), frozenset({shard})
     crowd.fill()
     queues = crowd.cache.snapshot(0.0).queues
     listed()
     print(READY, flush=True)
     sys.stdin.readline()
-    began, cpu, placed, told = perf_counter(), process_time(), 0, Told()
+    began, cpu, placed, memo = perf_counter(), process_time(), 0, Memo()
     while True:
         whole = crowd.cache.snapshot(0.0)
         mask = NodeMask(territory(whole.nodes.statics, division, held), True, "shards") if count > 1 else None
-        report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, told=told)
+        report = run_cycle(narrowed(whole, division, held, mask), policy, plugins, memo=memo)
         crowd.cache.assume(report)
         if not report.binds:
             break
@@ -132,7 +132,7 @@ def measure_shards(world: World, config: str | None, count: int) -> dict[str, An
 def _together(world: World, config: str | None, count: int) -> list[dict[str, Any]]:
     """The results of one process for each shard, which begin at the same time."""
     run = f"from {__name__} import run_part; import sys; run_part(sys.argv[1])"
-    parts = [msgspec.json.encode(Part(world, config, shard, count)).decode() for shard in range(count)]
+    parts = [msgspec.json.encode(ShardRun(world, config, shard, count)).decode() for shard in range(count)]
     running = [
         subprocess.Popen([sys.executable, "-c", run, part], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for part in parts

@@ -180,18 +180,18 @@ def figures(shares: Sequence[float]) -> dict[str, float]:
 
 @click.command("bench-usage", epilog=EPILOG, context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(2, 1_000), default=20)
-@click.option("--filled", type=click.FloatRange(0.05, 0.95), default=0.8, help="How much of the cpu is asked for.")
-@click.option("--seconds", type=click.FloatRange(1, 600), default=15.0, help="How long pods come in, in each run.")
+@click.option("--filled", type=click.FloatRange(0.05, 0.95), default=0.8, help="Share of the cpu that is requested.")
+@click.option("--seconds", type=click.FloatRange(1, 600), default=15.0, help="How long pods arrive in each run.")
 @click.option(
     "--source",
     type=click.Choice(list(PERIODS)),
     default="prometheus_adaptor",
-    help="Which of the embedded cluster's APIs the figures come from.",
+    help="The API of the embedded cluster to take the figures from.",
 )
-@click.option("--seed", type=int, default=1, help="Draws another workload.")
+@click.option("--seed", type=int, default=1, help="Random seed of the workload.")
 @json_option
 def command(nodes: int, filled: float, seconds: float, source: str, seed: int, as_json: bool) -> None:
-    """How evenly nodes are loaded where pods use other than they ask for, without the usage plugin and with it.
+    """Measure how evenly nodes are loaded, with and without the usage plugin, if usage differs from requests.
 
     Six of ten gangs use a fifth of their request, the others half as much again as they asked for.
     """

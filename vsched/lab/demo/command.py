@@ -39,19 +39,21 @@ FRAME_SECONDS, LINE_SECONDS = 0.25, 1.0
 
 
 @click.command("demo", epilog=EPILOG, context_settings={"show_default": True})
-@click.option("--seconds", type=click.FloatRange(1, 86_400), default=20.0, help="How long new work comes in.")
+@click.option("--seconds", type=click.FloatRange(1, 86_400), default=20.0, help="How long new work arrives.")
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=100, help="Nodes of the embedded cluster.")
-@click.option("--headless", is_flag=True, help="Print nothing but where the page is, and the summary as JSON.")
-@click.option("--seed", type=int, default=1, help="Draws another workload.")
-@click.option("--listen-address", metavar="HOST:PORT", default=ANYWHERE, help="Where the page is; port 0 for any.")
+@click.option("--headless", is_flag=True, help="Print only the address of the page, and the summary as JSON.")
+@click.option("--seed", type=int, default=1, help="Random seed of the workload.")
+@click.option("--listen-address", metavar="HOST:PORT", default=ANYWHERE, help="Address of the page; port 0 for any.")
 @click.option(
     "--memory",
     is_flag=True,
-    help="Shares with memory: one queue has the cluster to itself, then a second one wants it and gets more at first.",
+    help="Shares that count past use: one queue has the cluster, then a second one wants it and gets more at first.",
 )
-@click.option("--config", metavar="POLICY", type=click.Path(path_type=Path), help="Policy file; else the built-in one.")
 @click.option(
-    "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Where the daemon logs; else nowhere."
+    "--config", metavar="POLICY", type=click.Path(path_type=Path), help="Policy file  [default: the built-in policy]"
+)
+@click.option(
+    "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="File for the daemon's log  [default: none]"
 )
 def command(
     seconds: float,
@@ -63,7 +65,7 @@ def command(
     config: Path | None,
     log_file: Path | None,
 ) -> None:
-    """An embedded cluster, the daemon and more work than fits: watch queues and namespaces share."""
+    """Run an embedded cluster, the daemon and more work than fits, and watch queues and namespaces share."""
     if memory and config is not None:
         raise click.UsageError("--config: not with --memory, which has a policy of its own")
     if config is not None:

@@ -24,7 +24,7 @@ from vsched.lab.fill.run import FillProgress, fill_up, policy_of
 from vsched.lab.trace.command import names_of, silent, tell
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, read_asking
 from vsched.lab.trace.load import with_share_of_nodes
-from vsched.lab.trace.processes import Replay, Say, side_by_side
+from vsched.lab.trace.processes import ReplayProcess, Say, side_by_side
 from vsched.log import LogFormat, configure
 from vsched.together import first_error, run_fast
 
@@ -134,7 +134,9 @@ def _alone(request: FillRequest, trace: ClusterTrace, run: Run, say: Say) -> Doc
 
 
 async def _side_by_side(request: FillRequest, runs: Sequence[Run], say: Say) -> list[Document]:
-    replays = [Replay(f"{name}, seed {seed}", request.arguments((name, path, seed))) for name, path, seed in runs]
+    replays = [
+        ReplayProcess(f"{name}, seed {seed}", request.arguments((name, path, seed))) for name, path, seed in runs
+    ]
     found = []
     for document in await side_by_side(replays, request.jobs, say):
         (policy,) = document["policies"]

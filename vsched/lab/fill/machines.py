@@ -13,7 +13,7 @@ from vsched.errors import VschedError
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceNode, TracePod
 
 
-class Machines:
+class MachineTable:
     """The nodes of a trace. Amounts are free ones; those of devices are [slot, node], in thousandths."""
 
     def __init__(self, trace: ClusterTrace) -> None:

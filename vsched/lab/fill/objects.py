@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.machines import MachineTable
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 from vsched.lab.trace.objects import DEFAULT_QUEUE, node_object, offering, pod_object
 from vsched.lab.trace.vgpus import IDS, devices_of, vgpu_node_object, vgpu_pod_object
@@ -36,10 +36,10 @@ class Gpus(Protocol):
     def pod(self, pod: TracePod, name: str, created: float) -> Obj:
         """The object of a pod that was created so many seconds after the nodes."""
 
-    def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
+    def slots(self, pod: TracePod, bind: Bind, machines: MachineTable) -> tuple[int, ...]:
         """The devices that a pod gets."""
 
-    def node_after(self, node: str, machines: Machines) -> Obj | None:
+    def node_after(self, node: str, machines: MachineTable) -> Obj | None:
         """The object of a node after a pod was placed there; None where it stays the same."""
 
 
@@ -69,11 +69,11 @@ class GpuAmounts:
     def pod(self, pod: TracePod, name: str, created: float) -> Obj:
         return _with_identity(pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE), created)
 
-    def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
+    def slots(self, pod: TracePod, bind: Bind, machines: MachineTable) -> tuple[int, ...]:
         self._whole[bind.node] = self._whole.get(bind.node, 0) + pod.gpus * pod.takes_whole_gpus
         return machines.fullest(pod, bind.node)
 
-    def node_after(self, node: str, machines: Machines) -> Obj | None:
+    def node_after(self, node: str, machines: MachineTable) -> Obj | None:
         row = machines.rows[node]
         free = machines.free[: machines.nodes[row].gpus, row]
         if not free.size:
@@ -96,8 +96,8 @@ class SharedGpus:
     def pod(self, pod: TracePod, name: str, created: float) -> Obj:
         return _with_identity(vgpu_pod_object(pod, name, SCHEDULER, DEFAULT_QUEUE), created)
 
-    def slots(self, pod: TracePod, bind: Bind, machines: Machines) -> tuple[int, ...]:
+    def slots(self, pod: TracePod, bind: Bind, machines: MachineTable) -> tuple[int, ...]:
         return devices_of(bind.name, bind.node, dict(bind.annotations).get(IDS, "")) if pod.gpus else ()
 
-    def node_after(self, node: str, machines: Machines) -> Obj | None:
+    def node_after(self, node: str, machines: MachineTable) -> Obj | None:
         return None

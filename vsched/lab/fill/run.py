@@ -21,13 +21,13 @@ from vsched.daemon.system.tuning import listed
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.fill.arrivals import FULL, Curve, Filled, arrivals, gpus_of
-from vsched.lab.fill.machines import Machines
+from vsched.lab.fill.machines import MachineTable
 from vsched.lab.fill.objects import SCHEDULER, START, GpuAmounts, Gpus, SharedGpus
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model.memo import Memo
 from vsched.model.plan import Bind
 from vsched.settings import default_settings, load_file
 from vsched.settings.installed import registry
@@ -97,12 +97,12 @@ class FilledCluster:
     """A mirror, and cycles for the pods that come."""
 
     def __init__(self, trace: ClusterTrace, policy: Policy) -> None:
-        self.machines = Machines(trace)
+        self.machines = MachineTable(trace)
         self._policy = policy
         self._gpus: Gpus = GpuAmounts() if policy.plugin(SHARING) is None else SharedGpus()
         self.pods_at_once = self._gpus.pods_at_once
         self._cache = Cache(frozenset({SCHEDULER}), open_without_state=True)
-        self._told = Told()
+        self._memo = Memo()
         self._came = 0
         for node in trace.nodes:
             self._apply("Node", "ADDED", self._gpus.node(node))
@@ -120,7 +120,7 @@ class FilledCluster:
             self._came += 1
             made.append(self._gpus.pod(pod, f"{pod.name}-{self._came}", self._came * SECONDS_APART))
             self._apply("Pod", "ADDED", made[-1])
-        report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), told=self._told)
+        report = run_cycle(self._cache.snapshot(self._now), self._policy, registry(), memo=self._memo)
         self._cache.assume(report)
         if report.evictions:
             raise BadInput("--fill: the policy evicts pods, and here none ends (expected one without victims)")

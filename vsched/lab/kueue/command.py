@@ -33,7 +33,7 @@ DIFFERS = (
     "An evicted workload waits again at once and in its old place, and begins anew. The time to admission is to the"
     " last admission, as in Kueue's test.",
 )
-NO_NODES = "The generator has no nodes: one node as large as all quotas stands for them, so that quotas alone decide."
+NO_NODES = "The generator has no nodes: one node as large as all quotas is used, so that only quotas decide."
 
 
 def replay_kueue(folder: Path, output: Output, *, policies: tuple[Path, ...], apart: float | None, quiet: bool) -> None:

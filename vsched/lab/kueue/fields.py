@@ -16,7 +16,7 @@ _WHOLE = re.compile(r"[+-]?[0-9][0-9_]{0,17}")
 _NUMBER = re.compile(r"[0-9][0-9_]{0,14}(\.[0-9]{0,9})?")
 
 
-class Fields:
+class GeneratorFields:
     """One mapping. A field that is absent or null has its default; a field that nobody reads is a problem."""
 
     def __init__(self, node: Node, path: str, problems: Problems) -> None:
@@ -94,12 +94,12 @@ class Fields:
             self.wrong(name, f"{text!r} is negative (expected 0 or more)")
         return max(0, found)
 
-    def section(self, name: str) -> Fields | None:
+    def section(self, name: str) -> GeneratorFields | None:
         """A mapping; None where it is absent."""
         node = self._value(name)
-        return None if node is None else Fields(node, self._below(name), self._problems)
+        return None if node is None else GeneratorFields(node, self._below(name), self._problems)
 
-    def sections(self, name: str) -> Iterator[Fields]:
+    def sections(self, name: str) -> Iterator[GeneratorFields]:
         """A list of mappings, with at least one."""
         node = self._value(name, required=True)
         if node is None:
@@ -108,7 +108,7 @@ class Fields:
             self.wrong(name, f"expected a list with at least one entry, got {got(node)}")
             return
         for at, item in enumerate(node.items):
-            yield Fields(item, f"{self._below(name)}[{at}]", self._problems)
+            yield GeneratorFields(item, f"{self._below(name)}[{at}]", self._problems)
 
     def names(self) -> Iterator[str]:
         """The names of all fields, where the names are data."""
@@ -141,7 +141,7 @@ class Fields:
         return None
 
 
-def read_fields(path: Path, problems: Problems, what: str, holds: str) -> Fields:
+def read_fields(path: Path, problems: Problems, what: str, holds: str) -> GeneratorFields:
     """The mapping that a YAML file holds; raises BadInput where it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -156,4 +156,4 @@ def read_fields(path: Path, problems: Problems, what: str, holds: str) -> Fields
     root = parse(text, problems, what=what, holds=holds)
     problems.raise_if_any()
     assert root is not None, "a text without a document is a problem"
-    return Fields(root, "", problems)
+    return GeneratorFields(root, "", problems)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from vsched.lab.kueue.fields import Fields, read_fields
+from vsched.lab.kueue.fields import GeneratorFields, read_fields
 from vsched.settings.reading.problems import Problems, did_you_mean
 
 MOST_MS = 10**12
@@ -74,7 +74,7 @@ def read_gates(path: Path, queues: Collection[str], workloads: Collection[str]) 
     return Gates(wall_ms, usage, {name: int(value) for name, value in admission.items()}, tuple(left_out))
 
 
-def _by_class(one: Fields | None, known: Collection[str]) -> dict[str, float]:
+def _by_class(one: GeneratorFields | None, known: Collection[str]) -> dict[str, float]:
     if one is None:
         return {}
     for name in one.names():

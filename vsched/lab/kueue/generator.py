@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from vsched.lab.kueue.fields import Fields, read_fields
+from vsched.lab.kueue.fields import GeneratorFields, read_fields
 from vsched.settings.reading.problems import Problems
 
 ANY, NEVER, LOWER_PRIORITY = "Any", "Never", "LowerPriority"
@@ -194,7 +194,7 @@ def read_generator(path: Path) -> Generator:
     return found
 
 
-def _check_size(found: Generator, root: Fields, problems: Problems) -> None:
+def _check_size(found: Generator, root: GeneratorFields, problems: Problems) -> None:
     queues = sum(cohort.count * terms.count for cohort in found.cohorts for terms in cohort.queues)
     workloads = sum(
         cohort.count * terms.count * kind.count * len(kind.templates)
@@ -214,7 +214,7 @@ def _check_size(found: Generator, root: Fields, problems: Problems) -> None:
 # -- cohorts ----------------------------------------------------------------------------------------------------------
 
 
-def _cohort(one: Fields, topology: Topology | None) -> CohortSet:
+def _cohort(one: GeneratorFields, topology: Topology | None) -> CohortSet:
     found = CohortSet(
         one.text("className", None),
         one.whole("count", None),
@@ -226,7 +226,7 @@ def _cohort(one: Fields, topology: Topology | None) -> CohortSet:
     return found
 
 
-def _queues(one: Fields, topology: Topology | None) -> QueuesSet:
+def _queues(one: GeneratorFields, topology: Topology | None) -> QueuesSet:
     one.refuse("deviceNominalQuota", DEVICES)
     one.refuse("deviceBorrowingLimit", DEVICES)
     found = QueuesSet(
@@ -242,7 +242,7 @@ def _queues(one: Fields, topology: Topology | None) -> QueuesSet:
     return found
 
 
-def _workloads(one: Fields, topology: Topology | None) -> WorkloadsSet:
+def _workloads(one: GeneratorFields, topology: Topology | None) -> WorkloadsSet:
     found = WorkloadsSet(
         one.whole("count", None),
         one.whole("creationIntervalMs"),
@@ -252,7 +252,7 @@ def _workloads(one: Fields, topology: Topology | None) -> WorkloadsSet:
     return found
 
 
-def _template(one: Fields, topology: Topology | None) -> WorkloadTemplate:
+def _template(one: GeneratorFields, topology: Topology | None) -> WorkloadTemplate:
     one.refuse("devices", DEVICES)
     constraint = one.choice("tasConstraint", (REQUIRED, PREFERRED, BALANCED, ""), "")
     found = WorkloadTemplate(
@@ -286,7 +286,7 @@ def _template(one: Fields, topology: Topology | None) -> WorkloadTemplate:
 # -- topology ---------------------------------------------------------------------------------------------------------
 
 
-def _topology(root: Fields) -> Topology | None:
+def _topology(root: GeneratorFields) -> Topology | None:
     one, flavor = root.section("topology"), root.section("resourceFlavor")
     found = None if one is None else _levels(one)
     name = "" if one is None else one.text("name")
@@ -305,7 +305,7 @@ def _topology(root: Fields) -> Topology | None:
     return found
 
 
-def _levels(one: Fields) -> Topology:
+def _levels(one: GeneratorFields) -> Topology:
     levels: list[Level] = []
     cpu, memory = NODE_CPU, NODE_MEMORY
     sections = [*one.sections("levels")]

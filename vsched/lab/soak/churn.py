@@ -41,7 +41,7 @@ class Rate:
     seed: int
 
 
-class Churn(Submitter):
+class SoakUsers(Submitter):
     """Users who create work at a steady rate, delete some of it early, and delete what is done."""
 
     def __init__(

@@ -31,10 +31,10 @@ Examples:
   vsched soak --minutes 20 --ask
   vsched soak --minutes 5 --claims --faults config/faults.yaml --kill-every 20s --lease-seconds 3
 
-Exit code 1 where a promise was broken: a pod bound twice, a node over its size, a pod that was never bound or a gang
-that stayed partial although there was room, a pod without its claims or a claim for nobody, a daemon that died by
-itself or that nobody followed, an error in a log, memory, files, tasks or series that grow, a session that violates
-a rule of vsched verify (the daemons check as many as time allows).
+Exits 1 if a guarantee was broken: a pod bound twice, an overcommitted node, a pod never bound or a gang left partial
+although it fits, a pod without its claims or a claim without its pod, a daemon that crashed or had no successor, an
+error in a log, memory, files, tasks or series that grow, a session that violates a rule of vsched verify (the
+daemons check as many as time allows).
 """
 
 FULLEST = 0.85
@@ -59,17 +59,15 @@ def _folder(keep: Path | None) -> Iterator[Path]:
 @click.option("--minutes", type=click.FloatRange(0, 100_000, min_open=True), default=20.0)
 @click.option("--nodes", type=click.IntRange(1, 5_000), default=40, help="Of 32 cpus each.")
 @click.option("--pods-per-minute", type=click.FloatRange(min=1, max=100_000), default=1_000.0)
-@click.option("--seed", type=int, default=1, help="Draws other work.")
-@click.option("--faults", type=click.Path(path_type=Path), help="Have requests fail, as for vsched cluster.")
-@click.option("--kill-every", type=Period(bounded=False), help="Kill the daemon that leads so often.")
+@click.option("--seed", type=int, default=1, help="Random seed of the work.")
+@click.option("--faults", type=click.Path(path_type=Path), help="Make requests fail, as for vsched cluster.")
+@click.option("--kill-every", type=Period(bounded=False), help="How often to kill the leading daemon.")
+@click.option("--kills", type=click.IntRange(1, 1_000_000), help="End after this many kills, instead of --minutes.")
 @click.option(
-    "--kills", type=click.IntRange(1, 1_000_000), help="It is over after so many kills, however long they take."
+    "--signal", "signal_name", type=click.Choice(["kill", "term"]), default="kill", help="The signal to kill it with."
 )
-@click.option("--signal", "signal_name", type=click.Choice(["kill", "term"]), default="kill", help="What kills it.")
 @click.option("--daemons", type=click.IntRange(1, 5), show_default="2 with --kill-every or --shards, else 1")
-@click.option(
-    "--lease-seconds", type=click.IntRange(1, 3600), default=15, help="How long several daemons' Lease holds."
-)
+@click.option("--lease-seconds", type=click.IntRange(1, 3600), default=15, help="Lease duration of several daemons.")
 @click.option(
     "--shards",
     type=click.IntRange(1, 5),
@@ -77,7 +75,7 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     help="Divide the work into shards: several daemons act at a time, and are killed in turn.",
 )
 @click.option("--claims", is_flag=True, help="Every pod has a volume and a device, which are reserved with its gang.")
-@click.option("--ask", "asked", is_flag=True, help="Ask the daemons all the time: the page, why jobs wait, dumps.")
+@click.option("--ask", "asked", is_flag=True, help="Query the daemons all the time: the page, explanations, dumps.")
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
@@ -101,7 +99,7 @@ def command(
     keep: Path | None,
     as_json: bool,
 ) -> None:
-    """Work comes and goes while requests fail and daemons are killed: is every promise kept?"""
+    """Run work for long while requests fail and daemons are killed, and check every guarantee."""
     if shards > 1 and daemons == 1:
         raise BadInput("--shards: one daemon decides for all of them anyway (expected --daemons 2 or more)")
     if kills is not None and kill_every is None:

@@ -29,7 +29,7 @@ from vsched.lab.children import ClusterChild, cluster_child
 from vsched.lab.claiming import fixtures
 from vsched.lab.outcomes import pod_watch, spread_ms
 from vsched.lab.sender import Sender
-from vsched.lab.soak.churn import NAMESPACES, Churn, Rate
+from vsched.lab.soak.churn import NAMESPACES, Rate, SoakUsers
 from vsched.lab.soak.claims import for_nobody, wrong
 from vsched.lab.soak.daemons import SoakDaemon, leader_of, until
 from vsched.lab.soak.kills import Killer, Killing, Kills
@@ -84,7 +84,7 @@ class Soak:
         self._settings = settings
         self.violations = Violations()
         self.outcomes = SoakOutcomes(NODE_CPUS, self.violations)
-        self.churn = Churn(sender, self.outcomes, settings.rate, claims=settings.claims, shards=settings.shards)
+        self.churn = SoakUsers(sender, self.outcomes, settings.rate, claims=settings.claims, shards=settings.shards)
         self._sender = sender
         self._client = client
         self.warnings: Counter[str] = Counter()

@@ -75,7 +75,7 @@ def _growth(trends: Mapping[str, Any]) -> Table:
         table.add_column(column, justify="left" if not column else "right")
     for name, label in UNITS.items():
         found = trends[name]
-        verdict = ("grows" if found["grows"] else "flat") if found["judged"] else "too short to tell"
+        verdict = ("grows" if found["grows"] else "flat") if found["judged"] else "too short to say"
         numbers = (f"{found[key]:,.1f}" for key in ("first", "last", "peak"))
         table.add_row(label, *numbers, f"{found['per_minute']:+.3f}", verdict)
     return table

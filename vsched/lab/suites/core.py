@@ -18,12 +18,12 @@ import orjson
 from vsched.daemon.system.tuning import listed
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.lab.suites.objects import key_of
-from vsched.lab.suites.place import Action, Devices, NotPlaced, Place
+from vsched.lab.suites.place import Action, NotPlaced, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.templates import Obj
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.settings.installed import registry
 from vsched.sim.fleet.sample_gangs import SCHEDULER_NAME
@@ -35,20 +35,20 @@ PATIENCE_SECONDS = 120.0
 """Pods that got no node in so much time of the clock never will."""
 
 
-class CoreCluster(Place):
+class CoreCluster(SuiteCluster):
     """A mirror, and the objects it was fed with."""
 
     def __init__(self, policy: Policy) -> None:
         super().__init__()
         self.cycles: list[float] = []
         """The seconds of each cycle."""
-        self._policy, self._told = policy, Told()
+        self._policy, self._memo = policy, Memo()
         self._cache = Cache(frozenset({SCHEDULER_NAME}), open_without_state=True)
         self.objects: dict[str, dict[str, Obj]] = defaultdict(dict)
         """By kind and key."""
         self._claims: dict[str, list[str]] = {}
         """The claims that were made for a pod, by its key."""
-        self._devices = Devices()
+        self._devices = UnclaimedDevices()
         self._clock = 0.0
         self._intervals: list[tuple[float, int, float, Action]] = []
         self._numbers = count()
@@ -217,7 +217,7 @@ class CoreCluster(Place):
     def _cycle(self) -> CycleReport:
         """Decide, take it for granted, and have the mirror see what became of it."""
         start = process_time()
-        report = run_cycle(self._cache.snapshot(self._clock), self._policy, registry(), told=self._told)
+        report = run_cycle(self._cache.snapshot(self._clock), self._policy, registry(), memo=self._memo)
         self._cache.assume(report)
         seconds = process_time() - start
         self.cycles.append(seconds)

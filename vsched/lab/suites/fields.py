@@ -138,7 +138,7 @@ def _found(node: yaml.Node) -> str:
     return "nothing" if node.tag == _NULL else repr(str(node.value)[:60])
 
 
-class Fields:
+class SuiteFields:
     """The keys of a mapping, each of which is taken once; the rest is what nobody knows."""
 
     def __init__(self, value: Value, params: Mapping[str, Value] | None = None) -> None:

@@ -26,7 +26,7 @@ from vsched.lab.outcomes import PodSeen
 from vsched.lab.suites.objects import CLUSTER_WIDE
 from vsched.lab.suites.operations import Workload
 from vsched.lab.suites.perform import Performer
-from vsched.lab.suites.place import Action, Devices, LeftOut, Meter, NotPlaced, Place
+from vsched.lab.suites.place import Action, LeftOut, NotPlaced, PlacementMeter, SuiteCluster, UnclaimedDevices
 from vsched.lab.suites.run import Perform
 from vsched.lab.suites.templates import Obj
 from vsched.mirror.resources import PODS
@@ -52,7 +52,7 @@ def resource_of(kind: str, api_version: str) -> ApiResource:
     return ApiResource(group, version, plural, namespaced=kind not in CLUSTER_WIDE)
 
 
-class LiveCluster(Place):
+class LiveCluster(SuiteCluster):
     """An embedded cluster whose pods a daemon places."""
 
     def __init__(self, stage: Stage, processes: Mapping[str, int]) -> None:
@@ -63,7 +63,7 @@ class LiveCluster(Place):
         self._moved = asyncio.Event()
         self._resources: dict[str, ApiResource] = {}
         """By kind, of what was created."""
-        self._devices = Devices()
+        self._devices = UnclaimedDevices()
         self._tasks: dict[Action, asyncio.Task[None]] = {}
         decode = msgspec.json.Decoder(PodSeen).decode
         self.watch: Reflector[PodSeen] = Reflector(stage.client, PODS, decode, self, selectors=ON_NODES)
@@ -89,7 +89,7 @@ class LiveCluster(Place):
         if kind not in self._resources:
             self._resources[kind] = resource_of(kind, found["apiVersion"])
         if kind == CLAIM:
-            # A claim that says so before its volume knows of it has lost its volume.
+            # A claim that says so before its volume knows of it lost its volume.
             metadata.get("annotations", {}).pop("pv.kubernetes.io/bind-completed", None)
         return self._resources[kind].path(metadata.get("namespace", "")), orjson.dumps(found)
 
@@ -207,13 +207,13 @@ def _attempted(pod: Obj) -> bool:
 def live_of(policy: str) -> Perform:
     """Workloads on clusters of their own, under the policy of this text."""
 
-    async def perform(workload: Workload) -> list[Meter]:
+    async def perform(workload: Workload) -> list[PlacementMeter]:
         return await _performed(workload, policy)
 
     return perform
 
 
-async def _performed(workload: Workload, policy: str) -> list[Meter]:
+async def _performed(workload: Workload, policy: str) -> list[PlacementMeter]:
     async with scratch() as directory:
         file = directory / "policy.yaml"
         file.write_text(policy, encoding="utf-8")

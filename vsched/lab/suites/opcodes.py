@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from vsched.lab.suites.fields import Fields, Value
+from vsched.lab.suites.fields import SuiteFields, Value
 from vsched.lab.suites.operations import (
     AllocateClaims,
     Barrier,
@@ -29,11 +29,11 @@ CREATE, RECREATE = "create", "recreate"
 ATTEMPTED, SCHEDULED = "Attempted", "Scheduled"
 
 
-class Unknown(Exception):
+class UnknownOperation(Exception):
     """An operation, or a field of one, that is not known here; its text says where."""
 
 
-class Context(NamedTuple):
+class OperationPlace(NamedTuple):
     """Where an operation is read."""
 
     at: int
@@ -47,7 +47,7 @@ class Context(NamedTuple):
         return self.folder / value.text()
 
 
-def read_operation(fields: Fields, at: int, folder: Path, pods: Path | None, used: set[str]) -> Operation:
+def read_operation(fields: SuiteFields, at: int, folder: Path, pods: Path | None, used: set[str]) -> Operation:
     """An operation; raises BadInput, and Unknown where nothing is wrong with it except that it is not known here.
 
     Adds the parameters it takes to ``used``.
@@ -55,15 +55,15 @@ def read_operation(fields: Fields, at: int, folder: Path, pods: Path | None, use
     opcode = fields.need("opcode", Value.text)
     read = _OPERATIONS.get(opcode)
     if read is None:
-        raise Unknown(f"{fields.value.where}: the operation {opcode} is not known here")
-    found = read(fields, Context(at, folder, pods))
+        raise UnknownOperation(f"{fields.value.where}: the operation {opcode} is not known here")
+    found = read(fields, OperationPlace(at, folder, pods))
     used |= fields.used
     for rest in fields.rest():
-        raise Unknown(f"{rest.where}: this field of {opcode} is not known here")
+        raise UnknownOperation(f"{rest.where}: this field of {opcode} is not known here")
     return found
 
 
-def _create_nodes(fields: Fields, context: Context) -> CreateNodes:
+def _create_nodes(fields: SuiteFields, context: OperationPlace) -> CreateNodes:
     count = fields.param("count", Value.count, 0)
     template = fields.take("nodeTemplatePath", context.file, None)
     label, values = fields.take("labelNodePrepareStrategy", _label_in_turn, ("", ()))
@@ -81,37 +81,37 @@ def _create_nodes(fields: Fields, context: Context) -> CreateNodes:
 
 
 def _label_in_turn(value: Value) -> tuple[str, tuple[str, ...]]:
-    fields = Fields(value)
+    fields = SuiteFields(value)
     found = fields.need("labelKey", Value.text), fields.take("labelValues", Value.texts, ())
     _nothing_else(fields)
     return found
 
 
 def _unique_label(value: Value) -> str:
-    fields = Fields(value)
+    fields = SuiteFields(value)
     found = fields.need("labelKey", Value.text)
     _nothing_else(fields)
     return found
 
 
 def _allocatable(value: Value) -> tuple[dict[str, str], dict[str, int], tuple[str, ...]]:
-    fields = Fields(value)
+    fields = SuiteFields(value)
     drivers = fields.take("csiNodeAllocatable", Value.mapping, dict[str, Value]())
     found = (
         fields.take("nodeAllocatable", Value.pairs, dict[str, str]()),
-        {name: Fields(each).need("count", Value.count) for name, each in drivers.items()},
+        {name: SuiteFields(each).need("count", Value.count) for name, each in drivers.items()},
         fields.take("migratedPlugins", Value.texts, ()),
     )
     _nothing_else(fields)
     return found
 
 
-def _nothing_else(fields: Fields) -> None:
+def _nothing_else(fields: SuiteFields) -> None:
     for rest in fields.rest():
-        raise Unknown(f"{rest.where}: not known here")
+        raise UnknownOperation(f"{rest.where}: not known here")
 
 
-def _create_namespaces(fields: Fields, context: Context) -> CreateNamespaces:
+def _create_namespaces(fields: SuiteFields, context: OperationPlace) -> CreateNamespaces:
     return CreateNamespaces(
         prefix=fields.need("prefix", Value.text),
         count=fields.param("count", Value.count, 0),
@@ -119,7 +119,7 @@ def _create_namespaces(fields: Fields, context: Context) -> CreateNamespaces:
     )
 
 
-def _create_pods(fields: Fields, context: Context) -> CreatePods:
+def _create_pods(fields: SuiteFields, context: OperationPlace) -> CreatePods:
     steady = fields.param("steadyState", Value.flag, False)
     seconds = fields.param("duration", Value.seconds, 0.0)
     return CreatePods(
@@ -134,12 +134,12 @@ def _create_pods(fields: Fields, context: Context) -> CreatePods:
     )
 
 
-def _create_pod_sets(fields: Fields, context: Context) -> CreatePodSets:
+def _create_pod_sets(fields: SuiteFields, context: OperationPlace) -> CreatePodSets:
     count = fields.param("count", Value.count, 0)
     prefix = fields.need("namespacePrefix", Value.text)
 
     def inner(value: Value) -> CreatePods:
-        below = Fields(value, fields.params)
+        below = SuiteFields(value, fields.params)
         found = read_operation(below, context.at, context.folder, context.pods, fields.used)
         if not isinstance(found, CreatePods):
             raise value.refuse("an operation createPods")
@@ -148,7 +148,7 @@ def _create_pod_sets(fields: Fields, context: Context) -> CreatePodSets:
     return CreatePodSets(count=count, prefix=prefix, pods=fields.need("createPodsOp", inner))
 
 
-def _churn(fields: Fields, context: Context) -> Churn:
+def _churn(fields: SuiteFields, context: OperationPlace) -> Churn:
     def mode(value: Value) -> str:
         if value.text() not in (CREATE, RECREATE):
             raise value.refuse(f"{CREATE} or {RECREATE}")
@@ -167,7 +167,7 @@ def _churn(fields: Fields, context: Context) -> Churn:
     )
 
 
-def _barrier(fields: Fields, context: Context) -> Barrier:
+def _barrier(fields: SuiteFields, context: OperationPlace) -> Barrier:
     def stage(value: Value) -> bool:
         if value.text() not in (ATTEMPTED, SCHEDULED):
             raise value.refuse(f"{SCHEDULED} or {ATTEMPTED}")
@@ -180,11 +180,11 @@ def _barrier(fields: Fields, context: Context) -> Barrier:
     )
 
 
-def _sleep(fields: Fields, context: Context) -> Sleep:
+def _sleep(fields: SuiteFields, context: OperationPlace) -> Sleep:
     return Sleep(seconds=fields.param("duration", Value.seconds, 0.0))
 
 
-def _delete_pods(fields: Fields, context: Context) -> DeletePods:
+def _delete_pods(fields: SuiteFields, context: OperationPlace) -> DeletePods:
     return DeletePods(
         namespace=fields.need("namespace", Value.text),
         labels=fields.take("labelSelector", Value.pairs, dict[str, str]()),
@@ -193,7 +193,7 @@ def _delete_pods(fields: Fields, context: Context) -> DeletePods:
     )
 
 
-def _create_any(fields: Fields, context: Context) -> CreateAny:
+def _create_any(fields: SuiteFields, context: OperationPlace) -> CreateAny:
     return CreateAny(
         template=fields.need("templatePath", context.file),
         namespace=fields.take("namespace", Value.text, ""),
@@ -201,7 +201,7 @@ def _create_any(fields: Fields, context: Context) -> CreateAny:
     )
 
 
-def _update_any(fields: Fields, context: Context) -> UpdateAny:
+def _update_any(fields: SuiteFields, context: OperationPlace) -> UpdateAny:
     fields.take("subresources", Value.texts, ())  # a template says what the object is then, wherever it is written
     return UpdateAny(
         template=fields.need("templatePath", context.file),
@@ -211,7 +211,7 @@ def _update_any(fields: Fields, context: Context) -> UpdateAny:
     )
 
 
-def _create_resource_driver(fields: Fields, context: Context) -> CreateResourceDriver:
+def _create_resource_driver(fields: SuiteFields, context: OperationPlace) -> CreateResourceDriver:
     return CreateResourceDriver(
         driver=fields.need("driverName", Value.text),
         nodes=fields.need("nodes", Value.text),
@@ -219,11 +219,11 @@ def _create_resource_driver(fields: Fields, context: Context) -> CreateResourceD
     )
 
 
-def _allocate_claims(fields: Fields, context: Context) -> AllocateClaims:
+def _allocate_claims(fields: SuiteFields, context: OperationPlace) -> AllocateClaims:
     return AllocateClaims(namespace=fields.need("namespace", Value.text))
 
 
-def _start(fields: Fields, context: Context) -> StartMeasuring:
+def _start(fields: SuiteFields, context: OperationPlace) -> StartMeasuring:
     return StartMeasuring(
         name=fields.take("name", Value.text, ""),
         namespaces=fields.take("namespaces", Value.texts, ()),
@@ -231,11 +231,11 @@ def _start(fields: Fields, context: Context) -> StartMeasuring:
     )
 
 
-def _stop(fields: Fields, context: Context) -> StopMeasuring:
+def _stop(fields: SuiteFields, context: OperationPlace) -> StopMeasuring:
     return StopMeasuring()
 
 
-_OPERATIONS: Mapping[str, Callable[[Fields, Context], Operation]] = {
+_OPERATIONS: Mapping[str, Callable[[SuiteFields, OperationPlace], Operation]] = {
     "createNodes": _create_nodes,
     "createNamespaces": _create_namespaces,
     "createPods": _create_pods,

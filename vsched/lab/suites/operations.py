@@ -165,7 +165,7 @@ Operation = (
 )
 
 
-class Threshold(NamedTuple):
+class SuiteThreshold(NamedTuple):
     """What a file expects at least."""
 
     number: float
@@ -183,7 +183,7 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     gates: Mapping[str, bool] = {}
     """kube-scheduler's feature gates, which mean nothing to vsched."""
-    threshold: Threshold | None = None
+    threshold: SuiteThreshold | None = None
     operations: tuple[Operation, ...] = ()
     left_out: str = ""
     """Why it cannot be carried out; empty where it can."""

@@ -28,7 +28,7 @@ from vsched.lab.suites.operations import (
     UpdateAny,
     Workload,
 )
-from vsched.lab.suites.place import Action, Meter, Place
+from vsched.lab.suites.place import Action, PlacementMeter, SuiteCluster
 from vsched.lab.suites.templates import Obj, template_of
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ FAST_SECONDS = 0.05
 class Performer:
     """Carries out one workload."""
 
-    def __init__(self, place: Place, arrivals: int = 0) -> None:
+    def __init__(self, place: SuiteCluster, arrivals: int = 0) -> None:
         self._place = place
         self._arrivals = arrivals
         """How many measured pods come at once; 0 for all."""
@@ -48,11 +48,11 @@ class Performer:
         self._nodes: list[str] = []
         self._namespaces: set[str] = set()
         self._classes: set[str] = set()
-        self._collecting: list[Meter] = []
+        self._collecting: list[PlacementMeter] = []
         """Begun by ``startCollectingMetrics``."""
-        self.measured: list[Meter] = []
+        self.measured: list[PlacementMeter] = []
 
-    async def run(self, workload: Workload) -> list[Meter]:
+    async def run(self, workload: Workload) -> list[PlacementMeter]:
         """All operations, one after the other; raises NotPlaced where pods stay where they are."""
         for operation in workload.operations:
             await self._do(operation)
@@ -238,11 +238,11 @@ class Performer:
 
     # Measuring
 
-    def _measure(self, operation: StartMeasuring) -> Meter:
+    def _measure(self, operation: StartMeasuring) -> PlacementMeter:
         self._place.begin_measuring()
         name = operation.name or ", ".join(operation.namespaces)
         place = self._place
-        meter = Meter(name, operation.namespaces, operation.labels, place.now(), used=place.used())
+        meter = PlacementMeter(name, operation.namespaces, operation.labels, place.now(), used=place.used())
         place.pods.meters.append(meter)
         return meter
 
@@ -251,7 +251,7 @@ class Performer:
             self._finish(meter)
         self._collecting.clear()
 
-    def _finish(self, meter: Meter) -> None:
+    def _finish(self, meter: PlacementMeter) -> None:
         self._place.pods.meters.remove(meter)
         meter.used = {name: seconds - meter.used[name] for name, seconds in self._place.used().items()}
         self.measured.append(meter)

@@ -21,7 +21,7 @@ class PodRecord:
 
 
 @dataclass(slots=True)
-class Meter:
+class PlacementMeter:
     """Counts pods that get a node, and the time that takes."""
 
     name: str
@@ -66,7 +66,7 @@ class Pods:
 
     known: dict[str, PodRecord] = field(default_factory=dict)
     """By ``namespace/name``."""
-    meters: list[Meter] = field(default_factory=list)
+    meters: list[PlacementMeter] = field(default_factory=list)
 
     def add(self, pod: Obj) -> str:
         """A pod is created; returns its key."""
@@ -105,7 +105,7 @@ class Pods:
         return [key for key in keys if (found := known(key)) is not None and not found.bound]
 
 
-class Place(ABC):
+class SuiteCluster(ABC):
     """A cluster to which objects are given, and whose pods vsched places."""
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class LeftOut(Exception):
     """Something that a workload asks for and that cannot be had here; its text says what."""
 
 
-class Devices:
+class UnclaimedDevices:
     """The devices of nodes, which claims without pods are given one after the other."""
 
     def __init__(self) -> None:

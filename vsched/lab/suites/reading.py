@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vsched.errors import BadInput
-from vsched.lab.suites.fields import Fields, Value, read_yaml
-from vsched.lab.suites.opcodes import Unknown, read_operation
-from vsched.lab.suites.operations import Operation, Threshold, Workload
+from vsched.lab.suites.fields import SuiteFields, Value, read_yaml
+from vsched.lab.suites.opcodes import UnknownOperation, read_operation
+from vsched.lab.suites.operations import Operation, SuiteThreshold, Workload
 
 THROUGHPUT, AVERAGE = "SchedulingThroughput", "Average"
 """What a threshold is about where the file does not say it."""
@@ -31,7 +31,7 @@ class _Case:
     """What all workloads of a test case share."""
 
     def __init__(self, value: Value) -> None:
-        fields = Fields(value)
+        fields = SuiteFields(value)
         self.name = fields.need("name", Value.text)
         self.value = value
         self.folder = value.file.parent
@@ -55,7 +55,7 @@ def _workloads(value: Value) -> Iterator[Workload]:
 
 
 def _workload(case: _Case, value: Value) -> Workload:
-    fields = Fields(value)
+    fields = SuiteFields(value)
     name = fields.need("name", Value.text)
     labels = (*case.labels, *fields.take("labels", Value.texts, ()))
     gates = {**case.gates, **fields.take("featureGates", _gates, dict[str, bool]())}
@@ -66,8 +66,8 @@ def _workload(case: _Case, value: Value) -> Workload:
     operations, used = list[Operation](), set[str]()
     try:
         for at, each in enumerate(case.operations):
-            operations.append(read_operation(Fields(each, params), at, case.folder, case.pods, used))
-    except Unknown as error:
+            operations.append(read_operation(SuiteFields(each, params), at, case.folder, case.pods, used))
+    except UnknownOperation as error:
         left_out = left_out or str(error)
     return Workload(
         case=case.name,
@@ -75,7 +75,7 @@ def _workload(case: _Case, value: Value) -> Workload:
         where=f"{value.file}:{value.line}",
         labels=labels,
         gates=gates,
-        threshold=Threshold(threshold, counts) if threshold else None,
+        threshold=SuiteThreshold(threshold, counts) if threshold else None,
         operations=tuple(operations),
         left_out=left_out,
         notes=tuple(_notes(case, left_out, params, used)),
@@ -90,7 +90,7 @@ def _notes(case: _Case, left_out: str, params: Mapping[str, Value], used: set[st
         yield f"no operation uses {', '.join(unused)}"
 
 
-def _unknown(fields: Fields) -> str:
+def _unknown(fields: SuiteFields) -> str:
     return next((f"{each.where}: not known here" for each in fields.rest()), "")
 
 

@@ -23,7 +23,7 @@ from vsched.lab.suites.operations import (
     Workload,
 )
 from vsched.lab.suites.perform import Performer
-from vsched.lab.suites.place import LeftOut, Meter, NotPlaced
+from vsched.lab.suites.place import LeftOut, NotPlaced, PlacementMeter
 from vsched.lab.suites.templates import template_of
 from vsched.together import run_fast
 
@@ -31,7 +31,7 @@ ARRIVALS = 1000
 """How many measured pods come at once to the decision core: the next ones come when these have nodes."""
 
 
-class Measured(msgspec.Struct, frozen=True, kw_only=True):
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured of one collection of a workload."""
 
     name: str
@@ -54,7 +54,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """What became of one workload."""
 
     workload: Workload
-    measured: tuple[Measured, ...] = ()
+    measured: tuple[Measurement, ...] = ()
     left_out: str = ""
     """Why it was not measured."""
     problem: str = ""
@@ -65,7 +65,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     """It took so long in all, with making and feeding the objects."""
 
     @property
-    def slowest(self) -> Measured | None:
+    def slowest(self) -> Measurement | None:
         """The slowest of what was measured; None where nothing was."""
         return min((each for each in self.measured if each.pods), key=lambda each: each.pods_per_second, default=None)
 
@@ -83,7 +83,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         return self.pods_per_second / threshold.number
 
 
-Perform = Callable[[Workload], Awaitable[list[Meter]]]
+Perform = Callable[[Workload], Awaitable[list[PlacementMeter]]]
 
 
 def run_all(
@@ -121,7 +121,7 @@ async def _result(workload: Workload, perform: Perform) -> Result:
     except NotPlaced as error:
         return Result(workload=workload, problem=str(error), seconds=perf_counter() - began)
     measured = tuple(
-        Measured(name=each.name, pods=each.bound, seconds=each.seconds, cpu_seconds=each.used) for each in meters
+        Measurement(name=each.name, pods=each.bound, seconds=each.seconds, cpu_seconds=each.used) for each in meters
     )
     nothing = "" if any(each.pods for each in measured) else "no pods are measured"
     return Result(workload=workload, measured=measured, left_out=nothing, seconds=perf_counter() - began)
@@ -130,7 +130,7 @@ async def _result(workload: Workload, perform: Perform) -> Result:
 def core_of(policy: Policy) -> Perform:
     """Workloads on the decision core under a policy."""
 
-    async def perform(workload: Workload) -> list[Meter]:
+    async def perform(workload: Workload) -> list[PlacementMeter]:
         place = CoreCluster(policy)
         with tuned():
             found = await Performer(place, ARRIVALS).run(workload)

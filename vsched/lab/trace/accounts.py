@@ -18,7 +18,7 @@ from vsched.lab.trace.load import RESOURCES, capacity_of, scarcest
 from vsched.lab.trace.machines import Machine
 from vsched.lab.trace.measures import Floats, averages, contentment, jain, mean_and_extremes, spread
 from vsched.lab.trace.objects import namespace_of, queue_of
-from vsched.lab.trace.shares import QueueShares
+from vsched.lab.trace.shares import SharesOverTime
 
 POINTS = 240
 """Points of each line that is drawn."""
@@ -84,7 +84,7 @@ class TraceAccounts:
         self._waits: dict[str, float] = {}
         self.moments: list[float] = []
         self.series: dict[str, list[float]] = {name: [] for name in SERIES}
-        self.shares = QueueShares(weights, float(self._capacity[self.scarcest]))
+        self.shares = SharesOverTime(weights, float(self._capacity[self.scarcest]))
         self.created = self.placed = self.evicted = self.finished = self.in_pieces = 0
         self._lost: dict[str, float] = defaultdict(float)
         """Work that evicted pods had done, as amount times seconds, by resource."""

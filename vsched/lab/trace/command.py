@@ -21,6 +21,7 @@ from vsched.cli.show.output import Output, print_document
 from vsched.daemon.system.tuning import tuned
 from vsched.errors import BadInput
 from vsched.lab.charts import Charts, check_installed, make_folder, write_results
+from vsched.lab.trace.checks import Checks
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace
 from vsched.lab.trace.fleet import MachineKind
 from vsched.lab.trace.formats import TraceFormat, format_of, read_files
@@ -34,7 +35,7 @@ from vsched.lab.trace.load import (
     scarcest,
     with_share_of_nodes,
 )
-from vsched.lab.trace.processes import Replay, Say, side_by_side
+from vsched.lab.trace.processes import ReplayProcess, Say, side_by_side
 from vsched.lab.trace.run import ReplayProgress, replay, weights_of
 from vsched.log import LogFormat, configure
 from vsched.settings import load_file
@@ -75,6 +76,8 @@ class ReplayRequest:
     weights: Mapping[str, int]
     seed: int
     jobs: int
+    verify: float
+    """The share of the sessions that is checked against the rules."""
 
     def arguments(self, policy: Path) -> tuple[str, ...]:
         """The arguments of a process that replays one of the policies."""
@@ -89,6 +92,7 @@ class ReplayRequest:
             *(() if self.declared is None else ("--declared", repr(self.declared))),
             *(() if self.load is None else ("--load", repr(self.load))),
             *(part for queue, weight in self.weights.items() for part in ("--weight", f"{queue}={weight}")),
+            *(("--verify", f"{self.verify:.4%}") if self.verify else ()),
             *("--seed", str(self.seed), "--no-plots", "-o", "json"),
         )
 
@@ -114,6 +118,7 @@ def replay_trace(
     weights: Mapping[str, int],
     seed: int,
     jobs: int,
+    verify: float,
     out: Path | None,
     plots: bool | None,
     quiet: bool,
@@ -140,6 +145,7 @@ def replay_trace(
         weights,
         seed,
         jobs,
+        verify,
     )
     strangers = [name for name in one_queue if name not in names_of(request.policies)]
     if strangers:
@@ -152,11 +158,14 @@ def replay_trace(
     prepared, facts = prepare(request)
     if out is not None:
         make_folder(out)
-    document = {"trace": facts, "policies": run_all(request, prepared, silent if quiet else tell)}
+    found = run_all(request, prepared, silent if quiet else tell)
+    document = {"trace": facts, "policies": found}
     # Shown first, so that the result is not lost where the files cannot be written.
     _show(document, output)
     if out is not None:
         write_results(out, "comparison", document, _charts() if plots else {})
+    if any(policy.get("verify", {}).get("violations") for policy in found):
+        raise click.exceptions.Exit(1)
 
 
 def prepare(request: ReplayRequest) -> tuple[ClusterTrace, Document]:
@@ -202,7 +211,7 @@ def names_of(policies: Sequence[Path]) -> dict[str, Path | None]:
     counts = Counter(path.stem for path in policies)
     twice = [name for name, count in counts.items() if count > 1]
     if twice:
-        raise BadInput(f"--policy: two files are called {twice[0]!r} (expected different names, to tell them apart)")
+        raise BadInput(f"--policy: two files are called {twice[0]!r} (expected different names)")
     return {path.stem: path for path in policies}
 
 
@@ -223,6 +232,7 @@ def run_all(request: ReplayRequest, trace: ClusterTrace, say: Say) -> list[Docum
 async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Document:
     (name, policy), *_ = names_of(request.policies).items()
     weights = weights_of(trace, request.weights)
+    checks = Checks(request.verify) if request.verify else None
     found = await replay(
         trace,
         policy,
@@ -231,13 +241,14 @@ async def _alone(request: ReplayRequest, trace: ClusterTrace, say: Say) -> Docum
         lambda progress: say(as_line(name, progress)),
         request.apart,
         one_queue=name in request.one_queue,
+        checks=checks,
     )
-    return {"policy": name} | found.summary()
+    return {"policy": name} | found.summary() | ({} if checks is None else {"verify": checks.summary()})
 
 
 async def _side_by_side(request: ReplayRequest, say: Say) -> list[Document]:
     policies = [(name, path) for name, path in names_of(request.policies).items() if path is not None]
-    replays = [Replay(name, request.arguments(path)) for name, path in policies]
+    replays = [ReplayProcess(name, request.arguments(path)) for name, path in policies]
     return [document["policies"][0] for document in await side_by_side(replays, request.jobs, say)]
 
 

@@ -22,6 +22,7 @@ from vsched.errors import Unavailable
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.lab.ready import until_ready
+from vsched.lab.trace.checks import Checks
 from vsched.settings.installed import registry
 from vsched.sim.cluster import Cluster
 from vsched.writes.events import EventSettings
@@ -54,8 +55,11 @@ UNREAD = WritebackSettings(
 class SteppedDaemon:
     """A daemon that holds sessions on request."""
 
-    def __init__(self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock) -> None:
+    def __init__(
+        self, cluster: Cluster, client: ApiClient, policy: Path | None, clock: Clock, checks: Checks | None = None
+    ) -> None:
         self._cluster = cluster
+        self._checks = checks
         self._steps = Steps()
         options = Options(
             policy_file=policy,
@@ -85,11 +89,15 @@ class SteppedDaemon:
         Returns after how many seconds another session may decide more although nothing has changed, infinite for never.
         """
         await self._caught_up()
-        daemon = self.daemon
+        daemon, checks, looking = self.daemon, self._checks, None
+        if checks is not None and checks.takes_next():
+            looking = asyncio.create_task(daemon.inspection.snapshots.look(urgent=False))
         before = daemon.telemetry.findings.cycles
         await self._steps.step()
         if daemon.telemetry.findings.cycles == before:
             raise Unavailable("a session failed; the log says why")
+        if checks is not None and looking is not None:
+            checks.check(await looking)
         statuses = daemon.writeback.jobs.workqueue
         while daemon.dispatcher.busy or daemon.evictor.busy or statuses.in_flight:  # noqa: ASYNC110  # a turn of the loop is all it takes
             await asyncio.sleep(0)
@@ -119,10 +127,12 @@ class SteppedDaemon:
 
 
 @asynccontextmanager
-async def stepped_daemon(cluster: Cluster, policy: Path | None, clock: Clock) -> AsyncIterator[SteppedDaemon]:
-    """A daemon at this cluster while the block runs."""
+async def stepped_daemon(
+    cluster: Cluster, policy: Path | None, clock: Clock, checks: Checks | None = None
+) -> AsyncIterator[SteppedDaemon]:
+    """A daemon at this cluster while the block runs; ``checks`` look at its sessions."""
     async with ApiClient(Connection(cluster.url)) as client:
-        stepped = SteppedDaemon(cluster, client, policy, clock)
+        stepped = SteppedDaemon(cluster, client, policy, clock, checks)
         async with asyncio.TaskGroup() as group:
             running = group.create_task(stepped.daemon.run())
             try:

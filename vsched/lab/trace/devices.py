@@ -12,14 +12,14 @@ from dataclasses import replace
 import numpy as np
 
 from vsched.errors import VschedError
-from vsched.kernels.deviceshare.fragments import Free, Mix, expected_fragments
+from vsched.kernels.deviceshare.fragments import DeviceMix, Free, expected_fragments
 from vsched.lab.trace.files import WHOLE_GPU, TraceNode, TracePod
 
 Held = tuple[tuple[int, int], ...]
 """What a pod uses of which device: (number, thousandths)."""
 
 
-class Devices:
+class NodeGpus:
     """The GPUs of one node."""
 
     __slots__ = ("_held", "_whole", "free")
@@ -99,7 +99,7 @@ class TypicalPods:
         columns = np.array([key[:4] for key in counts], np.int64).reshape(-1, 4).T
         self._models = [key[4] for key in counts]
         self._number_of: dict[str, int] = {}
-        self._mix = Mix(
+        self._mix = DeviceMix(
             share=np.array([*counts.values()], float) / max(1, sum(counts.values())),
             number=columns[2],
             thousandths=columns[3],

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vsched.errors import BadInput
-from vsched.lab.trace.rows import Row, columns_of, read_rows
+from vsched.lab.trace.rows import TraceRow, columns_of, read_rows
 
 WHOLE_GPU = 1000
 """Thousandths in a whole GPU."""
@@ -142,7 +142,7 @@ def read_asking(nodes: Path, pods: Path) -> ClusterTrace:
     found = read_nodes(nodes)
     models = {node.model for node in found if node.model}
 
-    def pod_of(row: Row) -> TracePod:
+    def pod_of(row: TraceRow) -> TracePod:
         pod = _asking(row)
         unknown = [model for model in pod.models if model not in models]
         if unknown:
@@ -154,7 +154,7 @@ def read_asking(nodes: Path, pods: Path) -> ClusterTrace:
     return ClusterTrace(found, tuple(asking), timed=False)
 
 
-def _node(row: Row) -> TraceNode:
+def _node(row: TraceRow) -> TraceNode:
     gpus = row.number("gpu", 128)
     model = row.text("model")
     return TraceNode(
@@ -166,7 +166,7 @@ def _node(row: Row) -> TraceNode:
     )
 
 
-def _pod(row: Row) -> TracePod:
+def _pod(row: TraceRow) -> TracePod:
     pod = _asking(row)
     if not row.has(TIMES[0]):
         return pod
@@ -174,7 +174,7 @@ def _pod(row: Row) -> TracePod:
     return replace(pod, created=created, run_seconds=runs)
 
 
-def _asking(row: Row) -> TracePod:
+def _asking(row: TraceRow) -> TracePod:
     """A pod without times."""
     gpus = row.number("num_gpu", 128)
     milli = row.number("gpu_milli", WHOLE_GPU) if gpus else 0
@@ -194,7 +194,7 @@ def _asking(row: Row) -> TracePod:
     )
 
 
-def _times(row: Row) -> tuple[int, int]:
+def _times(row: TraceRow) -> tuple[int, int]:
     """When a pod came, and how long it ran."""
     created, deleted = row.number("creation_time"), row.number("deletion_time")
     began = row.number("scheduled_time") if row.text("scheduled_time") else created

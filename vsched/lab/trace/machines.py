@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from vsched.clock import Clock
-from vsched.lab.trace.devices import Devices
+from vsched.lab.trace.devices import NodeGpus
 from vsched.lab.trace.files import ClusterTrace, TraceNode, TracePod
 from vsched.lab.trace.objects import (
     ONE_QUEUE,
@@ -48,7 +48,7 @@ class Machine:
     cpu_milli: int
     """Free, as all amounts here."""
     memory_mib: int
-    devices: Devices
+    devices: NodeGpus
     pods: dict[str, TracePod] = field(default_factory=dict)
     """Its pods, by name of the object."""
     offer: tuple[int, int] = (0, 0)
@@ -56,7 +56,7 @@ class Machine:
 
     @classmethod
     def of(cls, node: TraceNode) -> Machine:
-        devices = Devices(node.gpus)
+        devices = NodeGpus(node.gpus)
         return cls(node, node.cpu_milli, node.memory_mib, devices, offer=(devices.offered, devices.largest_free))
 
 

@@ -20,7 +20,7 @@ from vsched.errors import BadInput
 from vsched.lab.trace.files import WHOLE_GPU, ClusterTrace, TraceGang, TraceNode, TracePod
 from vsched.lab.trace.fleet import GPUS_OF_A_MACHINE, MachineKind, nodes_of
 from vsched.lab.trace.measures import peak
-from vsched.lab.trace.rows import Row, read_rows
+from vsched.lab.trace.rows import TraceRow, read_rows
 
 JOB_COLUMNS = ("timestamp", "duration", "num_gpus", "cluster")
 MOST_GPUS = 100_000
@@ -58,7 +58,7 @@ def peak_of(jobs: Sequence[_TraceJob]) -> int:
     return int(peak(began, ended, np.array([job.gpus for job in jobs], float)))
 
 
-def _job(row: Row) -> _TraceJob:
+def _job(row: TraceRow) -> _TraceJob:
     return _TraceJob(
         name=f"job-{row.line - 1:06}",
         submitted=row.moment("timestamp"),

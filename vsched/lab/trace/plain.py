@@ -12,7 +12,7 @@ from pathlib import Path
 
 from vsched.errors import BadInput
 from vsched.lab.trace.files import NODE_LETTERS, POD_LETTERS, WHOLE_GPU, TraceGang, TraceNode, TracePod
-from vsched.lab.trace.rows import Row, read_rows
+from vsched.lab.trace.rows import TraceRow, read_rows
 
 JOB_COLUMNS = ("arrival", "duration")
 """Columns that jobs have to have."""
@@ -75,7 +75,7 @@ def _since(epoch: int, pod: TracePod) -> TracePod:
     return replace(pod, created=pod.created - epoch)
 
 
-def _job(row: Row) -> _PlainJob:
+def _job(row: TraceRow) -> _PlainJob:
     name = row.name("name", POD_LETTERS - SUFFIX_LETTERS) if row.text("name") else f"job-{row.line - 1:06}"
     arrival, dated = _arrival(row)
     count = row.number("pods", MOST_PODS, least=1) if row.text("pods") else 1
@@ -92,7 +92,7 @@ def _job(row: Row) -> _PlainJob:
     return _PlainJob(name, arrival, dated, row.line, tuple(pods))
 
 
-def _pod(row: Row, name: str, arrival: int) -> TracePod:
+def _pod(row: TraceRow, name: str, arrival: int) -> TracePod:
     gpus = row.number("gpus", MOST_GPUS) if row.text("gpus") else 0
     models = tuple(row.label("gpu_model", model) for model in row.text("gpu_model").split("|") if model)
     part = row.thousandths("gpu_part") if row.text("gpu_part") else WHOLE_GPU
@@ -116,7 +116,7 @@ def _pod(row: Row, name: str, arrival: int) -> TracePod:
     )
 
 
-def _arrival(row: Row) -> tuple[int, bool]:
+def _arrival(row: TraceRow) -> tuple[int, bool]:
     """When a job comes, and whether the file says it as a date."""
     found = row.text("arrival")
     if "-" in found[1:] or ":" in found:
@@ -130,7 +130,7 @@ def _arrival(row: Row) -> tuple[int, bool]:
         ) from None
 
 
-def _nodes(row: Row) -> Sequence[TraceNode]:
+def _nodes(row: TraceRow) -> Sequence[TraceNode]:
     name = row.name("name", NODE_LETTERS - SUFFIX_LETTERS)
     count = row.number("count", MOST_NODES, least=1) if row.text("count") else 1
     gpus = row.number("gpus", MOST_GPUS) if row.text("gpus") else 0

@@ -20,7 +20,7 @@ Say = Callable[[str], None]
 LOOK_SECONDS = 1.0
 
 
-class Replay(NamedTuple):
+class ReplayProcess(NamedTuple):
     """A process to be run."""
 
     name: str
@@ -28,7 +28,7 @@ class Replay(NamedTuple):
     """Of this program; they make it print one JSON document."""
 
 
-async def side_by_side(replays: Sequence[Replay], jobs: int, say: Say) -> list[Document]:
+async def side_by_side(replays: Sequence[ReplayProcess], jobs: int, say: Say) -> list[Document]:
     """What each has printed, in this order; at most ``jobs`` run at a time."""
     places = asyncio.Semaphore(jobs)
     async with scratch() as folder, asyncio.TaskGroup() as group:
@@ -43,7 +43,7 @@ async def side_by_side(replays: Sequence[Replay], jobs: int, say: Say) -> list[D
         return await together(*running)
 
 
-async def _in_a_process(replay: Replay, files: Path, places: asyncio.Semaphore, say: Say) -> Document:
+async def _in_a_process(replay: ReplayProcess, files: Path, places: asyncio.Semaphore, say: Say) -> Document:
     printed, errors = files.with_suffix(".json"), files.with_suffix(".log")
     async with places, child(f"replay under {replay.name}", replay.arguments, errors, output=printed) as started:
         following = asyncio.create_task(_follow(errors, say))
@@ -53,9 +53,10 @@ async def _in_a_process(replay: Replay, files: Path, places: asyncio.Semaphore, 
             following.cancel()
             with suppress(asyncio.CancelledError):
                 await following
-        if code:
+        text = await asyncio.to_thread(printed.read_bytes)
+        if code and not text:  # one that says what it found has done its work, whatever it found
             raise started.death()
-        document: Document = orjson.loads(await asyncio.to_thread(printed.read_bytes))
+        document: Document = orjson.loads(text)
         return document
 
 

@@ -37,7 +37,7 @@ _NAME = re.compile(rf"{_PART}(\.{_PART})*")
 _LABEL = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 
 
-class Row:
+class TraceRow:
     """The fields of one line by column; raises BadInput with the column."""
 
     def __init__(self, fields: Mapping[str, str | None], line: int) -> None:
@@ -133,7 +133,9 @@ def columns_of(path: Path) -> tuple[str, ...]:
     return tuple(next(csv.reader([head], skipinitialspace=True), ()))
 
 
-def read_rows(path: Path, columns: Sequence[str], make: Callable[[Row], T], name_of: Callable[[T], str]) -> list[T]:
+def read_rows(
+    path: Path, columns: Sequence[str], make: Callable[[TraceRow], T], name_of: Callable[[T], str]
+) -> list[T]:
     """The records of a file; raises BadInput with all errors, up to a limit."""
     text = io.StringIO(_text_of(path), newline="")
     reader = csv.DictReader(text, restkey="", skipinitialspace=True)
@@ -144,7 +146,7 @@ def read_rows(path: Path, columns: Sequence[str], make: Callable[[Row], T], name
         try:
             if "" in fields:
                 raise BadInput("more fields than the first line names")
-            made = make(Row(fields, line))
+            made = make(TraceRow(fields, line))
             first = seen.setdefault(name_of(made), line)
             if first != line:
                 raise BadInput(f"{name_of(made)!r} was in line {first} already")

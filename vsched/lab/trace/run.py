@@ -23,6 +23,7 @@ from typing import Any
 from vsched.clock import FakeClock
 from vsched.errors import Unavailable
 from vsched.lab.trace.accounts import TraceAccounts
+from vsched.lab.trace.checks import Checks
 from vsched.lab.trace.daemon import SteppedDaemon, stepped_daemon
 from vsched.lab.trace.files import ClusterTrace, TracePod
 from vsched.lab.trace.machines import Machines, PodPlaced, virtual_cluster
@@ -281,13 +282,17 @@ async def replay(
     apart_seconds: float = 0.0,
     *,
     one_queue: bool = False,
+    checks: Checks | None = None,
 ) -> TraceReplay:
-    """Replay a trace under a policy, or the built-in one; ``one_queue`` has pods of all queues wait in one line."""
+    """Replay a trace under a policy, or the built-in one; ``one_queue`` has pods of all queues wait in one line.
+
+    ``checks`` look at its sessions.
+    """
     clock = FakeClock()
     async with virtual_cluster(clock, seed) as cluster:
         machines = Machines(cluster, clock, SCHEDULER, one_queue=one_queue, vgpus=gives_vgpus(policy))
         machines.set_up(trace, dict(weights))
-        async with stepped_daemon(cluster, policy, clock) as daemon:
+        async with stepped_daemon(cluster, policy, clock, checks) as daemon:
             found = TraceReplay(trace, weights, clock, tell, apart_seconds)
             await found.run(machines, daemon)
             await asyncio.sleep(0)

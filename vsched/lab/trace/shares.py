@@ -17,7 +17,7 @@ DIGITS = 4
 WEEK_SECONDS = 7 * 86_400.0
 
 
-class QueueShares:
+class SharesOverTime:
     """The amounts of the scarcest resource by queue, at every moment of a replay."""
 
     def __init__(self, weights: Mapping[str, int], capacity: float) -> None:

@@ -14,6 +14,8 @@ from vsched.sim.tables.ages import short_duration
 
 Document = dict[str, Any]
 Shown = Callable[[float], str]
+MOST_SHOWN = 5
+"""Violations under one policy that are shown; -o json has more."""
 
 
 class FigureLine(NamedTuple):
@@ -55,6 +57,9 @@ def show(document: Document, no_color: bool = False) -> None:
         style="dim",
         soft_wrap=True,
     )
+    for policy in document["policies"]:
+        for text in policy.get("verify", {}).get("found", ())[:MOST_SHOWN]:
+            console.print(escape(f"{policy['policy']}: {text}"), style="red", soft_wrap=True)
 
 
 def title_of(trace: Document) -> str:
@@ -126,3 +131,6 @@ def lines_of(policies: Sequence[Document]) -> Iterator[FigureLine]:
     yield FigureLine("makespan", of("makespan_seconds"), short_duration, -1)
     yield FigureLine("pods on pieces of more GPUs than asked", of("pods", "in_pieces"), count)
     yield FigureLine("sessions", of("sessions"), count)
+    if any("verify" in policy for policy in policies):
+        yield FigureLine("sessions checked against the rules", of("verify", "sessions"), count)
+        yield FigureLine("violations of rules", of("verify", "violations"), count, -1)

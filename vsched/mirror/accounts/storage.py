@@ -22,7 +22,7 @@ class CountedClaim(NamedTuple):
     leaving: bool
 
 
-class Size(NamedTuple):
+class StorageSize(NamedTuple):
     """A volume, or free capacity."""
 
     storage_class: str
@@ -35,14 +35,14 @@ def counted(claim: VolumeClaim) -> CountedClaim:
     return CountedClaim(claim.storage_class, max(claim.request, claim.allocated), claim.deleting)
 
 
-def size_of(volume: Volume) -> Size | None:
+def size_of(volume: Volume) -> StorageSize | None:
     """What counts of a volume, None where no claim can use it any more."""
-    return None if volume.spent else Size(volume.storage_class, volume.capacity)
+    return None if volume.spent else StorageSize(volume.storage_class, volume.capacity)
 
 
-def left_of(capacity: StorageCapacity) -> Size:
+def left_of(capacity: StorageCapacity) -> StorageSize:
     """Free capacity; 0 where the object does not say."""
-    return Size(capacity.storage_class, capacity.capacity or 0)
+    return StorageSize(capacity.storage_class, capacity.capacity or 0)
 
 
 def is_static(storage_class: StorageClass) -> bool:
@@ -84,8 +84,8 @@ class StorageIndex:
     def __init__(self) -> None:
         self._static: dict[str, bool] = {}
         """By storage class: whether it has no provisioner."""
-        self._volumes: dict[str, Size] = {}
-        self._left: dict[str, Size] = {}
+        self._volumes: dict[str, StorageSize] = {}
+        self._left: dict[str, StorageSize] = {}
         self._used: Counter[str] = Counter()
         """Number of claims by class."""
         self._totals: Counted | None = None
@@ -106,11 +106,11 @@ class StorageIndex:
         if came or len(self._used) != classes:
             self._totals = None
 
-    def put_volume(self, name: str, volume: Size | None) -> bool:
+    def put_volume(self, name: str, volume: StorageSize | None) -> bool:
         """Set a volume, None where it is gone or cannot be used; True where it has changed."""
         return self._put(self._volumes, name, volume)
 
-    def put_left(self, key: str, left: Size | None) -> bool:
+    def put_left(self, key: str, left: StorageSize | None) -> bool:
         """Set the free capacity in one part of the cluster, None where it is unknown; True where it has changed."""
         return self._put(self._left, key, left)
 
@@ -146,7 +146,7 @@ class StorageIndex:
             totals[STORAGE] = sum(known.values())
         return totals
 
-    def _put(self, volumes: dict[str, Size], key: str, volume: Size | None) -> bool:
+    def _put(self, volumes: dict[str, StorageSize], key: str, volume: StorageSize | None) -> bool:
         if volumes.get(key) == volume:
             return False
         self._totals = None
@@ -167,7 +167,7 @@ def _amounts(claim: CountedClaim) -> list[tuple[str, int]]:
     return [(name, value) for name, value in amounts if value]
 
 
-def _by_class(volumes: dict[str, Size]) -> dict[str, int]:
+def _by_class(volumes: dict[str, StorageSize]) -> dict[str, int]:
     sums: dict[str, int] = {}
     for volume in volumes.values():
         sums[volume.storage_class] = sums.get(volume.storage_class, 0) + volume.size

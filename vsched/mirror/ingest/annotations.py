@@ -35,7 +35,7 @@ STRATEGY_WEIGHT = "volcano.sh/resource-strategy-weight"
 STRATEGIES = {"LeastAllocated": False, "MostAllocated": True}
 """Whether fuller nodes are better."""
 
-NO_EFFECT = "not supported yet: the wish has no effect"
+NO_EFFECT = "not supported yet: it has no effect"
 """The end of remarks about valid settings that are not supported."""
 
 Annotations = Mapping[str, str]
@@ -115,7 +115,7 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy |
         weights = msgspec.json.decode(text or "", type=dict[str, _Weight])
         read(weights, STRATEGY_MAX, f"metadata.annotations[{STRATEGY_WEIGHT}]")
     except BadObject as error:
-        remarks.append(f"{error}: passed over")
+        remarks.append(f"{error}: ignored")
         return None
     except UNREADABLE:
         remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
@@ -143,4 +143,4 @@ def duration_of(
 
 def remark(remarks: Remarks, name: str, text: str, expected: str, field: str = "annotations") -> None:
     """Remark that the text of an annotation cannot be used."""
-    remarks.append(f"metadata.{field}[{name}]: {text[:40]!r} (expected {expected}): passed over")
+    remarks.append(f"metadata.{field}[{name}]: {text[:40]!r} (expected {expected}): ignored")

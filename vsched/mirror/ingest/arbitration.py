@@ -6,7 +6,6 @@ and every status) count as absent, and are written again.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from vsched.errors import BadInput, BadObject
@@ -17,14 +16,12 @@ from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
 from vsched.model.arbitration.records import AllocationRecord, ArbitrationCondition, Bucket, Claim
+from vsched.model.object_names import NAME_LIMIT, is_subdomain
 from vsched.model.shared import shared
 
 WEIGHTS = range(1, 1 << 31)
-NAME_LIMIT = 253
-"""Letters in a name of an object, at most."""
 DIVIDED = "compute resources, limits of them, pods, or storage"
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NONE: Mapping[str, str] = {}
 
 
@@ -150,7 +147,7 @@ def _weight(weight: int) -> int:
 
 
 def _parent(name: str) -> str:
-    if name and (len(name) > NAME_LIMIT or not _NAME.fullmatch(name)):
+    if name and not is_subdomain(name):
         shown = repr(name[:NAME_LIMIT])
         raise BadObject(f"spec.parent: {shown} is not a name (expected the name of a Bucket: a-z, 0-9, '-' and '.')")
     return name

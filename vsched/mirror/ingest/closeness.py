@@ -9,8 +9,7 @@ from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, POLICIES_MAX, read, short
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import selector_of
-from vsched.mirror.wire.objects import NetworkTopology as TopologyFields
-from vsched.mirror.wire.objects import SubGroupFields
+from vsched.mirror.wire.objects import NetworkTopologySpec, SubGroupFields
 from vsched.model.pods.shape import Selector
 from vsched.model.shared import shared
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
@@ -23,7 +22,7 @@ TIER_DIGITS_MAX = 10
 """A number of a tier has fewer digits than this."""
 
 
-def network_topology_of(fields: TopologyFields | None, at: str) -> NetworkTopology | None:
+def network_topology_of(fields: NetworkTopologySpec | None, at: str) -> NetworkTopology | None:
     """A ``networkTopology``, None where it is absent; raises BadObject."""
     if fields is None:
         return None
@@ -54,9 +53,7 @@ def annotated_topology(annotations: Mapping[str, str], remarks: Remarks) -> Netw
         if tier.isascii() and tier.isdecimal() and len(tier) < TIER_DIGITS_MAX:
             highest = int(tier)
         else:
-            remarks.append(
-                f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): passed over"
-            )
+            remarks.append(f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): ignored")
     return NetworkTopology(hard is not False, highest)
 
 

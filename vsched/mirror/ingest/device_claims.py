@@ -28,9 +28,9 @@ from vsched.model.claims.devices import (
     ALL,
     EXACT_COUNT,
     AllocatedDevice,
-    Allocation,
+    AllocationResult,
+    ClaimConsumer,
     ClaimSpec,
-    Consumer,
     DeviceClaim,
     DeviceConstraint,
     DeviceId,
@@ -130,18 +130,18 @@ def _constraint(fields: ConstraintFields, at: str) -> DeviceConstraint:
     return DeviceConstraint(attribute, tuple(fields.requests or ()), not fields.match_attribute)
 
 
-def _consumer(fields: ConsumerFields, owner: str) -> Consumer:
+def _consumer(fields: ConsumerFields, owner: str) -> ClaimConsumer:
     uid = owner if fields.uid == owner else fields.uid  # one string for both
-    return Consumer(uid, fields.name, shared(fields.resource), shared(fields.api_group or ""))
+    return ClaimConsumer(uid, fields.name, shared(fields.resource), shared(fields.api_group or ""))
 
 
-def _allocation(fields: AllocationFields | None) -> Allocation | None:
+def _allocation(fields: AllocationFields | None) -> AllocationResult | None:
     if fields is None:
         return None
     at, results = "status.allocation", fields.devices.results
     read(results, DEVICES_MAX, f"{at}.devices.results")
     devices = [_allocated(each, f"{at}.devices.results[{number}]") for number, each in enumerate(results or ())]
-    return Allocation(tuple(devices), nodes_of(fields.node_selector, f"{at}.nodeSelector"))
+    return AllocationResult(tuple(devices), nodes_of(fields.node_selector, f"{at}.nodeSelector"))
 
 
 def _allocated(fields: AllocatedFields, at: str) -> AllocatedDevice:

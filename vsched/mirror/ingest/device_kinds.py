@@ -33,7 +33,7 @@ PARTS = (VGPU_PERCENT, VGPU_CORES)
 INITS = "spec.initContainers"
 
 
-class Asked(NamedTuple):
+class ResourceAsk(NamedTuple):
     """A resource that a container asks for."""
 
     at: str
@@ -59,11 +59,11 @@ def problem_of(pod: Pod) -> str:
     return ""
 
 
-def _asked(pod: Pod) -> Iterator[Asked]:
+def _asked(pod: Pod) -> Iterator[ResourceAsk]:
     """What the containers of a pod ask for of vGPUs and GPUs, in the order of the pod."""
     for field, containers in (("spec.containers", pod.spec.containers), (INITS, pod.spec.init_containers)):
         for number, container in enumerate(containers or ()):
             limits, at = container_limits(container, f"{field}[{number}]"), f"{field}[{number}].resources.limits"
             for name in KINDS:
                 if quantity_of(limits, name, at):
-                    yield Asked(at, name)
+                    yield ResourceAsk(at, name)

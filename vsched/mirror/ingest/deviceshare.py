@@ -43,11 +43,11 @@ from vsched.model.deviceshare.records import (
     WHOLE,
     DeviceAsk,
     DeviceKind,
-    DeviceRequest,
     HeldPart,
     HeldParts,
     NodeDevices,
     SharedDevice,
+    SharedDeviceRequest,
     assigned_name,
 )
 from vsched.model.shared import shared
@@ -218,7 +218,7 @@ def wishes_of(metadata: wire.Metadata) -> tuple[str | None, ...] | None:
     return None if annotations is None else tuple(map(annotations.get, WISHES))
 
 
-def device_request_of(pod: Pod) -> DeviceRequest | None:
+def device_request_of(pod: Pod) -> SharedDeviceRequest | None:
     """What a pod asks of shared devices, None where it asks for none. Raises BadObject."""
     containers = pod.spec.containers or ()
     if not any(b"volcano.sh/" in bytes(one.resources) for one in (*containers, *(pod.spec.init_containers or ()))):
@@ -226,16 +226,16 @@ def device_request_of(pod: Pod) -> DeviceRequest | None:
     request, problem = _request_of(pod, containers), problem_of(pod)
     if not problem:
         return request
-    return replace(request or DeviceRequest(DeviceKind.VGPU, (DeviceAsk(),)), problem=problem)
+    return replace(request or SharedDeviceRequest(DeviceKind.VGPU, (DeviceAsk(),)), problem=problem)
 
 
-def _request_of(pod: Pod, containers: Sequence[Container]) -> DeviceRequest | None:
+def _request_of(pod: Pod, containers: Sequence[Container]) -> SharedDeviceRequest | None:
     asks = [(number, ask) for number, one in enumerate(containers) for ask in _asks(one, f"spec.containers[{number}]")]
     if not asks:
         return _gpu_request(pod) or npu_request_of(pod)
     wishes = wishes_of(pod.metadata) or (None,) * len(WISHES)
     types, others, uuids, other_uuids = (words_of(text, at) for text, at in zip(wishes[:4], WISHES, strict=False))
-    return DeviceRequest(
+    return SharedDeviceRequest(
         DeviceKind.VGPU,
         tuple(ask for _, ask in asks),
         tuple(number for number, _ in asks),
@@ -248,7 +248,7 @@ def _request_of(pod: Pod, containers: Sequence[Container]) -> DeviceRequest | No
     )
 
 
-def in_full(amounts: Amounts, request: DeviceRequest, axis: ResourceAxis) -> Amounts:
+def in_full(amounts: Amounts, request: SharedDeviceRequest, axis: ResourceAxis) -> Amounts:
     """A pod's request with the memory and the cores of all devices: containers state those of one device."""
     if request.kind == DeviceKind.NPU:
         return npus_in_full(amounts, request, axis)
@@ -276,7 +276,7 @@ def _asks(container: Container, at: str) -> Iterable[DeviceAsk]:
         yield DeviceAsk(min(number, DEVICES_MAX + 1), CORES * cores, memory, 0 if memory else min(percent, 1000))
 
 
-def _gpu_request(pod: Pod) -> DeviceRequest | None:
+def _gpu_request(pod: Pod) -> SharedDeviceRequest | None:
     """Of the kind ``gpu``: memory of one device, or whole devices."""
     for name in (GPU_MEMORY, GPU_NUMBER):
         apps = [
@@ -290,22 +290,22 @@ def _gpu_request(pod: Pod) -> DeviceRequest | None:
         amount = max(sum(apps), max(steps, default=0))
         if amount:
             ask = DeviceAsk(1, memory=amount) if name == GPU_MEMORY else DeviceAsk(min(amount, DEVICES_MAX + 1), WHOLE)
-            return DeviceRequest(DeviceKind.GPU, (ask,), (0,))
+            return SharedDeviceRequest(DeviceKind.GPU, (ask,), (0,))
     return None
 
 
-def remark_group_policy(annotations: Mapping[str, str], request: DeviceRequest | None, remarks: Remarks) -> None:
+def remark_group_policy(annotations: Mapping[str, str], request: SharedDeviceRequest | None, remarks: Remarks) -> None:
     """Remark on a policy for the devices of a PodGroup that is unknown, or that cannot have an effect."""
     policy = annotations.get(GROUP_POLICY, "")
     if policy and (policy != SPREAD or request is None or request.kind != DeviceKind.VGPU):
         why = f"{policy[:40]!r} (expected {SPREAD})" if policy != SPREAD else "it has no effect on a pod without vGPUs"
-        remarks.append(f"metadata.annotations[{GROUP_POLICY}]: {why}: passed over")
+        remarks.append(f"metadata.annotations[{GROUP_POLICY}]: {why}: ignored")
 
 
 # -- what pods hold -------------------------------------------------------------------------------------------------
 
 
-def assigned_to(annotations: Mapping[str, str], request: DeviceRequest | None, remarks: Remarks) -> str:
+def assigned_to(annotations: Mapping[str, str], request: SharedDeviceRequest | None, remarks: Remarks) -> str:
     """The text that says which devices a pod holds; empty where there is none, or it cannot be read."""
     text = "" if request is None else annotations.get(assigned_name(request), "")
     if request is None or not text:
@@ -313,12 +313,12 @@ def assigned_to(annotations: Mapping[str, str], request: DeviceRequest | None, r
     try:
         parts_of(text, request)
     except BadObject as error:
-        remarks.append(f"metadata.annotations[{assigned_name(request)}]: {error}: passed over")
+        remarks.append(f"metadata.annotations[{assigned_name(request)}]: {error}: ignored")
         return ""
     return text
 
 
-def parts_of(text: str, request: DeviceRequest) -> HeldParts:
+def parts_of(text: str, request: SharedDeviceRequest) -> HeldParts:
     """The parts of devices that a pod with this request holds, by such a text; raises BadObject."""
     if len(text) > TEXT_MAX:
         raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")

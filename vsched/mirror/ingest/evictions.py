@@ -70,7 +70,7 @@ def eviction_terms_of_queue(annotations: Annotations, remarks: Remarks) -> Evict
     terms = eviction_terms_of(annotations, remarks)
     if terms.cooperative is None:
         return terms
-    remarks.append(f"metadata.annotations[{COOPERATIVE_EVICTION}]: only pods and PodGroups opt in: passed over")
+    remarks.append(f"metadata.annotations[{COOPERATIVE_EVICTION}]: only pods and PodGroups opt in: ignored")
     return msgspec.structs.replace(terms, cooperative=None)
 
 

@@ -17,7 +17,7 @@ from vsched.mirror.ingest.bounds import ROLES_MAX, short
 from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, controller_of, joined, plain_name
 from vsched.mirror.ingest.metadata import BOOLEANS, IMPLIED, INT32, QUEUE_NAME, of_group, scheduling_annotations
 from vsched.mirror.ingest.native import KUEUE_QUEUE
-from vsched.mirror.ingest.paths import Place, items_of
+from vsched.mirror.ingest.paths import ObjectPlace, items_of
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.ingest.workload_rules import Count, RoleRule, Split, alternatives_of
 from vsched.model.jobs.job import JobSpec
@@ -33,7 +33,7 @@ _SLUG = re.compile(r"[^a-z0-9-]+")
 _SLUG_LENGTH = 40
 
 
-class Role(NamedTuple):
+class PodRole(NamedTuple):
     """A role of the pods of one object."""
 
     name: str
@@ -55,7 +55,7 @@ class Role(NamedTuple):
 class GangFacts(NamedTuple):
     """What an object says about the gangs of its pods."""
 
-    roles: tuple[Role, ...] = ()
+    roles: tuple[PodRole, ...] = ()
     minimum: int | None = None
     """Of all roles together; None for the sum of theirs."""
     queue: str = ""
@@ -65,7 +65,7 @@ class GangFacts(NamedTuple):
     split: Split | None = None
 
 
-class Owner(NamedTuple):
+class PodOwner(NamedTuple):
     """An object that owns pods, or owns what owns them."""
 
     uid: str
@@ -81,7 +81,7 @@ class Owner(NamedTuple):
 class OwnerRecord(NamedTuple):
     """An owner, as far as it matters to the gangs of pods."""
 
-    owner: Owner
+    owner: PodOwner
     entry: WorkloadKind | None
     """Its kind in the table; None for one that only leads to such an object."""
     facts: GangFacts
@@ -100,7 +100,7 @@ class OwnerRecord(NamedTuple):
         return self.gang is True if self.entry.annotated else self.gang is not False
 
 
-class Gang(NamedTuple):
+class OwnedGang(NamedTuple):
     """A gang as the owners of its pods describe it."""
 
     found: str = ""
@@ -112,7 +112,7 @@ class Gang(NamedTuple):
     priority_class: str = ""
     annotations: tuple[tuple[str, str], ...] = ()
     """Of all owners; those of inner ones count before those of outer ones."""
-    owner: Owner | None = None
+    owner: PodOwner | None = None
     """The owner of its PodGroup; None for the controller of the pods."""
     made_for: str = ""
     """What its PodGroup is made for; empty where the pods say it."""
@@ -128,7 +128,7 @@ def group_and_kind(reference: wire.OwnerReference) -> tuple[str, str]:
 
 def facts_of(entry: WorkloadKind, document: Mapping[str, object]) -> GangFacts:
     """What an object says of the gangs of its pods; raises BadObject."""
-    place = Place(document)
+    place = ObjectPlace(document)
     roles = tuple(role for _, role, _ in roles_of(entry, place))
     if len(roles) > ROLES_MAX:
         raise BadObject(f"{len(roles)} roles (expected at most {ROLES_MAX})")
@@ -143,13 +143,13 @@ def facts_of(entry: WorkloadKind, document: Mapping[str, object]) -> GangFacts:
 
 
 def record_of(
-    owner: Owner, entry: WorkloadKind | None, metadata: wire.Metadata, facts: GangFacts, remarks: Remarks
+    owner: PodOwner, entry: WorkloadKind | None, metadata: wire.Metadata, facts: GangFacts, remarks: Remarks
 ) -> OwnerRecord:
     """An owner as it matters here; an annotation that cannot be used gets a remark."""
     annotations = metadata.annotations or _NONE
     said = annotations.get(GANG)
     if said is not None and said not in BOOLEANS:
-        remarks.append(f"metadata.annotations[{GANG}]: {said[:40]!r} (expected true or false): passed over")
+        remarks.append(f"metadata.annotations[{GANG}]: {said[:40]!r} (expected true or false): ignored")
     return OwnerRecord(
         owner,
         entry,
@@ -161,7 +161,7 @@ def record_of(
     )
 
 
-def roles_of(entry: WorkloadKind, place: Place) -> Iterator[tuple[RoleRule, Role, Place]]:
+def roles_of(entry: WorkloadKind, place: ObjectPlace) -> Iterator[tuple[RoleRule, PodRole, ObjectPlace]]:
     """The roles of an object, each with its rule and the part that it is read from; raises BadObject."""
     for rule in entry.roles:
         if not rule.each:
@@ -169,14 +169,14 @@ def roles_of(entry: WorkloadKind, place: Place) -> Iterator[tuple[RoleRule, Role
             continue
         for found in place.values(rule.each):
             for key, item in items_of(found):
-                inner = Place(place.whole, item)
+                inner = ObjectPlace(place.whole, item)
                 named = inner.first(rule.name_from) if rule.name_from else key.lower()
                 if not isinstance(named, str) or not named:
                     raise BadObject(f"{rule.each}: an item without {rule.name_from or 'a key'} (expected its name)")
                 yield rule, _role(rule, named, inner), inner
 
 
-def _role(rule: RoleRule, name: str, place: Place) -> Role:
+def _role(rule: RoleRule, name: str, place: ObjectPlace) -> PodRole:
     replicas = count_of(rule.replicas, place, f"replicas of {name}")
     replicas = 1 if replicas is None else replicas
     minimum = None if rule.minimum is None else count_of(rule.minimum, place, f"minimum of {name}")
@@ -184,10 +184,10 @@ def _role(rule: RoleRule, name: str, place: Place) -> Role:
         tuple((key, value.replace("{name}", name)) for key, value in sorted(each.items())) for each in rule.label_sets
     )
     least = replicas if minimum is None else minimum
-    return Role(shared(short(name, "the name of a role")), tuple(filter(None, sets)), least, replicas)
+    return PodRole(shared(short(name, "the name of a role")), tuple(filter(None, sets)), least, replicas)
 
 
-def count_of(count: Count, place: Place, what: str) -> int | None:
+def count_of(count: Count, place: ObjectPlace, what: str) -> int | None:
     """A number of pods; None where no alternative leads to one. Raises BadObject."""
     for one in alternatives_of(count):
         if one.when and not place.holds(one.when):
@@ -212,7 +212,7 @@ def _whole(found: object, path: str, what: str) -> int:
     return found
 
 
-def _text(paths: Sequence[str], place: Place) -> str:
+def _text(paths: Sequence[str], place: ObjectPlace) -> str:
     for path in paths:
         found = place.first(path)
         if found is not None and not isinstance(found, str):
@@ -225,22 +225,22 @@ def _text(paths: Sequence[str], place: Place) -> str:
 # -- what follows for a pod -------------------------------------------------------------------------------------------
 
 
-class Membership(NamedTuple):
+class GangMembership(NamedTuple):
     """The gang that a pod belongs to."""
 
     name: str
     """Of its PodGroup."""
     role: str
-    gang: Gang
+    gang: OwnedGang
 
 
-KnownGangs = dict[tuple[str, tuple[int, ...]], Gang]
+KnownGangs = dict[tuple[str, tuple[int, ...]], OwnedGang]
 """Gangs that were worked out, by name and by the identities of the owners."""
 
 
 def membership_of(
     metadata: wire.Metadata, chain: Sequence[OwnerRecord], known: KnownGangs | None = None
-) -> Membership | None:
+) -> GangMembership | None:
     """The gang of a pod by its owners, from the inside out; None where they say nothing about it.
 
     The outermost owner whose pods form gangs counts: a JobSet before its Jobs. ``known`` is to be cleared whenever an
@@ -268,7 +268,7 @@ def membership_of(
         return _member(known, base, "", role, outer, facts, _NONE, record.owner)
     if split.pod:
         gang = _gang(outer, GangFacts(), _NONE, None, f"Pod {metadata.name}")
-        return Membership(IMPLIED + wire.uid_of(metadata), role, gang)  # no other pod has this gang
+        return GangMembership(IMPLIED + wire.uid_of(metadata), role, gang)  # no other pod has this gang
     chosen = {key: labels[key] for key in split.labels if key in labels}
     return _member(known, base, "-".join(map(slug, chosen.values())), role, outer, facts, chosen, record.owner)
 
@@ -281,20 +281,20 @@ def _member(
     chain: Sequence[OwnerRecord],
     facts: GangFacts,
     chosen: Mapping[str, str],
-    owner: Owner | None,
-) -> Membership:
+    owner: PodOwner | None,
+) -> GangMembership:
     name = f"{base}-{group}" if group else base
     key = name, tuple(map(id, chain))
     gang = known.get(key)
     if gang is None:
         made_for = "" if owner is None else of_group(str(owner), group)
         gang = known[key] = _gang(chain, facts, chosen, owner, made_for)
-    return Membership(name, role, gang)
+    return GangMembership(name, role, gang)
 
 
 def _gang(
-    chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, str], owner: Owner | None, made_for: str
-) -> Gang:
+    chain: Sequence[OwnerRecord], facts: GangFacts, chosen: Mapping[str, str], owner: PodOwner | None, made_for: str
+) -> OwnedGang:
     """The gang of the pods with these labels, with what its owners say about it."""
     roles = [role for role in facts.roles if role.may_have(chosen)]
     minima = Counter[str]()
@@ -306,7 +306,7 @@ def _gang(
     annotations: dict[str, str] = {}
     for record in reversed(chain):
         annotations.update(record.annotations)
-    return Gang(
+    return OwnedGang(
         str(chain[0].owner),
         minimum,
         tuple(sorted((+minima).items())) if counts else (),
@@ -320,7 +320,7 @@ def _gang(
     )
 
 
-def _role_of(roles: Sequence[Role], labels: Mapping[str, str]) -> str:
+def _role_of(roles: Sequence[PodRole], labels: Mapping[str, str]) -> str:
     for role in roles:
         if role.label_sets and role.takes(labels):
             return role.name
@@ -335,7 +335,7 @@ def slug(text: str) -> str:
     return "-".join(filter(None, (found[:_SLUG_LENGTH].rstrip("-"), hashlib.sha256(text.encode()).hexdigest()[:8])))
 
 
-def gathered(spec: JobSpec, gang: Gang, remarks: Remarks) -> JobSpec:
+def gathered(spec: JobSpec, gang: OwnedGang, remarks: Remarks) -> JobSpec:
     """The job of a gang: what its pods say counts before what its owners say."""
     stated = GROUP_MIN_MEMBER in dict(spec.annotations) or any(key == GROUP_MIN_MEMBER for key, _ in gang.annotations)
     if gang.annotations:

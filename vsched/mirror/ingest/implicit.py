@@ -131,11 +131,11 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
         try:
             minimum = _minimum(workload)
         except BadObject as error:
-            remarks.append(f"{error}: passed over")
+            remarks.append(f"{error}: ignored")
             minimum = None
     queue = workload.get(QUEUE_NAME, "")
     if len(queue) > NAME_LENGTH_MAX:
-        remarks.append(f"metadata.annotations[{QUEUE_NAME}]: {len(queue):,} letters are no name: passed over")
+        remarks.append(f"metadata.annotations[{QUEUE_NAME}]: {len(queue):,} letters are no name: ignored")
         queue = ""
     return msgspec.structs.replace(
         spec,

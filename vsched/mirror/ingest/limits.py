@@ -11,18 +11,18 @@ from vsched.model.queues.limits import (
     MAX_RUNNING_JOBS_PER_USER,
     MAX_WALL_TIME,
     NO_JOB_LIMITS,
-    JobLimits,
+    QueueJobLimits,
 )
 
 COUNTS = {
     MAX_RUNNING_JOBS: "running_jobs",
     MAX_RUNNING_JOBS_PER_USER: "running_jobs_per_user",
 }
-"""The field of ``JobLimits`` for each annotation with a number of jobs."""
+"""The field of ``QueueJobLimits`` for each annotation with a number of jobs."""
 _COUNT = re.compile(r"[0-9]{1,9}")
 
 
-def job_limits_of(annotations: Annotations, remarks: Remarks) -> JobLimits:
+def job_limits_of(annotations: Annotations, remarks: Remarks) -> QueueJobLimits:
     """The limits that a queue states; zero counts, because then no job starts."""
     stated: dict[str, Any] = {}
     for name, field in COUNTS.items():
@@ -35,4 +35,4 @@ def job_limits_of(annotations: Annotations, remarks: Remarks) -> JobLimits:
             remark(remarks, name, text, "a number of jobs, such as 4")
     if (seconds := duration_of(annotations, MAX_WALL_TIME, remarks)) is not None:
         stated["wall_time"] = seconds
-    return JobLimits(**stated) if stated else NO_JOB_LIMITS
+    return QueueJobLimits(**stated) if stated else NO_JOB_LIMITS

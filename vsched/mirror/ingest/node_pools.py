@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.mirror import wire
 from vsched.mirror.wire.autoscaling import NodePoolSpec
-from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.pools import NodePool, PoolRequirement
 from vsched.model.nodes.table import Taint
 
 
@@ -20,7 +20,7 @@ def pool_of(name: str, spec: NodePoolSpec) -> NodePool:
     taints = () if template is None else template.taints or ()
     return NodePool(
         name,
-        tuple(Requirement(one.key, one.operator, tuple(one.values or ())) for one in asked),
+        tuple(PoolRequirement(one.key, one.operator, tuple(one.values or ())) for one in asked),
         {} if metadata is None else dict(metadata.labels or {}),
         tuple(Taint(one.key, one.value or "", one.effect) for one in taints),
         {resource: str(limit) for resource, limit in (spec.limits or {}).items()},

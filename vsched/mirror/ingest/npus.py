@@ -37,9 +37,9 @@ from vsched.model.deviceshare.records import (
     WHOLE,
     DeviceAsk,
     DeviceKind,
-    DeviceRequest,
     NodeDevices,
     SharedDevice,
+    SharedDeviceRequest,
     npu_cores,
     npu_memory,
 )
@@ -159,7 +159,7 @@ def npu_wishes_of(metadata: wire.Metadata) -> tuple[tuple[str, str], ...]:
     return tuple([one for one in said.items() if one[0] == MODE or one[0].startswith((USE_UUID, AVOID_UUID))])
 
 
-def npu_request_of(pod: Pod) -> DeviceRequest | None:
+def npu_request_of(pod: Pod) -> SharedDeviceRequest | None:
     """What a pod asks of NPUs; None where it asks for none. Raises BadObject."""
     spec = pod.spec
     if not _asks(spec.containers) and not _asks(spec.init_containers):
@@ -177,10 +177,12 @@ def npu_request_of(pod: Pod) -> DeviceRequest | None:
     ]
     problem = _problem_of(chips, limits, inits)
     if not asks:
-        return DeviceRequest(DeviceKind.NPU, (DeviceAsk(),), chip=shared(chip), problem=problem) if problem else None
+        return (
+            SharedDeviceRequest(DeviceKind.NPU, (DeviceAsk(),), chip=shared(chip), problem=problem) if problem else None
+        )
     steps = len(spec.init_containers or ())
     uuids, others = (f"{begin}{chip}-uuid" for begin in (USE_UUID, AVOID_UUID))
-    return DeviceRequest(
+    return SharedDeviceRequest(
         DeviceKind.NPU,
         tuple(ask for _, ask in asks),
         tuple(steps + number for number, _ in asks),
@@ -211,7 +213,7 @@ def _problem_of(chips: Collection[str], limits: Sequence[ResourceList], inits: S
     return ""
 
 
-def npus_in_full(amounts: Amounts, request: DeviceRequest, axis: ResourceAxis) -> Amounts:
+def npus_in_full(amounts: Amounts, request: SharedDeviceRequest, axis: ResourceAxis) -> Amounts:
     """A pod's request with the memory and the computing power of all NPUs: containers state those of one."""
     sums = {
         axis.find(npu_memory(request.chip)): sum(ask.number * ask.memory for ask in request.asks),

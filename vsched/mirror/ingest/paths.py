@@ -66,7 +66,7 @@ def items_of(part: object) -> Iterator[tuple[str, object]]:
 
 
 def path_of_condition(condition: str) -> str:
-    """The path that a condition of ``Place.holds`` begins with."""
+    """The path that a condition of ``ObjectPlace.holds`` begins with."""
     return condition.partition("=")[0].removesuffix("!")
 
 
@@ -97,7 +97,7 @@ def with_value(part: object, path: Path, value: object) -> object:
     return {**known, step: with_value(known.get(step), rest, value)}
 
 
-class Place:
+class ObjectPlace:
     """A part of an object, and the whole: paths are read from the part unless they begin with ``$.``."""
 
     __slots__ = ("part", "whole")

@@ -322,9 +322,9 @@ def _remark_numa_policy(annotations: Mapping[str, str], shape: Shape, remarks: R
     policy = annotations.get(NUMA_POLICY, "")
     at = f"metadata.annotations[{NUMA_POLICY}]"
     if policy and policy not in NUMA_POLICIES:
-        remarks.append(f"{at}: {policy[:40]!r} (expected {', '.join(NUMA_POLICIES)}): passed over")
+        remarks.append(f"{at}: {policy[:40]!r} (expected {', '.join(NUMA_POLICIES)}): ignored")
     elif policy not in ("", "none") and shape.zones is None:
-        remarks.append(f"{at}: it has no effect on a pod that is not Guaranteed or has no whole cpus: passed over")
+        remarks.append(f"{at}: it has no effect on a pod that is not Guaranteed or has no whole cpus: ignored")
 
 
 def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:

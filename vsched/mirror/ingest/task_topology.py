@@ -28,7 +28,7 @@ def task_topology_of(annotations: Mapping[str, str], remarks: Remarks) -> TaskTo
         remarks.append(f"{error}: {OFF}")
         return None
     if not affinity and not anti_affinity:
-        remarks.append(f"{_at(TASK_ORDER)}: it has no effect without affinity or anti-affinity of roles: passed over")
+        remarks.append(f"{_at(TASK_ORDER)}: it has no effect without affinity or anti-affinity of roles: ignored")
         return None
     return TaskTopology(affinity, anti_affinity, order[0] if order else ())
 

@@ -43,7 +43,7 @@ class JvmMemory(Entry, frozen=True):
     """Without one: so much of the memory, and at least 384 MiB."""
 
 
-class Source(Entry, frozen=True):
+class FieldSource(Entry, frozen=True):
     """What a field gets, as far as the conditions hold and there is something."""
 
     path: str = ""
@@ -56,11 +56,11 @@ class Source(Entry, frozen=True):
     """Conditions, all of which have to hold."""
 
 
-Sources = str | Source | tuple[str | Source, ...]
+Sources = str | FieldSource | tuple[str | FieldSource, ...]
 """A path, or several sources of which the first that leads to something counts."""
 
 
-class Change(Entry, frozen=True):
+class PartChange(Entry, frozen=True):
     """A change of parts of an object that is made of another one."""
 
     each: str
@@ -71,7 +71,7 @@ class Change(Entry, frozen=True):
     """Conditions on an item, all of which have to hold."""
 
 
-class Reference(Entry, frozen=True):
+class ReferenceRule(Entry, frozen=True):
     """Another object that a workload names, and that its operator reads."""
 
     kind: Sources
@@ -86,12 +86,12 @@ class MadeObject(Entry, frozen=True):
     kind: str
     fields: dict[str, Sources]
     """By path in the object that is made. What is referred to is at ``$.reference``."""
-    reference: Reference | None = None
+    reference: ReferenceRule | None = None
     needs: tuple[str, ...] = ()
     """Paths, without which it is not made, which is said."""
     when: tuple[str, ...] = ()
     """Conditions, all of which have to hold."""
-    set: tuple[Change, ...] = ()
+    set: tuple[PartChange, ...] = ()
     """Changes after that, in this order."""
     suffix: str = ""
     """Follows the name of the workload in its own."""
@@ -146,7 +146,7 @@ def alternatives_of(count: Count | None) -> Iterator[Alternative]:
                 yield Alternative(path=one)
 
 
-def sources_of(sources: Sources) -> Iterator[Source]:
+def sources_of(sources: Sources) -> Iterator[FieldSource]:
     """What a field may get, in order."""
     for one in sources if isinstance(sources, tuple) else (sources,):
-        yield Source(path=one) if isinstance(one, str) else one
+        yield FieldSource(path=one) if isinstance(one, str) else one

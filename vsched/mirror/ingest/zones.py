@@ -33,7 +33,7 @@ CPUS_MAX = 4096
 """The most cpus of a node that are read, and the most pods of a Numatopology."""
 
 
-class Decision(msgspec.Struct):
+class ZoneDecision(msgspec.Struct):
     """The annotation ``volcano.sh/topology-decision``: amounts by resource, by number of the zone."""
 
     numa: dict[int, dict[str, Quantity]] = {}
@@ -84,7 +84,7 @@ def volcano_zones_of(found: wire.Numatopology) -> NodeZones:
 def shares_of(text: str) -> ZoneShares:
     """What the annotation ``volcano.sh/topology-decision`` says; nothing where it cannot be read."""
     try:
-        zones = msgspec.json.decode(text, type=Decision, strict=False).numa
+        zones = msgspec.json.decode(text, type=ZoneDecision, strict=False).numa
         if len(zones) > ZONES_MAX:
             return ()
         return tuple((zone, _named(sorted(amounts.items()), "")) for zone, amounts in sorted(zones.items()))

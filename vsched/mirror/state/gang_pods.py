@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.alike import TASK_SPEC
-from vsched.mirror.ingest.gangs import GANG_NAME, Membership
+from vsched.mirror.ingest.gangs import GANG_NAME, GangMembership
 from vsched.mirror.ingest.implicit import GROUP_NAME, GROUP_NAME_ALIAS, controller_of, group_named
 from vsched.model.jobs.job import JobSpec
 from vsched.model.shared import shared
@@ -19,7 +19,7 @@ ANNOTATIONS = (GROUP_NAME, GROUP_NAME_ALIAS, GANG_NAME, TASK_SPEC)
 class Gathered(NamedTuple):
     """What is known of the gang of a pod."""
 
-    membership: Membership | None = None
+    membership: GangMembership | None = None
     """None where its owners say nothing, or while one of them has not been seen."""
     awaits: str = ""
     """Why it waits for an owner."""
@@ -33,7 +33,7 @@ class Gathered(NamedTuple):
         return None if found is None else (found.name, found.role), self.awaits, self.needs
 
 
-class Alone(NamedTuple):
+class OwnerlessPod(NamedTuple):
     """A pod as it would be without its owners."""
 
     job: str
@@ -51,7 +51,7 @@ class GangPod:
         self.metadata = metadata
         self.named = group_named(metadata)
         self.gathered = gathered
-        self.alone: Alone | None = None
+        self.alone: OwnerlessPod | None = None
         self.said: JobSpec | None = None
         """What it says of its job, under whatever name."""
         self.waited = False

@@ -14,7 +14,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.gangs import (
-    Gang,
+    OwnedGang,
     OwnerRecord,
     group_and_kind,
     membership_of,
@@ -23,7 +23,7 @@ from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.metadata import IMPLIED
 from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
-from vsched.mirror.state.gang_pods import Alone, GangPod, Gathered, cut_metadata
+from vsched.mirror.state.gang_pods import GangPod, Gathered, OwnerlessPod, cut_metadata
 from vsched.mirror.state.owners import OwnerStore
 from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.job import JobSpec
@@ -36,7 +36,7 @@ class GangStore:
     """Every owner that concerns gangs, and every pod that it concerns."""
 
     def __init__(
-        self, table: WorkloadTable, scheduler_names: Collection[str], show: Callable[[str, Gang | None], None]
+        self, table: WorkloadTable, scheduler_names: Collection[str], show: Callable[[str, OwnedGang | None], None]
     ) -> None:
         self._owners = OwnerStore(table)
         self._names = scheduler_names
@@ -48,7 +48,7 @@ class GangStore:
         """Pods by what they need."""
         self._members: dict[str, set[str]] = {}
         """Pods by gang."""
-        self._gangs: dict[str, Gang] = {}
+        self._gangs: dict[str, OwnedGang] = {}
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""
@@ -93,7 +93,7 @@ class GangStore:
         pod = self._pods.get(task.uid)
         if pod is None:
             return task, implicit
-        pod.alone = Alone(task.job, task.role, task.gated, task.unsupported)
+        pod.alone = OwnerlessPod(task.job, task.role, task.gated, task.unsupported)
         pod.said, pod.waited = implicit, False
         return self.again(task)
 
@@ -262,7 +262,7 @@ class GangStore:
         if own not in self._members:
             self._set_gang(own, None)
 
-    def _unasked(self, key: str) -> Gang | None:
+    def _unasked(self, key: str) -> OwnedGang | None:
         """The gang of this key that an owner states whether there are pods or not."""
         record = self._owners.get(key.partition("/")[2].removeprefix(IMPLIED))
         if record is None or record.entry is None or not record.entry.annotated or not record.forms_gangs:
@@ -272,7 +272,7 @@ class GangStore:
         found = membership_of(wire.Metadata(uid=""), (record,))
         return found.gang if found is not None and found.name == IMPLIED + record.owner.uid else None
 
-    def _set_gang(self, key: str, gang: Gang | None) -> None:
+    def _set_gang(self, key: str, gang: OwnedGang | None) -> None:
         if self._gangs.get(key) == gang:
             return
         if gang is None:

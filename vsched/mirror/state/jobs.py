@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequenc
 
 import msgspec
 
-from vsched.mirror.ingest.gangs import Gang, gathered
+from vsched.mirror.ingest.gangs import OwnedGang, gathered
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
 from vsched.mirror.state.job_changes import JobChanges
 from vsched.mirror.state.queue_usage import QueueSums
@@ -98,7 +98,7 @@ class JobStore:
         self._implicit: PartedDict[PodSpecs] = PartedDict()
         """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
-        self._gangs: dict[str, Gang] = {}
+        self._gangs: dict[str, OwnedGang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._barred: Mapping[str, tuple[str, ...]] = {}
         """By job: those that it evicts nothing of for now."""
@@ -184,7 +184,7 @@ class JobStore:
             self._groups[key] = spec
         self._respecify(key)
 
-    def set_gang(self, key: str, gang: Gang | None) -> None:
+    def set_gang(self, key: str, gang: OwnedGang | None) -> None:
         """Set what the owners of its pods say of an implicit PodGroup, None where they say nothing."""
         if gang is None:
             self._gangs.pop(key, None)

@@ -365,7 +365,7 @@ class NodeStore:
         original = self._original
         if original is not None and attributes == original.attributes:
             return original
-        return NodeStatics(attributes, self._table.statics.kept)
+        return NodeStatics(attributes, self._table.statics.memo)
 
     def _rearrange(self) -> None:
         """Sort the rows by name again; amounts of nodes that stay are kept."""

@@ -12,8 +12,8 @@ from vsched.mirror.ingest.gangs import (
     GANG,
     GangFacts,
     KnownGangs,
-    Owner,
     OwnerRecord,
+    PodOwner,
     facts_of,
     group_and_kind,
     record_of,
@@ -181,13 +181,13 @@ class OwnerStore:
         return told and of_ours and reference.kind not in self._refused
 
 
-def _owner_of(kind: str, entry: WorkloadKind | None, found: wire.Object) -> Owner:
+def _owner_of(kind: str, entry: WorkloadKind | None, found: wire.Object) -> PodOwner:
     metadata = found.metadata
     if isinstance(found, wire.WorkloadObject) and entry is not None:
         version, name = found.api_version or entry.api_versions[0], entry.kind
     else:
         version, name = RESOURCES[kind].api_version, kind
-    return Owner(metadata.uid, shared(version), shared(name), metadata.namespace or "default", metadata.name)
+    return PodOwner(metadata.uid, shared(version), shared(name), metadata.namespace or "default", metadata.name)
 
 
 def _document(found: wire.Object) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from vsched.model.parted import PartedDict
 T = TypeVar("T")
 
 
-class Watched(NamedTuple, Generic[T]):
+class SeenObject(NamedTuple, Generic[T]):
     """An object as last seen, and in which version."""
 
     found: T

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from vsched.model.claims.devices import Consumer, Device, DeviceClaim, DeviceId, DevicePool
+from vsched.model.claims.devices import ClaimConsumer, Device, DeviceClaim, DeviceId, DevicePool
 from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.claims import PodVolume
 from vsched.model.pods.shape import NodeTerm, Requirement, Selector
@@ -19,7 +19,7 @@ Labels = Mapping[str, str]
 # -- resource claims --------------------------------------------------------------------------------------------------
 
 
-def reserved(claim: DeviceClaim, consumer: Consumer) -> DeviceClaim:
+def reserved(claim: DeviceClaim, consumer: ClaimConsumer) -> DeviceClaim:
     """The claim, reserved for a pod or a PodGroup as well."""
     others = tuple(one for one in claim.consumers if one.uid != consumer.uid)
     return replace(claim, consumers=(*others, consumer))

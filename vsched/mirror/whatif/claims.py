@@ -24,7 +24,7 @@ from vsched.mirror.whatif.claim_records import (
 )
 from vsched.mirror.whatif.storage import StorageByLabel
 from vsched.model.claims.catalogue import ClaimCatalogue
-from vsched.model.claims.devices import Consumer, DeviceClaim
+from vsched.model.claims.devices import ClaimConsumer, DeviceClaim
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, VolumeChoice
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
@@ -165,7 +165,9 @@ class PaperClaims(ClaimStore):
                 claim = DeviceClaim(key, f"{task.uid}-extended", owner=task.uid, extended=True)
             if claim is not None:
                 claim = replace(claim, allocation=choice.allocation)
-                self.devices.put_claim(key, claim if choice.claim else reserved(claim, Consumer(task.uid, task.name)))
+                self.devices.put_claim(
+                    key, claim if choice.claim else reserved(claim, ClaimConsumer(task.uid, task.name))
+                )
         for key in plan.reserve:
             claim = self.devices.watched(key)
             if claim is not None:

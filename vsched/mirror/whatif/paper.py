@@ -13,7 +13,7 @@ from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.task import Task
 
 
-class Passed(NamedTuple):
+class Elapsed(NamedTuple):
     """A time, and the pods that have ended by then."""
 
     now: float
@@ -44,19 +44,19 @@ class PaperMirror(Cache):
         for kind in (*self.workloads.by_id, *wire.OWNERS):
             self.set_refused(kind, refused=kind not in kinds)
 
-    def pass_time(self, report: CycleReport, now: float) -> Passed:
+    def pass_time(self, report: CycleReport, now: float) -> Elapsed:
         """Let time pass until the first of the pods that were asked to end by themselves have ended.
 
         No time passes if the cycle decided something that the next cycle can go by at once.
         """
         if report.binds or report.ungated or not all(one.asks for one in report.evictions):
-            return Passed(now)
+            return Elapsed(now)
         asked = [task for job in self._jobs.everyone() if job.asked for task in job.tasks.values() if task.asked]
         then = min((task.asked.end for task in asked if task.asked), default=now)
         ended = [task for task in asked if task.asked and task.asked.end <= max(now, then)]
         ended.sort(key=lambda task: task.key)
         self.settle(CycleReport(evictions=tuple(map(_gone, ended))))
-        return Passed(max(now, then), ended)
+        return Elapsed(max(now, then), ended)
 
     def bind_volumes(self, claims: Iterable[str]) -> None:
         """Bind those of the claims (``namespace/name``) that do not wait for a pod, as the volume controller would."""

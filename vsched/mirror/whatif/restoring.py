@@ -81,7 +81,7 @@ class RestoredMirror(PaperMirror):
         found, first = super().snapshot(now), self._first
         self._first = False
         changed = tuple(sorted({*found.changed, *found.jobs})) if first else found.changed
-        return renewed(found, changed=changed, learnt=self.origin.learnt)
+        return renewed(found, changed=changed, learnt=self.origin.learnt, foreign=self.origin.foreign)
 
     def settle(self, report: CycleReport) -> None:
         """Carry out what a cycle decided; a controller replaces the evicted pods that it owns."""

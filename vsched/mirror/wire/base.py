@@ -119,7 +119,7 @@ def check_names(kind: str, metadata: Metadata) -> None:
         if not is_name(text):
             whole = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
             shown = ascii(whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]}...")
-            raise BadObject(f"{kind} {shown}: metadata.{field}: cannot stand in a URL (expected {NAMES})")
+            raise BadObject(f"{kind} {shown}: metadata.{field}: cannot be in a URL (expected {NAMES})")
 
 
 def located(error: Exception, at: str = "", data: bytes | msgspec.Raw = b"") -> str:

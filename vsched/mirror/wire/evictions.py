@@ -14,7 +14,7 @@ class TargetPod(Wire):
     uid: str = ""
 
 
-class Target(Wire):
+class EvictionTarget(Wire):
     """What an Eviction is about: so far, only pods."""
 
     pod: TargetPod | None = None
@@ -23,7 +23,7 @@ class Target(Wire):
 class EvictionSpec(Wire):
     """The spec of an Eviction."""
 
-    target: Target = msgspec.field(default_factory=Target)
+    target: EvictionTarget = msgspec.field(default_factory=EvictionTarget)
 
 
 class TargetResponder(Wire):

@@ -20,7 +20,7 @@ JOB_BYTES_MAX = 512 << 10
 """Bytes of the spec of a vcjob within another object."""
 
 
-class Limit(NamedTuple):
+class FieldLimit(NamedTuple):
     """A field, and how much of it is read."""
 
     path: str
@@ -29,41 +29,41 @@ class Limit(NamedTuple):
     """Entries of a list or a map; letters of each text; bytes of each part that is read later."""
 
 
-LIMITS: Mapping[str, tuple[Limit, ...]] = {
+LIMITS: Mapping[str, tuple[FieldLimit, ...]] = {
     VCJOB: (
-        Limit("spec.tasks", 256),
-        Limit("spec.tasks[*].template", TEMPLATE_BYTES_MAX),
-        Limit("spec.tasks[*].policies", 1024),
-        Limit("spec.tasks[*].policies[*].events", 4096),
-        Limit("spec.tasks[*].dependsOn.name", 4096),
-        Limit("spec.policies", 128),
-        Limit("spec.policies[*].events", 512),
-        Limit("spec.volumes", 128),
-        Limit("spec.volumes[*].mountPath", 4096),
-        Limit("spec.plugins", 32),
-        Limit("metadata.labels", 512),
-        Limit("status.controlledResources", 1024),
-        Limit("status.taskStatusCount", 1024),
-        Limit("status.conditions", 128),
+        FieldLimit("spec.tasks", 256),
+        FieldLimit("spec.tasks[*].template", TEMPLATE_BYTES_MAX),
+        FieldLimit("spec.tasks[*].policies", 1024),
+        FieldLimit("spec.tasks[*].policies[*].events", 4096),
+        FieldLimit("spec.tasks[*].dependsOn.name", 4096),
+        FieldLimit("spec.policies", 128),
+        FieldLimit("spec.policies[*].events", 512),
+        FieldLimit("spec.volumes", 128),
+        FieldLimit("spec.volumes[*].mountPath", 4096),
+        FieldLimit("spec.plugins", 32),
+        FieldLimit("metadata.labels", 512),
+        FieldLimit("status.controlledResources", 1024),
+        FieldLimit("status.taskStatusCount", 1024),
+        FieldLimit("status.conditions", 128),
     ),
     VOLCANO_CRON_JOB: (
-        Limit("spec.schedule", 256),
-        Limit("spec.timeZone", 64),
-        Limit("spec.jobTemplate.spec", JOB_BYTES_MAX),
-        Limit("status", 64),
+        FieldLimit("spec.schedule", 256),
+        FieldLimit("spec.timeZone", 64),
+        FieldLimit("spec.jobTemplate.spec", JOB_BYTES_MAX),
+        FieldLimit("status", 64),
     ),
     "JobFlow": (
-        Limit("spec.flows", 1024),
-        Limit("spec.flows[*].name", 317),
-        Limit("spec.flows[*].dependsOn.targets", 4096),
-        Limit("spec.flows[*].dependsOn.probe.taskStatusList", 256),
-        Limit("spec.flows[*].dependsOn.probe.httpGetList", 256),
-        Limit("spec.flows[*].dependsOn.probe.tcpSocketList", 256),
-        Limit("spec.flows[*].patch.jobSpec", TEMPLATE_BYTES_MAX),
+        FieldLimit("spec.flows", 1024),
+        FieldLimit("spec.flows[*].name", 317),
+        FieldLimit("spec.flows[*].dependsOn.targets", 4096),
+        FieldLimit("spec.flows[*].dependsOn.probe.taskStatusList", 256),
+        FieldLimit("spec.flows[*].dependsOn.probe.httpGetList", 256),
+        FieldLimit("spec.flows[*].dependsOn.probe.tcpSocketList", 256),
+        FieldLimit("spec.flows[*].patch.jobSpec", TEMPLATE_BYTES_MAX),
     ),
-    "JobTemplate": (Limit("spec", JOB_BYTES_MAX),),
-    "ProvisioningRequest": (Limit("spec.podSets", 32), Limit("status.conditions", 64)),
-    "CapacityBuffer": (Limit("status.conditions", 64),),
+    "JobTemplate": (FieldLimit("spec", JOB_BYTES_MAX),),
+    "ProvisioningRequest": (FieldLimit("spec.podSets", 32), FieldLimit("status.conditions", 64)),
+    "CapacityBuffer": (FieldLimit("status.conditions", 64),),
 }
 """By kind."""
 _ITEMS, _CAPITAL = "[*]", re.compile(r"(?<!^)(?=[A-Z])")

@@ -47,7 +47,7 @@ class Node(ApiObject):
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)
 
 
-class NetworkTopology(Wire):
+class NetworkTopologySpec(Wire):
     """The network topology that a gang requires or prefers."""
 
     mode: str | None = None
@@ -59,7 +59,7 @@ class SubGroupFields(Wire):
     """How pods of a gang form sub-groups: one entry of ``subGroupPolicy``."""
 
     name: str | None = None
-    network_topology: NetworkTopology | None = None
+    network_topology: NetworkTopologySpec | None = None
     sub_group_size: int | None = None
     min_sub_groups: int | None = None
     label_selector: LabelSelector | None = None
@@ -74,7 +74,7 @@ class PodGroupSpec(Wire):
     queue: str | None = None
     priority_class_name: str | None = None
     min_resources: ResourceList | None = None
-    network_topology: NetworkTopology | None = None
+    network_topology: NetworkTopologySpec | None = None
     sub_group_policy: list[SubGroupFields] | None = None
 
 

@@ -25,9 +25,9 @@ from vsched.model.anonymous.rules import (
 )
 from vsched.model.claims.devices import (
     AllocatedDevice,
-    Allocation,
+    AllocationResult,
+    ClaimConsumer,
     ClaimSpec,
-    Consumer,
     Device,
     DeviceClaim,
     DeviceClass,
@@ -136,8 +136,8 @@ CLAIM_RULES: dict[type, dict[str, Rule]] = {
         "capacity": _QUANTITIES,
     },
     DeviceConstraint: {"attribute": name, "requests": each(name)},
-    Consumer: {"uid": uid, "name": name, "resource": word, "group": word},
-    Allocation: {"devices": parts, "nodes": parts},
+    ClaimConsumer: {"uid": uid, "name": name, "resource": word, "group": word},
+    AllocationResult: {"devices": parts, "nodes": parts},
     AllocatedDevice: {
         "request": request,
         "device": parts,

@@ -19,11 +19,11 @@ from vsched.model.deviceshare.records import (
     VGPU_IDS_TO_ALLOCATE,
     VGPU_NODE,
     DevicePod,
-    DeviceRequest,
     DeviceShareCatalogue,
     HeldPart,
     NodeDevices,
     SharedDevice,
+    SharedDeviceRequest,
 )
 
 
@@ -66,7 +66,7 @@ def bound(renaming: Renaming, found: tuple[tuple[str, str], ...]) -> tuple[tuple
 DEVICE_RULES: dict[type, dict[str, Rule]] = {
     SharedDevice: {"uuid": text, "type": word},
     NodeDevices: {"node": node, "kind": word, "mode": word, "devices": parts},
-    DeviceRequest: {
+    SharedDeviceRequest: {
         "kind": word,
         "types": each(word),
         "other_types": each(word),

@@ -32,7 +32,7 @@ from vsched.model.arbitration.records import (
     Ceiling,
     Claim,
     NamespaceAccount,
-    Pool,
+    PoolLimits,
 )
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.jobs.job import Condition, JobSpec
@@ -196,7 +196,7 @@ RULES: dict[type, dict[str, Rule]] = {
     Quota: {"name": name, "lines": parts},
     QuotaLine: {"name": counted, "resource": counted},
     Ceiling: {**dict.fromkeys(("limits", "own_limits", "deserved_limits"), _AMOUNTS), "pools": each(name)},
-    Pool: dict.fromkeys(("hard_limits", "spare_limits"), _AMOUNTS),
+    PoolLimits: dict.fromkeys(("hard_limits", "spare_limits"), _AMOUNTS),
     # arbitration
     ArbitrationCondition: _CONDITION,
     Claim: {

@@ -46,7 +46,7 @@ class Excess(NamedTuple, Generic[K]):
 
 
 class _Sums(NamedTuple, Generic[K]):
-    kept: dict[K, int]
+    used: dict[K, int]
     lent: dict[K, int]
 
 
@@ -114,8 +114,8 @@ class Pooled(Generic[K]):
             own = part.own.get(key, 0)
             lent = max(0, after - own) - max(0, before - own)
             for each in sums:
-                if key in each.kept:
-                    each.kept[key] += after - before
+                if key in each.used:
+                    each.used[key] += after - before
                 if key in each.lent:
                     each.lent[key] += lent
 
@@ -134,7 +134,7 @@ class Pooled(Generic[K]):
         for pool in part.pools:
             hard, spare = self._bounds[pool]
             if key in hard:
-                together = self._sums_of(pool).kept[key]
+                together = self._sums_of(pool).used[key]
                 if together + value > hard[key]:
                     return Excess(key, pool, together, together + value, hard[key])
             if key in spare:

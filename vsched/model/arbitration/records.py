@@ -216,7 +216,7 @@ class Ceiling(msgspec.Struct, frozen=True):
     """The pools that it shares with others: the cluster, and the buckets it is in."""
 
 
-class Pool(msgspec.Struct, frozen=True):
+class PoolLimits(msgspec.Struct, frozen=True):
     """How much all namespaces, or those of one bucket, may hold together. What is not named is not limited."""
 
     hard: Mapping[int, int] = {}

@@ -230,7 +230,7 @@ class AllocatedDevice(msgspec.Struct, frozen=True, gc=False):
     binding_failures: tuple[str, ...] = ()
 
 
-class Allocation(msgspec.Struct, frozen=True, gc=False):
+class AllocationResult(msgspec.Struct, frozen=True, gc=False):
     """The devices of a claim, and the nodes on which they can be used."""
 
     devices: tuple[AllocatedDevice, ...] = ()
@@ -238,7 +238,7 @@ class Allocation(msgspec.Struct, frozen=True, gc=False):
     """Any one term must hold; None for every node."""
 
 
-class Consumer(msgspec.Struct, frozen=True, gc=False):
+class ClaimConsumer(msgspec.Struct, frozen=True, gc=False):
     """A pod, or a PodGroup, that a claim is reserved for."""
 
     uid: str
@@ -255,9 +255,9 @@ class DeviceClaim(msgspec.Struct, frozen=True, gc=False):
     """``namespace/name``."""
     uid: str
     spec: ClaimSpec = ClaimSpec()
-    allocation: Allocation | None = None
+    allocation: AllocationResult | None = None
     """None until it has devices."""
-    consumers: tuple[Consumer, ...] = ()
+    consumers: tuple[ClaimConsumer, ...] = ()
     """``status.reservedFor``."""
     failed: str = ""
     """The binding failure condition that is true on one of its devices; empty where none is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vsched.model.claims.devices import Allocation, Consumer
+from vsched.model.claims.devices import AllocationResult, ClaimConsumer
 
 NOT_HAD = "what its gang claims could not be had: "
 """How the message about a placement begins that was given back, with everything that its gang had reserved."""
@@ -27,7 +27,7 @@ class DeviceChoice(msgspec.Struct, frozen=True, gc=False):
     """``namespace/name``; empty for the claim that is made for the extended resources of the pod."""
     uid: str
     """Empty for the claim that is made."""
-    allocation: Allocation
+    allocation: AllocationResult
     """The results of the claim that is made have the name of the extended resource as their ``request``: the requests
     of that claim follow from the pod's containers, and are worked out when it is written."""
 
@@ -42,14 +42,14 @@ class ClaimPlan(msgspec.Struct, frozen=True, gc=False):
     """``namespace/name`` of every ResourceClaim that must be reserved for the pod, or for its group."""
     wait: tuple[str, ...] = ()
     """``namespace/name`` of every PersistentVolumeClaim that must be bound before the pod is."""
-    group: Consumer | None = None
+    group: ClaimConsumer | None = None
     """The native PodGroup of the pod; None where no claim is reserved for it."""
     for_group: tuple[str, ...] = ()
     """Those of ``reserve`` that are reserved for the group, and so for all of its pods."""
 
-    def consumer(self, key: str, uid: str, name: str) -> Consumer:
+    def consumer(self, key: str, uid: str, name: str) -> ClaimConsumer:
         """Whom a claim is reserved for when the pod of this uid and name uses it."""
-        return self.group if self.group is not None and key in self.for_group else Consumer(uid, name)
+        return self.group if self.group is not None and key in self.for_group else ClaimConsumer(uid, name)
 
 
 class ClaimRelease(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from vsched.model.deviceshare.records import (
     WHOLE,
     DeviceAsk,
     DeviceKind,
-    DeviceRequest,
+    SharedDeviceRequest,
     npu_cores,
     npu_memory,
 )
@@ -30,7 +30,7 @@ CORE = WHOLE // 100
 """Thousandths of a device in one per cent of its computing power."""
 
 
-def resources_of(request: DeviceRequest) -> Mapping[DeviceAmount, str]:
+def resources_of(request: SharedDeviceRequest) -> Mapping[DeviceAmount, str]:
     """The resources by which a pod asks for each amount."""
     if request.kind == DeviceKind.NPU:
         chip = request.chip
@@ -40,28 +40,28 @@ def resources_of(request: DeviceRequest) -> Mapping[DeviceAmount, str]:
     return {"number": VGPU_NUMBER, "memory": VGPU_MEMORY, "percent": VGPU_PERCENT, "cores": VGPU_CORES}
 
 
-def most_asked(request: DeviceRequest, what: DeviceAmount) -> int:
+def most_asked(request: SharedDeviceRequest, what: DeviceAmount) -> int:
     """The most that one container asks for."""
     return max(_amount(ask, what) for ask in request.asks)
 
 
-def capped(request: DeviceRequest, what: DeviceAmount, most: int) -> DeviceRequest:
+def capped(request: SharedDeviceRequest, what: DeviceAmount, most: int) -> SharedDeviceRequest:
     """The same where no container asks for more."""
     return replace(request, asks=tuple(_capped(ask, what, most) for ask in request.asks))
 
 
-def sums_of(request: DeviceRequest) -> Iterator[tuple[str, int]]:
+def sums_of(request: SharedDeviceRequest) -> Iterator[tuple[str, int]]:
     """What all containers ask of all devices together, by resource."""
     for what, resource in resources_of(request).items():
         yield resource, sum(_amount(ask, what) * (1 if what == "number" else ask.number) for ask in request.asks)
 
 
-def has_wishes(request: DeviceRequest) -> bool:
+def has_wishes(request: SharedDeviceRequest) -> bool:
     """Whether the pod accepts only some of the devices of its kind."""
     return request != without_wishes(request)
 
 
-def without_wishes(request: DeviceRequest) -> DeviceRequest:
+def without_wishes(request: SharedDeviceRequest) -> SharedDeviceRequest:
     """The same where every device of the kind is accepted."""
     return replace(request, types=(), other_types=(), uuids=(), other_uuids=(), mode="")
 

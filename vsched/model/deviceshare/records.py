@@ -99,7 +99,7 @@ class DeviceAsk(msgspec.Struct, frozen=True):
     """Of each device's memory, where ``memory`` is 0."""
 
 
-class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
+class SharedDeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What a pod asks of shared devices. Part of its shape, so that pods of equal requests share masks and scores."""
 
     kind: str
@@ -182,7 +182,7 @@ NODE_LOCKS: Mapping[str, str] = {DeviceKind.VGPU: "hamivgpu", DeviceKind.GPU: "g
 """By kind: the annotation by which nodes are locked while a device plugin gives a pod its devices."""
 
 
-def assigned_name(request: DeviceRequest) -> str:
+def assigned_name(request: SharedDeviceRequest) -> str:
     """The annotation of pods that says which of the devices that they ask for they hold."""
     if request.kind == DeviceKind.NPU:
         return f"{NPU_ANNOTATIONS}{request.chip}{NPU_ASSIGNED}"

@@ -44,7 +44,7 @@ _LEVEL = 5
 ASKED = "asked"
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
+class RecordingHead(msgspec.Struct, frozen=True, kw_only=True):
     """The description of a recording."""
 
     number: int = 0
@@ -71,7 +71,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """The number of answers that were too long to record; without them the cycle cannot be repeated exactly."""
 
 
-class Call(msgspec.Struct, frozen=True):
+class ExternalCall(msgspec.Struct, frozen=True):
     """One call to an external service during a cycle."""
 
     verb: str
@@ -90,16 +90,16 @@ class Recording:
     """The text of a policy file that loads as the policy of the cycle, without secrets."""
     report: CycleReport | None
     """None where the cycle ended in an error."""
-    head: Head = field(default_factory=Head)
-    calls: tuple[Call, ...] = ()
+    head: RecordingHead = field(default_factory=RecordingHead)
+    calls: tuple[ExternalCall, ...] = ()
 
 
 class _Document(msgspec.Struct, frozen=True):
     """The JSON object of a recording, for decoding."""
 
-    head: Head
+    head: RecordingHead
     policy: str
-    calls: list[Call]
+    calls: list[ExternalCall]
     snapshot: SnapshotParts
     report: ReportParts | None
 

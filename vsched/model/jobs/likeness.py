@@ -47,6 +47,11 @@ class WaitingJob(NamedTuple):
     """Its pods by the index at the end of their names, then by age and name. Pods of jobs that are alike correspond to
     each other in this order."""
 
+    @property
+    def shapes(self) -> tuple[Shape, ...]:
+        """The different shapes of its pods."""
+        return tuple(dict.fromkeys(alike.shape for alike, _ in self.likeness.tasks))
+
 
 def waiting_job(job: Job) -> WaitingJob | None:
     """What a job has in common with others, worked out once if it is frozen; None for one that is like no other.

@@ -7,7 +7,7 @@ import msgspec
 from vsched.model.nodes.table import Taint
 
 
-class Requirement(msgspec.Struct, frozen=True):
+class PoolRequirement(msgspec.Struct, frozen=True):
     """A requirement of the labels of nodes."""
 
     key: str
@@ -19,7 +19,7 @@ class NodePool(msgspec.Struct, frozen=True):
     """A NodePool (``karpenter.sh/v1``), as far as it says what its nodes are, and how many there may be."""
 
     name: str
-    requirements: tuple[Requirement, ...] = ()
+    requirements: tuple[PoolRequirement, ...] = ()
     labels: dict[str, str] = {}
     taints: tuple[Taint, ...] = ()
     limits: dict[str, str] = {}

@@ -8,13 +8,14 @@ Rows of nodes are in the order of their names, so the first of equal scores is t
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar, cast
+from typing import TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from vsched.model.amounts.resources import PODS, ResourceAxis
+from vsched.model.memo import Memo
 from vsched.model.nodes.changes import RowChanges
 from vsched.model.nodes.usage import UsageTable
 
@@ -81,11 +82,11 @@ class NodeStatics:
 
     MEMO_LIMIT = 4096
 
-    def __init__(self, attributes: Sequence[NodeAttributes], kept: dict[str, object] | None = None) -> None:
+    def __init__(self, attributes: Sequence[NodeAttributes], memo: Memo | None = None) -> None:
         self.attributes = tuple(attributes)
-        self.kept: dict[str, object] = {} if kept is None else kept
+        self.memo = Memo() if memo is None else memo
         """What is worked out by name of node and may be used again when attributes change; shared with the statics that
-        come after these. Each value never changes: whoever works it out anew puts another one."""
+        come after these. Each value never changes."""
         self.names = tuple(node.name for node in self.attributes)
         self.row = {name: row for row, name in enumerate(self.names)}
         self._memo: dict[Hashable, object] = {}
@@ -123,13 +124,6 @@ class NodeStatics:
             if value is not None:
                 ids[row] = positions.setdefault(value, len(positions))
         return LabelColumn(ids, tuple(positions), positions)
-
-
-class _OfCapacity(NamedTuple):
-    """What was worked out from allocatable amounts."""
-
-    allocatable: Ints
-    value: object
 
 
 class NodeTable:
@@ -235,12 +229,7 @@ class NodeTable:
         It must follow from these amounts and the key alone, and never change. The mirror takes another array where an
         amount changes, so that sessions need not look at it.
         """
-        kept = self.statics.kept.get(key)
-        if isinstance(kept, _OfCapacity) and kept.allocatable is self.allocatable:
-            return cast("T", kept.value)
-        value = compute()
-        self.statics.kept[key] = _OfCapacity(self.allocatable, value)
-        return value
+        return self.statics.memo.of("capacity", key, (self.allocatable,), lambda allocatable: compute())
 
     def future_idle(self, column: int) -> Ints:
         """Idle amounts after all releasing amounts are free and all pipelined tasks are placed; may be negative."""

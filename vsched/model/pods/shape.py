@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from vsched.model.amounts.resources import Amounts
-from vsched.model.deviceshare.records import DeviceRequest
+from vsched.model.deviceshare.records import SharedDeviceRequest
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,40}")
 _INT64 = 1 << 63
@@ -213,7 +213,7 @@ class Shape(msgspec.Struct, frozen=True, eq=False):
     """Sums of its containers' limits by the names of quotas (``limits.cpu``), sorted; base units."""
     zones: ZoneRequest | None = None
     """What it asks of NUMA zones; None for pods that the kubelet does not align."""
-    devices: DeviceRequest | None = None
+    devices: SharedDeviceRequest | None = None
     """What it asks of shared devices; None for pods that ask for none."""
     overhead: Amounts = ()
     """What of ``request`` is the overhead of its RuntimeClass, which its containers do not ask for."""
@@ -232,7 +232,7 @@ ShapeKey = tuple[
     tuple[int, int],
     tuple[tuple[str, int], ...],
     ZoneRequest | None,
-    DeviceRequest | None,
+    SharedDeviceRequest | None,
     Amounts,
 ]
 
@@ -277,7 +277,7 @@ class ShapeTable:
         burst: tuple[int, int] = (0, 0),
         limits: tuple[tuple[str, int], ...] = (),
         zones: ZoneRequest | None = None,
-        devices: DeviceRequest | None = None,
+        devices: SharedDeviceRequest | None = None,
         overhead: Amounts = (),
     ) -> Shape:
         """The interned shape with these values."""

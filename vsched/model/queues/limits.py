@@ -14,7 +14,7 @@ WALL_TIME = "vsched.io/wall-time"
 """Annotation of PodGroups, and of workloads and pods that stand for one: for how long the job may run."""
 
 
-class JobLimits(msgspec.Struct, frozen=True):
+class QueueJobLimits(msgspec.Struct, frozen=True):
     """The limits that a queue states; None where it states none. They count for all queues below it, too."""
 
     running_jobs: int | None = None
@@ -25,7 +25,7 @@ class JobLimits(msgspec.Struct, frozen=True):
     """For how long a job may run, seconds; a queue below that states a time of its own goes by that."""
 
 
-NO_JOB_LIMITS = JobLimits()
+NO_JOB_LIMITS = QueueJobLimits()
 
 
 def exactly(seconds: float) -> str:

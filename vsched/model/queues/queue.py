@@ -6,7 +6,7 @@ import msgspec
 
 from vsched.model.amounts.resources import NOTHING, Amounts
 from vsched.model.queues.evictions import NO_TERMS, EvictionTerms
-from vsched.model.queues.limits import NO_JOB_LIMITS, JobLimits
+from vsched.model.queues.limits import NO_JOB_LIMITS, QueueJobLimits
 
 OPEN, CLOSED, CLOSING, UNKNOWN = "Open", "Closed", "Closing", "Unknown"
 SHUT = (CLOSING, CLOSED)
@@ -56,7 +56,7 @@ class Queue(msgspec.Struct, frozen=True):
     """
     terms: EvictionTerms = NO_TERMS
     """What it states about evictions; queues below it inherit that."""
-    limits: JobLimits = NO_JOB_LIMITS
+    limits: QueueJobLimits = NO_JOB_LIMITS
     """The limits that it states for the jobs in it and below it."""
     missing_class: str = ""
     """The PriorityClass that its object names and that does not exist; empty where there is none."""

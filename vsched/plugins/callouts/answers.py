@@ -11,7 +11,7 @@ from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ids
 from vsched.model.pods.shape import PodLabels
-from vsched.plugins.callouts.payloads import Verdict
+from vsched.plugins.callouts.payloads import CalloutVerdict
 
 KINDS_MAX = 256
 """The most kinds of pods in the cache; the oldest is dropped first. At 5,000 nodes, each takes at most 40 KB."""
@@ -49,7 +49,7 @@ class Verdicts:
         self._reasons: dict[tuple[str, bool], int] = {}
         self._checks: tuple[Check, ...] | None = None
 
-    def set(self, row: int, verdict: Verdict | None) -> None:
+    def set(self, row: int, verdict: CalloutVerdict | None) -> None:
         """Set the verdict on one node; None means that it passes."""
         self._checks = None
         self._codes[row] = 0 if verdict is None or not verdict.error_message else self._code(verdict)
@@ -63,7 +63,7 @@ class Verdicts:
             )
         return self._checks
 
-    def _code(self, verdict: Verdict) -> int:
+    def _code(self, verdict: CalloutVerdict) -> int:
         resolvable = verdict.code == CURABLE
         reason = (" ".join(verdict.error_message.split())[:MESSAGE_MAX], resolvable)
         if reason not in self._reasons and len(self._reasons) >= REASONS_MAX:

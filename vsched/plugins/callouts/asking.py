@@ -20,7 +20,7 @@ class NoAnswer(Exception):
     """The extender gave no usable answer; the text is the message for pod conditions."""
 
 
-class Line:
+class ExtenderCalls:
     """The client of one extender during one cycle."""
 
     def __init__(self, endpoint: CalloutEndpoint, callout: Callout | None) -> None:

@@ -156,7 +156,7 @@ class EmptyRequest(msgspec.Struct, frozen=True):
 # -- answers --------------------------------------------------------------------------------------------------------
 
 
-class Verdict(msgspec.Struct, frozen=True, rename="camel"):
+class CalloutVerdict(msgspec.Struct, frozen=True, rename="camel"):
     """Why a node is refused, or (``allocateFunc``) what is wrong with a placement; an empty message means accepted."""
 
     error_message: str = ""
@@ -167,7 +167,7 @@ class Verdict(msgspec.Struct, frozen=True, rename="camel"):
 class NodesAnswer(msgspec.Struct, frozen=True, rename="camel"):
     """The answer of ``predicate``: refused nodes by name; nodes that are not named pass."""
 
-    nodes: dict[str, Verdict] | None = None
+    nodes: dict[str, CalloutVerdict] | None = None
     error_message: str = ""
     """If set, all nodes of the request are refused with it."""
 

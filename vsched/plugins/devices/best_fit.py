@@ -11,7 +11,7 @@ import numpy as np
 from vsched.model.amounts.resources import CPU
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Ints, NodeTable
-from vsched.plugins.devices.free import Asked, FreeDevices
+from vsched.plugins.devices.free import FreeDevices, SharedDevicesAsked
 
 MAX_SCORE = 100.0
 
@@ -25,7 +25,7 @@ class BestFit:
         self._cpu = max(1, int(nodes.allocatable[CPU].max(initial=0)))
         self._thousandths = max(1, int(free.count.max(initial=0)) * WHOLE)
 
-    def scores(self, asked: Asked, rows: Ints) -> Floats:
+    def scores(self, asked: SharedDevicesAsked, rows: Ints) -> Floats:
         """float64[rows]: 0 to 100. Of nodes without room for the pod, the answer means nothing."""
         free, want = self._free.at(rows, self._models), asked.want
         cpu = (free.others[0] - want.cpu) / self._cpu

@@ -17,34 +17,34 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vsched.framework.jobs import JobView
-from vsched.kernels.deviceshare.table import Chosen, DeviceOrder, DeviceTable
-from vsched.model.deviceshare.records import DeviceRequest, DeviceShareCatalogue, HeldPart, HeldParts, NodeDevices
+from vsched.kernels.deviceshare.table import ChosenSlots, DeviceOrder, DeviceTable
+from vsched.model.deviceshare.records import DeviceShareCatalogue, HeldPart, HeldParts, NodeDevices, SharedDeviceRequest
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.neighbours import Move, Neighbours, Rule, Tags
+from vsched.plugins.devices.neighbours import DeviceMove, Neighbours, Rule, Tags
 from vsched.plugins.devices.npu_parts import Chips
-from vsched.plugins.devices.tables import Held, Part, device_tables, shift
+from vsched.plugins.devices.tables import HeldDevices, SlotPart, device_tables, shift
 
 FITS_MAX = 256
 """How many requests are remembered with the devices that they would get."""
 
 
-class KnownFit(NamedTuple):
+class DevicesFit(NamedTuple):
     """The devices that a request would get on all nodes, and how many changes are taken into account."""
 
-    chosen: Chosen
+    chosen: ChosenSlots
     position: int
 
 
-class Left(NamedTuple):
+class DevicesLeft(NamedTuple):
     """What a pod gave back, and what was free on the node then."""
 
-    held: Held
+    held: HeldDevices
     state: bytes
 
 
-class DeviceBooks:
+class SharedDeviceBooks:
     """The devices of one kind of all nodes, and what pods hold of them."""
 
     def __init__(
@@ -73,18 +73,18 @@ class DeviceBooks:
         """The same object as ``now`` as long as no pod leaves."""
         self.changed: list[int] = []
         """Places where something was taken or given back, in order."""
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, HeldDevices] = {}
         """By uid: what this session has given to pods."""
-        self._left: dict[str, Left] = {}
+        self._left: dict[str, DevicesLeft] = {}
         """By uid: pods that gave back what this session had given them. If that is undone, they get the same again."""
         self.closed: Mask | None = None
         """bool[slots, places]: devices of which no parts are given out; None where there are none."""
-        self._fits: dict[tuple[DeviceRequest, bool, Tags], KnownFit] = {}
+        self._fits: dict[tuple[SharedDeviceRequest, bool, Tags], DevicesFit] = {}
         self._rules, self._statics = rules, nodes.statics
-        self._moves: list[Move] = []
+        self._moves: list[DeviceMove] = []
         self._neighbours: Neighbours | None = None
         """Made once a pod is to be kept apart from others."""
-        self._accepted: dict[DeviceRequest, Mask | None] = {}
+        self._accepted: dict[SharedDeviceRequest, Mask | None] = {}
 
     @property
     def found(self) -> Sequence[NodeDevices]:
@@ -150,7 +150,7 @@ class DeviceBooks:
         if left is not None and left.held.place == place and left.state == self._state(place):
             held = left.held
         else:
-            held = Held(place, self._choose(request, place, self.avoided_by(task), later=waits))
+            held = HeldDevices(place, self._choose(request, place, self.avoided_by(task), later=waits))
         self._held[task.uid] = held
         self._shift(task, held, -1, waits=waits)
 
@@ -159,7 +159,7 @@ class DeviceBooks:
         held = self._held.pop(task.uid, None)
         if held is not None:
             self._shift(task, held, 1, waits=status_of(job, task) is Status.PIPELINED)
-            self._left[task.uid] = Left(held, self._state(held.place))
+            self._left[task.uid] = DevicesLeft(held, self._state(held.place))
             return
         known = self._tables.held.get(task.uid)
         if known is not None and self.place_of.get(row) == known.place:
@@ -185,11 +185,11 @@ class DeviceBooks:
             for ask, some in zip(request.asks, held.parts, strict=True)
         )
 
-    def holds(self, uid: str) -> Held | None:
+    def holds(self, uid: str) -> HeldDevices | None:
         """What a pod holds: that this session has given it, or that it held before; None where it holds nothing."""
         return self._held.get(uid) or self._tables.held.get(uid)
 
-    def placed_at(self, place: int) -> Iterator[tuple[str, Part]]:
+    def placed_at(self, place: int) -> Iterator[tuple[str, SlotPart]]:
         """What this session has given of the devices of a node, with the uids of the pods."""
         for uid, held in self._held.items():
             if held.place == place:
@@ -208,7 +208,7 @@ class DeviceBooks:
         """bool[slots, places]: devices of some nodes that pods use which have something of this in common."""
         return self._apart().used_at(avoided, places, later=later and self.in_motion)
 
-    def fit(self, request: DeviceRequest, avoided: Tags = (), *, later: bool = False) -> Chosen:
+    def fit(self, request: SharedDeviceRequest, avoided: Tags = (), *, later: bool = False) -> ChosenSlots:
         """The devices that a request would get on each node: at once, or (``later``) once leaving pods have left.
 
         ``avoided`` says with which pods no device is shared. Only nodes that have changed are looked at again. The
@@ -222,18 +222,18 @@ class DeviceBooks:
                 del self._fits[next(iter(self._fits))]
             table = self.later if later else self.free()
             accepted = self._open_to(request, avoided, None, later=later)
-            known = KnownFit(table.choose(request.asks, self.order, accepted), position)
+            known = DevicesFit(table.choose(request.asks, self.order, accepted), position)
         elif known.position < position:
             places = np.array(list(dict.fromkeys(self.changed[known.position :])))
             again = self._chosen(request, avoided, places, self._table(places, later=later), later=later)
             known.chosen.passes[places] = again.passes
             for slots, new in zip(known.chosen.slots, again.slots, strict=True):
                 slots[:, places] = new
-            known = KnownFit(known.chosen, position)
+            known = DevicesFit(known.chosen, position)
         self._fits[key] = known
         return known.chosen
 
-    def accepted(self, request: DeviceRequest) -> Mask | None:
+    def accepted(self, request: SharedDeviceRequest) -> Mask | None:
         """bool[slots, places]: the devices that a pod accepts by type, uuid and mode; None for all."""
         if request not in self._accepted:
             if len(self._accepted) >= FITS_MAX:
@@ -241,7 +241,7 @@ class DeviceBooks:
             self._accepted[request] = self._accepting(request)
         return self._accepted[request]
 
-    def _accepting(self, request: DeviceRequest) -> Mask | None:
+    def _accepting(self, request: SharedDeviceRequest) -> Mask | None:
         wishes = (request.types, request.other_types, request.uuids, request.other_uuids, request.mode, request.chip)
         if not any(wishes):
             return None
@@ -256,12 +256,12 @@ class DeviceBooks:
         return accepted
 
     def _chosen(
-        self, request: DeviceRequest, avoided: Tags, places: Ints, table: DeviceTable, *, later: bool
-    ) -> Chosen:
+        self, request: SharedDeviceRequest, avoided: Tags, places: Ints, table: DeviceTable, *, later: bool
+    ) -> ChosenSlots:
         """The devices that a request would get at these places; ``table`` says what is free there."""
         return table.choose(request.asks, self.order, self._open_to(request, avoided, places, later=later))
 
-    def _open_to(self, request: DeviceRequest, avoided: Tags, places: Ints | None, *, later: bool) -> Mask | None:
+    def _open_to(self, request: SharedDeviceRequest, avoided: Tags, places: Ints | None, *, later: bool) -> Mask | None:
         """bool[slots, places]: devices that a pod accepts, and that are not used by pods that it avoids."""
         accepted = self.accepted(request)
         if accepted is not None and places is not None:
@@ -281,35 +281,35 @@ class DeviceBooks:
         return self.later.part(places) if later else self.free_at(places)
 
     def _choose(
-        self, request: DeviceRequest, place: int, avoided: Tags, *, later: bool
-    ) -> tuple[tuple[Part, ...], ...]:
+        self, request: SharedDeviceRequest, place: int, avoided: Tags, *, later: bool
+    ) -> tuple[tuple[SlotPart, ...], ...]:
         """The parts that a pod gets on one node; none of a container where it does not fit."""
         places, later = np.array([place]), later and self.in_motion
         table = self._table(places, later=later)
         found = self._chosen(request, avoided, places, table, later=later)
-        parts: list[tuple[Part, ...]] = []
+        parts: list[tuple[SlotPart, ...]] = []
         for ask, slots in zip(request.asks, found.slots, strict=True):
             chosen = np.flatnonzero(slots[:, 0]).tolist()
-            parts.append(tuple(Part(slot, ask.thousandths, *table.gain(ask, slot, 0)) for slot in chosen))
+            parts.append(tuple(SlotPart(slot, ask.thousandths, *table.gain(ask, slot, 0)) for slot in chosen))
             if table.states is not None:
                 table.take(ask, slots)
         return tuple(parts)
 
     # -- tables -----------------------------------------------------------------------------------------------------
 
-    def _shift(self, task: Task, held: Held, sign: int, *, waits: bool) -> None:
+    def _shift(self, task: Task, held: HeldDevices, sign: int, *, waits: bool) -> None:
         """Take (``sign`` -1) or give back (1) what a task of this session holds; one that waits holds nothing now."""
         if waits:
             self._shift_later(task, held, sign)
             return
-        self._moves.append(Move(task, held, sign, later=False))
+        self._moves.append(DeviceMove(task, held, sign, later=False))
         shift(self.now, held, sign)
         if self.in_motion:
             shift(self.later, held, sign)
         self.changed.append(held.place)
 
-    def _shift_later(self, task: Task, held: Held, sign: int) -> None:
-        self._moves.append(Move(task, held, sign, later=True))
+    def _shift_later(self, task: Task, held: HeldDevices, sign: int) -> None:
+        self._moves.append(DeviceMove(task, held, sign, later=True))
         if not self.in_motion:
             self.later = self.now.copy()
             self._fits.clear()
@@ -334,7 +334,7 @@ def status_of(job: JobView, task: Task) -> Status:
     return task.status if moved is None else moved[0]
 
 
-def _accepts_type(request: DeviceRequest, name: str) -> bool:
+def _accepts_type(request: SharedDeviceRequest, name: str) -> bool:
     if request.chip:
         return name == request.chip
     if request.types:
@@ -342,5 +342,5 @@ def _accepts_type(request: DeviceRequest, name: str) -> bool:
     return not any(word.upper() in name.upper() for word in request.other_types)
 
 
-def _accepts_uuid(request: DeviceRequest, uuid: str) -> bool:
+def _accepts_uuid(request: SharedDeviceRequest, uuid: str) -> bool:
     return (not request.uuids or uuid in request.uuids) and uuid not in request.other_uuids

@@ -22,13 +22,13 @@ from vsched.model.deviceshare.records import (
     WHOLE,
     DeviceAsk,
     DeviceKind,
-    DeviceRequest,
     DeviceShareCatalogue,
+    SharedDeviceRequest,
 )
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.mix import OTHERS, DeviceWant
 from vsched.plugins.devices.neighbours import Rule
 from vsched.plugins.devices.npu_parts import Chips
@@ -36,11 +36,11 @@ from vsched.plugins.devices.npu_parts import Chips
 _MOST = np.iinfo(np.int64).max
 
 
-class Asked(NamedTuple):
+class SharedDevicesAsked(NamedTuple):
     """What a pod asks for."""
 
     want: DeviceWant
-    request: DeviceRequest | None
+    request: SharedDeviceRequest | None
     """What it asks of shared devices."""
 
     @property
@@ -63,7 +63,7 @@ class FreeDevices:
     ) -> None:
         self._nodes = nodes
         self._chips = Chips(catalogue.chips)
-        self._asked: dict[Shape, Asked] = {}
+        self._asked: dict[Shape, SharedDevicesAsked] = {}
         found = ((nodes.axis.find(name), scale_of(name)) for name in resources)
         self._columns = {column: scale for column, scale in found if column is not None and column < nodes.width}
         none = np.zeros(len(nodes), np.int64)
@@ -71,11 +71,11 @@ class FreeDevices:
             (nodes.allocatable[column] // scale for column, scale in self._columns.items()), none.copy()
         )
         """int64[nodes]: how many devices each node has."""
-        self._shared: list[tuple[DeviceBooks, Ints]] = []
+        self._shared: list[tuple[SharedDeviceBooks, Ints]] = []
         """For each kind of shared devices: the books, and int64[nodes]: the place of each node, or -1."""
         self._registers: Mask = np.zeros(len(nodes), np.bool_)
         for kind in DeviceKind if catalogue.nodes else ():
-            books = DeviceBooks(catalogue, nodes, kind, order, rules)
+            books = SharedDeviceBooks(catalogue, nodes, kind, order, rules)
             place = none - 1
             free = np.flatnonzero(~self._registers[books.rows])
             place[books.rows[free]] = free
@@ -87,21 +87,21 @@ class FreeDevices:
         """How many devices of a node are looked at."""
         self._memory = _usual_memory([books.now for books, _ in self._shared])
 
-    def asked(self, shape: Shape) -> Asked:
+    def asked(self, shape: Shape) -> SharedDevicesAsked:
         """What a pod asks for."""
         found = self._asked.get(shape)
         if found is None:
             found = self._asked[shape] = self._asked_by(shape)
         return found
 
-    def _asked_by(self, shape: Shape) -> Asked:
+    def _asked_by(self, shape: Shape) -> SharedDevicesAsked:
         amounts, request = dict(shape.request), self._chips.fitted(shape.devices)
         cpu, memory = (amounts.get(column, 0) for column in OTHERS)
         if request is not None and self._shared:
             size = max(self._size(ask) for ask in request.asks)
-            return Asked(DeviceWant(sum(ask.number for ask in request.asks), size, cpu, memory), request)
+            return SharedDevicesAsked(DeviceWant(sum(ask.number for ask in request.asks), size, cpu, memory), request)
         number = sum(-(-amounts.get(column, 0) // scale) for column, scale in self._columns.items())
-        return Asked(DeviceWant(number, WHOLE if number else 0, cpu, memory), None)
+        return SharedDevicesAsked(DeviceWant(number, WHOLE if number else 0, cpu, memory), None)
 
     def _size(self, ask: DeviceAsk) -> int:
         """Thousandths of a device: of its computing power or of its memory, if that counts, whichever is more."""
@@ -159,7 +159,8 @@ class FreeDevices:
     def states(self, rows: Ints, free: Free) -> list[Hashable]:
         """By row: equal only where a pod would leave the same; ``free`` says what is free there.
 
-        For pods that name single devices, or how nodes divide them, that is not enough (``Asked.is_particular``).
+        For pods that name single devices, or how nodes divide them, that is not enough
+        (``SharedDevicesAsked.is_particular``).
         """
         plain = np.concatenate([free.model[None], self.count[None, rows], free.others, free.devices])
         found: list[Hashable] = [row.tobytes() for row in np.ascontiguousarray(plain.T)]
@@ -174,7 +175,7 @@ class FreeDevices:
         """What numbers in ``states`` stand for."""
         return self.slots, tuple((books.kind, books.order, tuple(books.types)) for books, _ in self._shared)
 
-    def left(self, asked: Asked, rows: Ints, free: Free) -> tuple[Free, Mask]:
+    def left(self, asked: SharedDevicesAsked, rows: Ints, free: Free) -> tuple[Free, Mask]:
         """What a pod would leave of what is free on these nodes; and bool[rows]: whether they have room for it.
 
         Where they have none, the first answer means nothing.

@@ -13,7 +13,7 @@ from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.deviceshare.records import DEVICES_MAX, WHOLE
 from vsched.model.nodes.table import Mask, NodeStatics
 from vsched.plugins.devices.free import FreeDevices
-from vsched.plugins.devices.mix import DeviceWant, Kind
+from vsched.plugins.devices.mix import DeviceAskers, DeviceWant
 
 MILLI = 1000
 PERCENT = 100
@@ -61,13 +61,13 @@ def check_mix(entries: Sequence[MixEntry]) -> None:
             raise ValueError(f"mix: entry {position}: {error}") from error
 
 
-def given_kinds(entries: Sequence[MixEntry], free: FreeDevices, statics: NodeStatics) -> Iterator[Kind]:
+def given_kinds(entries: Sequence[MixEntry], free: FreeDevices, statics: NodeStatics) -> Iterator[DeviceAskers]:
     """The pods, as the mix has them."""
     for entry in entries:
         accepts = free.with_types(entry.types)
         for key, value in entry.node_selector.items():
             accepts = accepts & _labelled(statics, key, value)
-        yield Kind(entry.want, accepts, entry.weight)
+        yield DeviceAskers(entry.want, accepts, entry.weight)
 
 
 def _labelled(statics: NodeStatics, key: str, value: str) -> Mask:

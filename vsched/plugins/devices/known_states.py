@@ -7,12 +7,13 @@ nothing: whatever is not known is worked out, with the same result.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from vsched.kernels.deviceshare.filling import Offers
 from vsched.model.nodes.table import Floats, Ints, NodeStatics
-from vsched.plugins.devices.free import Asked
+from vsched.plugins.devices.free import SharedDevicesAsked
 
 STATES_MAX = 1 << 13
 """When more states are known, all are forgotten."""
@@ -22,7 +23,7 @@ LEFTOVERS_MAX = 1 << 15
 """The most states whose leftover is kept."""
 NO_CHANGE = 50.0
 """The score of a node where a pod changes nothing."""
-_KEPT = "fragmentation"
+OWNER = "fragmentation"
 
 
 class Values:
@@ -59,7 +60,7 @@ class KnownStates:
         self._numbers: dict[Hashable, int] = {}
         self._alike: Ints = np.zeros(1, np.int64)
         self._alike_numbers: dict[Hashable, int] = {}
-        self._worths: dict[Asked, tuple[Values, Values]] = {}
+        self._worths: dict[SharedDevicesAsked, tuple[Values, Values]] = {}
 
     def __len__(self) -> int:
         """How many states are known; nodes without devices are one."""
@@ -81,7 +82,7 @@ class KnownStates:
         """The same number for states that differ only in which device is which."""
         return self._alike[states]
 
-    def worths(self, asked: Asked) -> tuple[Values, Values]:
+    def worths(self, asked: SharedDevicesAsked) -> tuple[Values, Values]:
         """What a pod is worth by the gradient, and by what would be left over."""
         found = self._worths.get(asked)
         if found is None:
@@ -91,15 +92,20 @@ class KnownStates:
         return found
 
 
+class StatesOfMix(NamedTuple):
+    """What is left to the next session."""
+
+    key: Hashable
+    """Of the mix."""
+    states: KnownStates
+
+
 def take_known(statics: NodeStatics, key: Hashable) -> KnownStates:
     """What is known for this key, or nothing. Only one session at a time has it: it is taken away."""
-    match statics.kept.pop(_KEPT, None):
-        case (last, KnownStates() as known) if last == key and len(known) < STATES_MAX:
-            return known
-        case _:
-            return KnownStates()
+    left = statics.memo.take(OWNER, StatesOfMix)
+    return left.states if left is not None and left.key == key and len(left.states) < STATES_MAX else KnownStates()
 
 
 def give_known(statics: NodeStatics, key: Hashable, known: KnownStates) -> None:
     """Leave it to the next session."""
-    statics.kept[_KEPT] = key, known
+    statics.memo.leave(OWNER, StatesOfMix(key, known))

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from vsched.kernels.deviceshare.fragments import Mix
+from vsched.kernels.deviceshare.fragments import DeviceMix
 from vsched.model.amounts.resources import CPU, MEMORY
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
@@ -40,7 +41,6 @@ NEWEST_PART = 8
 """Pods of the newest step count where they are at least one in so many."""
 UNIT = float(1 << 24)
 """Shares are multiples of 1 / UNIT, so that sums of them are exact in any order."""
-_KEPT = "device mix"
 Counts = Counter[tuple[Shape, int]]
 """How many pods of a shape were made in which step of time."""
 
@@ -56,7 +56,7 @@ class DeviceWant(NamedTuple):
     memory: int
 
 
-class Kind(NamedTuple):
+class DeviceAskers(NamedTuple):
     """Pods that ask for the same, and how many of them there are."""
 
     want: DeviceWant
@@ -65,7 +65,7 @@ class Kind(NamedTuple):
     weight: float
 
 
-class Counted(NamedTuple):
+class CountedPods(NamedTuple):
     """The pods of one snapshot, counted."""
 
     jobs: Mapping[str, Job]
@@ -90,12 +90,18 @@ def count_pods(
 
     ``resources`` names what ``asks`` depends on.
     """
-    rule = half_life, resources
-    last, jobs = statics.kept.get(_KEPT), snapshot.jobs
+    renewed = partial(_counted, snapshot, (half_life, resources), asks)
+    return statics.memo.renewed("device mix", "", CountedPods, renewed).total
+
+
+def _counted(
+    snapshot: Snapshot, rule: tuple[float, str], asks: Callable[[Shape], bool], last: CountedPods | None
+) -> CountedPods:
+    half_life, jobs = rule[0], snapshot.jobs
     names: Iterable[str] = jobs
     by_job: dict[str, tuple[Job, Counts]] = {}
     total: Counts = Counter()
-    if isinstance(last, Counted) and last.rule == rule and last.jobs is jobs:
+    if last is not None and last.rule == rule and last.jobs is jobs:
         by_job, total = last.by_job.copy(), last.total.copy()
         names = snapshot.changed if last.at == snapshot.previous else {*jobs, *by_job}
     for name in names:
@@ -110,8 +116,7 @@ def count_pods(
             by_job[name] = job, counts
             total.update(counts)
     total = Counter({key: count for key, count in total.items() if count})
-    statics.kept[_KEPT] = Counted(jobs, snapshot.now, rule, by_job, total)
-    return total
+    return CountedPods(jobs, snapshot.now, rule, by_job, total)
 
 
 def _counts(job: Job, half_life: float, asks: Callable[[Shape], bool]) -> Counts:
@@ -140,7 +145,7 @@ def weights(counts: Mapping[tuple[Shape, int], int], half_life: float) -> dict[S
 class NodeMix(NamedTuple):
     """The mix for the nodes of one session."""
 
-    mix: Mix
+    mix: DeviceMix
     model: Ints
     """int64[nodes]: nodes of one model are accepted by the same kinds."""
     devices: Ints
@@ -154,9 +159,9 @@ class NodeMix(NamedTuple):
         return tuple((part.shape, part.tobytes()) for part in parts)
 
 
-def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:
+def mix_of(kinds: Sequence[DeviceAskers], devices: Ints) -> NodeMix | None:
     """The mix of these kinds; ``devices`` (int64[nodes]) says how many each node has. None where nothing is known."""
-    merged: dict[tuple[DeviceWant, bytes], Kind] = {}
+    merged: dict[tuple[DeviceWant, bytes], DeviceAskers] = {}
     for kind in kinds:
         key = kind.want, np.packbits(kind.accepts).tobytes()
         known = merged.get(key)
@@ -173,7 +178,7 @@ def mix_of(kinds: Sequence[Kind], devices: Ints) -> NodeMix | None:
     for number in range(count):
         by_model[number] = accepts[:, (model == number) & (devices > 0)].any(axis=1)
     wants = [kind.want for kind in chosen]
-    mix = Mix(
+    mix = DeviceMix(
         np.rint(np.array([kind.weight for kind in chosen]) / total * UNIT) / UNIT,
         np.array([want.number for want in wants], np.int64),
         np.array([want.thousandths for want in wants], np.int64),

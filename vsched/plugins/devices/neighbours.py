@@ -19,7 +19,7 @@ import numpy as np
 from vsched.model.deviceshare.records import MIG, DeviceKind, DevicePod
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.task import Task
-from vsched.plugins.devices.tables import DeviceTables, Held
+from vsched.plugins.devices.tables import DeviceTables, HeldDevices
 
 Labels = tuple[tuple[str, str], ...]
 Rule = tuple[tuple[str, str], ...]
@@ -36,11 +36,11 @@ def as_rule(labels: Mapping[str, str]) -> Rule:
     return tuple(sorted(labels.items()))
 
 
-class Move(NamedTuple):
+class DeviceMove(NamedTuple):
     """A pod has taken devices in this session, or given them back."""
 
     task: Task
-    held: Held
+    held: HeldDevices
     sign: int
     """-1 where it has taken them, 1 where it has given them back."""
     later: bool
@@ -70,7 +70,7 @@ class Neighbours:
             pod = next(one for one in tables.pods[place] or () if one.uid == uid)
             self._change(self._tags(pod.job, pod.labels, place), tables.held[uid], 1, now=False)
 
-    def follow(self, moves: Sequence[Move]) -> None:
+    def follow(self, moves: Sequence[DeviceMove]) -> None:
         """Take note of what this session has done; ``moves`` only grows."""
         for task, held, sign, later in moves[self._followed :]:
             self._change(self._tags(task.job, task.labels.pairs, held.place), held, sign, now=not later)
@@ -114,7 +114,7 @@ class Neighbours:
 
     # -- uses ---------------------------------------------------------------------------------------------------------
 
-    def _change(self, tags: Tags, held: Held, sign: int, *, now: bool) -> None:
+    def _change(self, tags: Tags, held: HeldDevices, sign: int, *, now: bool) -> None:
         for tag in tags:
             for when in (True, False) if now else (True,):
                 places = self._changes.setdefault((when, tag), {})
@@ -122,11 +122,13 @@ class Neighbours:
 
     def _uses(self, statics: NodeStatics) -> KnownUses:
         """The devices that pods use; what of the last session still holds is used again."""
-        tables, key = self._tables, f"neighbours on devices {self._kind} {self._rules}"
-        before = statics.kept.get(key)
-        if isinstance(before, KnownUses) and before.tables is tables:
+        return statics.memo.renewed("device neighbours", f"{self._kind} {self._rules}", KnownUses, self._uses_since)
+
+    def _uses_since(self, before: KnownUses | None) -> KnownUses:
+        tables = self._tables
+        if before is not None and before.tables is tables:
             return before
-        if isinstance(before, KnownUses) and before.tables.found is tables.found:
+        if before is not None and before.tables.found is tables.found:
             pods = before.tables.pods
             changed = [place for place, same in enumerate(map(is_, tables.pods, pods)) if not same]
             by_tag = dict(before.by_tag)
@@ -145,9 +147,7 @@ class Neighbours:
             for tag, slots in self._slots_at(place).items():
                 copied(tag)[place] = tuple(slots)
         by_tag.update(fresh)
-        made = KnownUses(tables, {tag: used for tag, used in by_tag.items() if used})
-        statics.kept[key] = made
-        return made
+        return KnownUses(tables, {tag: used for tag, used in by_tag.items() if used})
 
     def _mine(self, pods: Iterable[DevicePod] | None) -> Iterator[DevicePod]:
         return (pod for pod in pods or () if pod.kind == self._kind)
@@ -163,7 +163,7 @@ class Neighbours:
         return found
 
 
-def _slots_of(held: Held) -> set[int]:
+def _slots_of(held: HeldDevices) -> set[int]:
     """The slots of the devices that a pod uses."""
     return {part.slot for some in held.parts for part in some}
 

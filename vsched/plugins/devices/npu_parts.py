@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from vsched.model.deviceshare.chips import NpuChip, NpuTemplate
-from vsched.model.deviceshare.records import HAMI_CORE, DeviceAsk, DeviceKind, DeviceRequest
+from vsched.model.deviceshare.records import HAMI_CORE, DeviceAsk, DeviceKind, SharedDeviceRequest
 
 KNOWN_MAX = 4096
 """How many requests are remembered."""
@@ -18,9 +18,9 @@ class Chips:
 
     def __init__(self, chips: Iterable[NpuChip]) -> None:
         self._chips = {chip.name: chip for chip in chips}
-        self._known: dict[DeviceRequest, DeviceRequest | None] = {}
+        self._known: dict[SharedDeviceRequest, SharedDeviceRequest | None] = {}
 
-    def fitted(self, request: DeviceRequest | None) -> DeviceRequest | None:
+    def fitted(self, request: SharedDeviceRequest | None) -> SharedDeviceRequest | None:
         """What a pod gets for its request: parts of NPUs as templates have them, all else as it is asked for.
 
         None where it asks for NPUs of a model that nobody knows: these are counted by sums.
@@ -33,7 +33,7 @@ class Chips:
             self._known[request] = self._fitted(request)
         return self._known[request]
 
-    def _fitted(self, request: DeviceRequest) -> DeviceRequest | None:
+    def _fitted(self, request: SharedDeviceRequest) -> SharedDeviceRequest | None:
         chip = self._chips.get(request.chip)
         if chip is None or request.mode == HAMI_CORE:
             return None if chip is None else request
@@ -45,7 +45,7 @@ class Chips:
         return "" if chip is None else _template(chip, memory).name
 
 
-def in_parts_of_several(request: DeviceRequest) -> bool:
+def in_parts_of_several(request: SharedDeviceRequest) -> bool:
     """Whether a container would get parts of several NPUs, which templates do not allow."""
     return (
         request.kind == DeviceKind.NPU

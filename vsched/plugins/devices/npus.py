@@ -14,8 +14,8 @@ from vsched.model.deviceshare.records import (
     NPU_NODE,
     NPU_PREFIX,
     NPU_TO_ALLOCATE,
-    DeviceRequest,
     HeldParts,
+    SharedDeviceRequest,
     assigned_name,
 )
 from vsched.model.nodes.table import Floats, Mask
@@ -26,7 +26,7 @@ NETWORK_POINTS = 10.0
 
 
 def npu_annotations(
-    request: DeviceRequest, parts: HeldParts, chips: Chips, node: str, now: float
+    request: SharedDeviceRequest, parts: HeldParts, chips: Chips, node: str, now: float
 ) -> Sequence[tuple[str, str]]:
     """What a pod got, as HAMi's device plugin expects it."""
     text, seconds = npus_written(request, parts), str(int(now))
@@ -42,7 +42,7 @@ def npu_annotations(
     )
 
 
-def npus_written(request: DeviceRequest, parts: HeldParts) -> str:
+def npus_written(request: SharedDeviceRequest, parts: HeldParts) -> str:
     """The parts by container: those that get none are there too, as far as the last that gets some."""
     found = dict(zip(request.containers, parts, strict=True))
     lists = (
@@ -52,7 +52,7 @@ def npus_written(request: DeviceRequest, parts: HeldParts) -> str:
     return "".join("".join(some) + ";" for some in lists)
 
 
-def _runtime(request: DeviceRequest, parts: HeldParts, chips: Chips) -> str:
+def _runtime(request: SharedDeviceRequest, parts: HeldParts, chips: Chips) -> str:
     """How the device plugin divides NPUs: by a template, or in software. What is zero or empty is left out."""
     listed: list[dict[str, str | int]] = []
     for part in (part for some in parts for part in some):

@@ -14,10 +14,10 @@ import numpy as np
 from vsched.framework.points.nodes import NodeHolders
 from vsched.kernels.deviceshare.mig import CLOSED
 from vsched.kernels.deviceshare.table import DeviceTable
-from vsched.model.deviceshare.records import WHOLE, DeviceAsk, DeviceRequest, DeviceShareCatalogue, SharedDevice
+from vsched.model.deviceshare.records import WHOLE, DeviceAsk, DeviceShareCatalogue, SharedDevice, SharedDeviceRequest
 from vsched.model.deviceshare.uses import uses_of
 from vsched.model.nodes.table import Ints, Mask
-from vsched.plugins.devices.books import FITS_MAX, DeviceBooks
+from vsched.plugins.devices.books import FITS_MAX, SharedDeviceBooks
 from vsched.plugins.devices.neighbours import Tags
 
 NODES = "node(s) had"
@@ -35,7 +35,7 @@ class DeviceReason(NamedTuple):
     """Whether the pod would not fit on these nodes whatever other pods leave."""
 
 
-def reasons_of_size(books: DeviceBooks, request: DeviceRequest) -> list[DeviceReason]:
+def reasons_of_size(books: SharedDeviceBooks, request: SharedDeviceRequest) -> list[DeviceReason]:
     """Nodes whose devices could not hold the pod even if nobody used them; each node has its first reason."""
     known, key = books.sizes, (request, books.order)
     found: list[DeviceReason] | None = known.get(key)
@@ -46,7 +46,7 @@ def reasons_of_size(books: DeviceBooks, request: DeviceRequest) -> list[DeviceRe
     return found
 
 
-def _sized(books: DeviceBooks, request: DeviceRequest) -> list[DeviceReason]:
+def _sized(books: SharedDeviceBooks, request: SharedDeviceRequest) -> list[DeviceReason]:
     table, accepted = books.unused(), books.accepted(request)
     short = ~table.choose(request.asks, books.order, accepted).passes
     if accepted is not None:
@@ -57,11 +57,11 @@ def _sized(books: DeviceBooks, request: DeviceRequest) -> list[DeviceReason]:
     rest = short.copy()
     for one in found:
         rest[one.places] = False
-    text = f"{NODES} too few devices for all containers of the pod at once"
+    text = f"{NODES} too few devices for all containers of the pod"
     return [*found, DeviceReason(text, np.flatnonzero(rest), lasting=True)] if rest.any() else found
 
 
-def reasons_of_room(books: DeviceBooks, request: DeviceRequest, avoided: Tags = ()) -> list[DeviceReason]:
+def reasons_of_room(books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags = ()) -> list[DeviceReason]:
     """Nodes whose devices are used by others; what no single reason explains is left out."""
     short = ~books.fit(request, avoided).passes
     if not short.any():
@@ -72,7 +72,7 @@ def reasons_of_room(books: DeviceBooks, request: DeviceRequest, avoided: Tags = 
 
 
 def _of_size(
-    books: DeviceBooks, table: DeviceTable, request: DeviceRequest, accepted: Mask | None
+    books: SharedDeviceBooks, table: DeviceTable, request: SharedDeviceRequest, accepted: Mask | None
 ) -> Iterator[tuple[str, Mask, bool]]:
     """Reasons with the nodes that they apply to, and whether they last."""
     number = max(ask.number for ask in request.asks)
@@ -102,7 +102,7 @@ def _of_size(
 
 
 def _of_room(
-    table: DeviceTable, request: DeviceRequest, unused: DeviceTable, accepted: Mask | None
+    table: DeviceTable, request: SharedDeviceRequest, unused: DeviceTable, accepted: Mask | None
 ) -> Iterator[tuple[str, Mask, bool]]:
     for ask in dict.fromkeys(request.asks):
         able = unused.open_to(ask, accepted)
@@ -112,13 +112,15 @@ def _of_room(
             instances = able & (table.largest >= table.memory_of(ask))
             yield f"{few} with a free MIG instance of {_memory(ask)}", _lacks(instances, ask.number), False
         if ask.thousandths >= WHOLE:
-            yield f"{few} that nobody uses", _lacks(able & (table.users == 0), ask.number), False
+            yield f"{few} that no pod uses", _lacks(able & (table.users == 0), ask.number), False
         powerful = able & (table.thousandths >= max(1, ask.thousandths))
         yield f"{few} with {_power(ask)} left", _lacks(powerful, ask.number), False
         yield f"{few} that one more container may share", _lacks(able & (table.sharers > 0), ask.number), False
 
 
-def _of_neighbours(books: DeviceBooks, request: DeviceRequest, avoided: Tags) -> Iterator[tuple[str, Mask, bool]]:
+def _of_neighbours(
+    books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags
+) -> Iterator[tuple[str, Mask, bool]]:
     """Nodes with too few devices that the pod does not have to leave to others."""
     places, accepted = np.arange(len(books.rows)), books.accepted(request)
     jobs, rules = (tuple(tag for tag in avoided if isinstance(tag, one)) for one in (str, int))
@@ -168,8 +170,8 @@ def _power(ask: DeviceAsk) -> str:
 
 
 def closest(
-    books: DeviceBooks,
-    request: DeviceRequest,
+    books: SharedDeviceBooks,
+    request: SharedDeviceRequest,
     places: Ints,
     catalogue: DeviceShareCatalogue,
     names: Mapping[str, str],
@@ -200,7 +202,7 @@ def closest(
     return NodeHolders(node.node, message)
 
 
-def _nearest(books: DeviceBooks, request: DeviceRequest, places: Ints) -> tuple[int, int] | None:
+def _nearest(books: SharedDeviceBooks, request: SharedDeviceRequest, places: Ints) -> tuple[int, int] | None:
     """The place and the slot of the device with most left of what the pod's largest part asks for."""
     ask = max(request.asks, key=lambda one: (one.memory, one.percent, one.thousandths))
     accepted, unused = books.accepted(request), books.unused()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from vsched.model.deviceshare.records import GPU_MEMORY, GPU_NUMBER, VGPU_NUMBER, WHOLE, DeviceKind, DeviceRequest
+from vsched.model.deviceshare.records import GPU_MEMORY, GPU_NUMBER, VGPU_NUMBER, WHOLE, DeviceKind, SharedDeviceRequest
 
 NOT_TRIED = "node(s) not tried: {why}"
 
 
-def refusal_of(request: DeviceRequest | None, kinds: Collection[str], *, whole_gpus: bool) -> str:
+def refusal_of(request: SharedDeviceRequest | None, kinds: Collection[str], *, whole_gpus: bool) -> str:
     """Why a pod gets no devices on any node; empty where nothing speaks against it.
 
     ``kinds`` are enabled; of GPUs, whole ones (``whole_gpus``) or their memory. NPUs that are not enabled are counted

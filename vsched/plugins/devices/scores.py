@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.model.deviceshare.records import WHOLE, DeviceRequest
+from vsched.model.deviceshare.records import WHOLE, SharedDeviceRequest
 from vsched.model.nodes.table import Floats, Ints
-from vsched.plugins.devices.books import DeviceBooks
+from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.neighbours import Tags
 from vsched.plugins.devices.npus import network_points
 
@@ -30,9 +30,9 @@ class DeviceScores:
     def __init__(self, count: int, policy: str, weight: int) -> None:
         """``count`` is that of all nodes."""
         self._count, self._policy, self._weight = count, policy, weight
-        self._known: dict[tuple[DeviceRequest, Tags], KnownScores] = {}
+        self._known: dict[tuple[SharedDeviceRequest, Tags], KnownScores] = {}
 
-    def of(self, books: DeviceBooks, request: DeviceRequest, avoided: Tags = ()) -> Floats:
+    def of(self, books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags = ()) -> Floats:
         """float64[nodes], not to be changed: how full devices would be (binpack), or how many nobody uses (spread).
 
         ``avoided`` says with which pods no device is shared.
@@ -51,7 +51,7 @@ class DeviceScores:
         self._known[key] = KnownScores(known.scores, position)
         return known.scores
 
-    def _points(self, books: DeviceBooks, request: DeviceRequest, avoided: Tags, places: Ints) -> Floats:
+    def _points(self, books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags, places: Ints) -> Floats:
         """float64[places]: the scores of some nodes."""
         fit, table = books.fit(request, avoided), books.free_at(places)
         points = network_points(table, [slots[:, places] for slots in fit.slots])

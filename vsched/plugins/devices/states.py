@@ -14,7 +14,7 @@ from vsched.kernels.deviceshare.filling import OFFERS_MAX, Offers, expected_left
 from vsched.kernels.deviceshare.fragments import Free, expected_fragments
 from vsched.model.deviceshare.records import WHOLE
 from vsched.model.nodes.table import Floats, Ints, NodeStatics
-from vsched.plugins.devices.free import Asked, FreeDevices
+from vsched.plugins.devices.free import FreeDevices, SharedDevicesAsked
 from vsched.plugins.devices.known_states import (
     LEFTOVERS_MAX,
     NO_CHANGE,
@@ -77,7 +77,7 @@ class DeviceStates:
 
     # -- one further pod ------------------------------------------------------------------------------------------
 
-    def gradient(self, asked: Asked, rows: Ints) -> Floats:
+    def gradient(self, asked: SharedDevicesAsked, rows: Ints) -> Floats:
         """float64[rows]: by how much a pod would lessen the expected fragments; 50 for nothing, or without room.
 
         These are whole numbers from 0 to 100 (``_score``).
@@ -88,7 +88,7 @@ class DeviceStates:
         gradients, _ = self._known.worths(asked)
         return gradients.of(states, len(self._known), lambda at: self._gradient(asked, rows[at], states[at]))
 
-    def _gradient(self, asked: Asked, rows: Ints, states: Ints) -> Floats:
+    def _gradient(self, asked: SharedDevicesAsked, rows: Ints, states: Ints) -> Floats:
         free, found = self._at(rows), np.full(len(rows), NO_CHANGE)
         left, room = self._free.left(asked, rows, free)
         has = np.flatnonzero(room)
@@ -123,7 +123,7 @@ class DeviceStates:
 
     # -- all further pods -----------------------------------------------------------------------------------------
 
-    def fillings(self, asked: Asked, rows: Ints) -> tuple[Floats, Ints, Floats]:
+    def fillings(self, asked: SharedDevicesAsked, rows: Ints) -> tuple[Floats, Ints, Floats]:
         """What a pod is worth on some nodes.
 
         That is: what ``gradient`` says of all of them; the positions of those in one of the best states by that; and
@@ -148,7 +148,7 @@ class DeviceStates:
         at = np.flatnonzero(ranks >= 0)
         return at, ranks[at], first[best]
 
-    def _worth(self, asked: Asked, rows: Ints) -> Floats:
+    def _worth(self, asked: SharedDevicesAsked, rows: Ints) -> Floats:
         free = self._at(rows)
         after, _ = self._free.left(asked, rows, free)
         both = Free(*(np.concatenate(pair, axis=-1) for pair in zip(free, after, strict=True)))

@@ -7,6 +7,7 @@ registers other devices, only nodes whose pods have changed are counted again.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -23,7 +24,7 @@ UNNAMED = "?"
 """The instance of a part whose annotation names none, though the device is divided by MIG; it closes the device."""
 
 
-class Part(NamedTuple):
+class SlotPart(NamedTuple):
     """A part of the device in one slot."""
 
     slot: int
@@ -34,12 +35,12 @@ class Part(NamedTuple):
     """Of a device that is divided by MIG."""
 
 
-class Held(NamedTuple):
+class HeldDevices(NamedTuple):
     """What a pod holds of the devices of a node, by container that asks for any."""
 
     place: int
     """Of the node in the tables."""
-    parts: tuple[tuple[Part, ...], ...]
+    parts: tuple[tuple[SlotPart, ...], ...]
 
 
 class DeviceTables(NamedTuple):
@@ -69,17 +70,23 @@ class DeviceTables(NamedTuple):
     now: DeviceTable
     later: DeviceTable
     """What will be free once the pods have left that are leaving; the same object as ``now`` where none are."""
-    held: Mapping[str, Held]
+    held: Mapping[str, HeldDevices]
     """By uid."""
     sizes: dict[Hashable, Any]
     """What is found out of ``unused``, by what was asked; kept as long as no node registers other devices."""
 
+    def compared(self) -> tuple[object, ...]:
+        """What other tables for the same cluster have as well: of sizes, only those that were asked for are there."""
+        return self[:-1]
+
 
 def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) -> DeviceTables:
     """The tables; what of the last ones still holds is used again."""
-    statics, key = nodes.statics, f"shared devices {kind}"
-    before = statics.kept.get(key)
-    if not isinstance(before, DeviceTables) or before.names != statics.names:
+    return nodes.statics.memo.renewed("shared devices", kind, DeviceTables, partial(_tables, catalogue, nodes, kind))
+
+
+def _tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str, before: DeviceTables | None) -> DeviceTables:
+    if before is not None and before.names != nodes.statics.names:
         before = None
     if before is not None and before.catalogue is catalogue:
         return before
@@ -87,9 +94,7 @@ def device_tables(catalogue: DeviceShareCatalogue, nodes: NodeTable, kind: str) 
     known = before is not None and before.catalogue.geometries == catalogue.geometries
     if before is None or not known or not _same(registered, before.registered):
         before = _empty(catalogue, nodes, kind, registered)
-    made = _counted(before, catalogue, kind)
-    statics.kept[key] = made
-    return made
+    return _counted(before, catalogue, kind)
 
 
 def _same(some: Sequence[tuple[NodeDevices, ...]], others: Sequence[tuple[NodeDevices, ...]]) -> bool:
@@ -178,27 +183,27 @@ def _counted(before: DeviceTables, catalogue: DeviceShareCatalogue, kind: str) -
     return before._replace(catalogue=catalogue, pods=pods, now=now, later=later, held=held, leaving=frozenset(leaving))
 
 
-def shift(table: DeviceTable, held: Held, sign: int) -> None:
+def shift(table: DeviceTable, held: HeldDevices, sign: int) -> None:
     """Take what a pod holds (``sign`` -1), or give it back (1)."""
     for parts in held.parts:
         for part in parts:
             table.shift(part.slot, held.place, part.thousandths, part.memory, sign, part.instance)
 
 
-def _held(pod: DevicePod, found: NodeDevices, place: int, table: DeviceTable) -> Held:
+def _held(pod: DevicePod, found: NodeDevices, place: int, table: DeviceTable) -> HeldDevices:
     """What a pod holds of devices that the node still has."""
     slots = DeviceSlots(found)
 
-    def parts(some: Sequence[HeldPart]) -> Iterator[Part]:
+    def parts(some: Sequence[HeldPart]) -> Iterator[SlotPart]:
         for one in some:
             slot = slots.find(one)
             if slot is not None:
                 state = table.state(slot, place)
                 if state is None:
-                    yield Part(slot, one.thousandths, one.memory)
+                    yield SlotPart(slot, one.thousandths, one.memory)
                 else:
                     instance = instance_at(state.geometries, one.instance)
                     memory = one.memory if instance is None else instance.memory
-                    yield Part(slot, one.thousandths, memory, one.instance or UNNAMED)
+                    yield SlotPart(slot, one.thousandths, memory, one.instance or UNNAMED)
 
-    return Held(place, tuple(tuple(parts(some)) for some in pod.parts))
+    return HeldDevices(place, tuple(tuple(parts(some)) for some in pod.parts))

@@ -30,7 +30,7 @@ class Entitled(NamedTuple):
         return self.used / self.stated if self.stated > 0 else (inf if self.used > 0 else 0.0)
 
 
-class Level(NamedTuple):
+class HolderSums(NamedTuple):
     """The sums of all holders of one kind."""
 
     rows: Mapping[Hashable, int]
@@ -55,7 +55,7 @@ class UsedParts:
         self._holders = () if history.is_empty else history.holders
         capacity = self._used[0] if len(self._used) else np.zeros(len(weights))
         self._factors = np.divide(weights, capacity, out=np.zeros(len(weights)), where=capacity > 0)
-        self._levels: dict[int, Level] = {}
+        self._levels: dict[int, HolderSums] = {}
 
     def queue(self, *names: str) -> float:
         """What some queues used together."""
@@ -76,7 +76,7 @@ class UsedParts:
         row = level.rows.get(key)
         return 0.0 if row is None else float((level.sums[row] * self._factors).max(initial=0.0))
 
-    def _level(self, kind: int) -> Level:
+    def _level(self, kind: int) -> HolderSums:
         found = self._levels.get(kind)
         if found is None:
             rows: dict[Hashable, int] = {}
@@ -84,7 +84,7 @@ class UsedParts:
             places = [rows.setdefault(_key(holder, kind), len(rows)) for holder in self._holders]
             sums = np.zeros((len(rows), len(self._factors)))
             np.add.at(sums, places, self._used)
-            found = self._levels[kind] = Level(rows, sums)
+            found = self._levels[kind] = HolderSums(rows, sums)
         return found
 
 

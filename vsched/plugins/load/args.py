@@ -23,7 +23,7 @@ _EXPECTED_PERIOD = "expected a number and s, m or h, such as 5m"
 _MIB = 1 << 20
 
 
-class Limit(NamedTuple):
+class LoadLimit(NamedTuple):
     """Where the load of a node closes it to new pods."""
 
     resource: str
@@ -84,9 +84,9 @@ class UsageArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         self.estimator.best_effort()
         return self
 
-    def limits(self) -> tuple[Limit, ...]:
+    def limits(self) -> tuple[LoadLimit, ...]:
         """Thresholds in the order given; raises ValueError where one is none, or two are of one thing."""
-        found: dict[tuple[str, str], Limit] = {}
+        found: dict[tuple[str, str], LoadLimit] = {}
         for name, percent in self.thresholds.items():
             match = _THRESHOLD.fullmatch(name)
             if match is None:
@@ -97,7 +97,7 @@ class UsageArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 raise ValueError(f"thresholds.{name}: {_EXPECTED_PERIOD} at the end")
             if (resource, period) in found:
                 raise ValueError(f"thresholds.{name}: the threshold of {resource} over {period} is given twice")
-            found[resource, period] = Limit(resource, period, percent)
+            found[resource, period] = LoadLimit(resource, period, percent)
         return tuple(found.values())
 
     def usage_periods(self) -> Iterable[str]:

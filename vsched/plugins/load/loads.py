@@ -12,7 +12,7 @@ import numpy as np
 
 from vsched.kernels.usage import (
     DIMENSIONS,
-    Measured,
+    MeasuredUsage,
     Risk,
     View,
     Views,
@@ -62,7 +62,7 @@ class Estimates:
         return amounts[0], amounts[1]
 
 
-def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes: int) -> Measured:
+def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes: int) -> MeasuredUsage:
     """Measured averages plus their fluctuation, as fractions of 1; unknown without fresh figures."""
     if table is None:
         return measured_of(np.full((DIMENSIONS, nodes), np.nan))
@@ -70,7 +70,7 @@ def measured_loads(table: UsageTable | None, args: UsageArgs, now: float, nodes:
     return measured_of(np.stack([pressing(average, spread, args.fluctuation) for average, spread in found]))
 
 
-def steady_loads(measured: Measured, nodes: NodeTable) -> Floats:
+def steady_loads(measured: MeasuredUsage, nodes: NodeTable) -> Floats:
     """float64[2, nodes]: the loads without what is coming."""
     nothing: Ints = np.zeros((2 * DIMENSIONS, len(nodes)), dtype=np.int64)
     return loads(
@@ -81,7 +81,7 @@ def steady_loads(measured: Measured, nodes: NodeTable) -> Floats:
 class Loads:
     """Loads of nodes by row, kept up to date as tasks are placed."""
 
-    def __init__(self, nodes: NodeTable, measured: Measured, coming: Ints, risk: Risk) -> None:
+    def __init__(self, nodes: NodeTable, measured: MeasuredUsage, coming: Ints, risk: Risk) -> None:
         has, requested = nodes.allocatable[: MEMORY + 1], nodes.requested[: MEMORY + 1]
         self._risk = risk
         self._moved: set[int] = set()

@@ -61,7 +61,7 @@ class RoleWishes:
         return found
 
 
-class Bucket:
+class TaskBucket:
     """Tasks of one job that should share a node."""
 
     __slots__ = ("affinity", "changes", "index", "placed", "request", "score", "shapes", "waiting")
@@ -109,10 +109,10 @@ class Bucket:
         return left_out
 
 
-class Place(NamedTuple):
+class BucketPlace(NamedTuple):
     """The bucket of a task, and whether it waited for a node when the session began."""
 
-    bucket: Bucket
+    bucket: TaskBucket
     waited: bool
 
 
@@ -121,10 +121,10 @@ class JobBuckets:
 
     def __init__(self, wished: TaskTopology, tasks: Iterable[Task], rows: Mapping[str, int]) -> None:
         self._wishes = RoleWishes(wished)
-        self._places: dict[str, Place] = {}
+        self._places: dict[str, BucketPlace] = {}
         self._opponents: dict[str, Ints] = {role: np.zeros(len(rows), np.int64) for role in self._wishes.apart}
         """``int64[nodes]`` by role: how many tasks are on each node that should be apart from tasks of the role."""
-        self.buckets: list[Bucket] = []
+        self.buckets: list[TaskBucket] = []
         self._form(tasks, rows)
         self.largest = max((one.waiting + one.placed.total() for one in self.buckets), default=0)
         """Tasks in the largest bucket as the session began."""
@@ -136,7 +136,7 @@ class JobBuckets:
             return OUTSIDE
         return (0, -place.bucket.waiting, place.bucket.index, *self._wishes.rank(task.role))
 
-    def bucket_of(self, task: Task) -> Bucket | None:
+    def bucket_of(self, task: Task) -> TaskBucket | None:
         """The bucket of a task, None where no wish concerns its role."""
         place = self._places.get(task.uid)
         return None if place is None else place.bucket
@@ -174,7 +174,7 @@ class JobBuckets:
     def _form(self, tasks: Iterable[Task], rows: Mapping[str, int]) -> None:
         """Form the buckets. Of each role, buckets are kept in a heap, so that no task looks at all of them."""
         wishes, waiting = self._wishes, list[Task]()
-        by_node: dict[str, Bucket] = {}
+        by_node: dict[str, TaskBucket] = {}
         for task in sorted(tasks, key=lambda task: (task.node, task.name, task.uid)):
             if task.node in rows and HOLDS[task.status].allocated:
                 if task.role in wishes.priority:
@@ -208,19 +208,19 @@ class JobBuckets:
             for other, entries in heaps.items():
                 heappush(entries, self._entry(bucket, other))
 
-    def _new(self) -> Bucket:
-        bucket = Bucket(len(self.buckets), self._wishes.priority)
+    def _new(self) -> TaskBucket:
+        bucket = TaskBucket(len(self.buckets), self._wishes.priority)
         self.buckets.append(bucket)
         return bucket
 
-    def _join(self, bucket: Bucket, task: Task, *, waited: bool) -> None:
-        self._places[task.uid] = Place(bucket, waited)
+    def _join(self, bucket: TaskBucket, task: Task, *, waited: bool) -> None:
+        self._places[task.uid] = BucketPlace(bucket, waited)
         bucket.changes += 1
         for role in bucket.affinity:
             bucket.affinity[role] += self._wishes.affinity(role, task.role)
 
     @staticmethod
-    def _entry(bucket: Bucket, role: str) -> tuple[int, float, int, int]:
+    def _entry(bucket: TaskBucket, role: str) -> tuple[int, float, int, int]:
         return -bucket.affinity[role], bucket.score, bucket.index, bucket.changes
 
 

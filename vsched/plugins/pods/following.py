@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vsched.kernels.binpack import Wish
+from vsched.kernels.binpack import PackedResource
 from vsched.kernels.domains import Rows
 from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Floats, Ints
@@ -108,7 +108,7 @@ class UsedByFew:
             self._seen = len(self._moves)
         return self._used, self._allocatable
 
-    def may_lack(self, wishes: Sequence[Wish]) -> Sequence[bool]:
+    def may_lack(self, wishes: Sequence[PackedResource]) -> Sequence[bool]:
         """For each wish: whether some of the rows may have too little left of it; empty where none has."""
         least = self.least
         for wish in wishes:

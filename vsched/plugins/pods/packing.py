@@ -14,7 +14,7 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener
 from vsched.framework.points.nodes import NodeScore
-from vsched.kernels.binpack import Wish, binpack, binpack_by_used, binpack_row
+from vsched.kernels.binpack import PackedResource, binpack, binpack_by_used, binpack_row
 from vsched.kernels.lowest import LowestIdle
 from vsched.kernels.representatives import Representatives
 from vsched.model.nodes.table import Floats, NodeTable
@@ -28,10 +28,10 @@ SCORES_WITHOUT_SUMS = 4
 """So many requests are scored on all nodes before it pays to keep what is used on them."""
 
 
-class Wanted(msgspec.Struct, frozen=True, gc=False):
+class PackedRequest(msgspec.Struct, frozen=True, gc=False):
     """The part of one shape's request that counts for the score."""
 
-    wishes: Sequence[Wish]
+    wishes: Sequence[PackedResource]
     lacking: Sequence[bool]
     """For each wish: whether some node has none of the resource."""
     weight_sum: int
@@ -65,10 +65,10 @@ class Packing(NodeScore, PlacementListener):
         # Elements read through a view cost a third of numpy's own indexing.
         self._idle = nodes.idle.data
         self._has = nodes.allocatable.data
-        self._wanted: dict[Shape, Wanted] = {}
+        self._wanted: dict[Shape, PackedRequest] = {}
 
     @abstractmethod
-    def _wishes(self, shape: Shape) -> tuple[list[Wish], int]:
+    def _wishes(self, shape: Shape) -> tuple[list[PackedResource], int]:
         """The requested resources that count and that some node has, and the sum of all weights."""
 
     def score(self, shape: Shape, nodes: NodeTable, rows: slice | Sequence[int]) -> Floats | None:
@@ -89,7 +89,7 @@ class Packing(NodeScore, PlacementListener):
         idle, has = self._free.at(at), self._allocatable[:, at]
         return binpack(wanted.wishes, idle, has, wanted.weight_sum, self._scale, wanted.lacking)
 
-    def _score_all(self, wanted: Wanted, nodes: NodeTable) -> Floats:
+    def _score_all(self, wanted: PackedRequest, nodes: NodeTable) -> Floats:
         self._scored_all += 1
         wishes, weight_sum = wanted.wishes, wanted.weight_sum
         if self._scored_all <= SCORES_WITHOUT_SUMS or not wanted.by_used:
@@ -99,7 +99,7 @@ class Packing(NodeScore, PlacementListener):
         used, allocatable = self._used.current(), self._allocatable
         return binpack_by_used(wishes, used, allocatable, weight_sum, self._scale, self._may_lack(wishes))
 
-    def _may_lack(self, wishes: Sequence[Wish]) -> Sequence[bool]:
+    def _may_lack(self, wishes: Sequence[PackedResource]) -> Sequence[bool]:
         """For each wish: whether some node may have too little left of it; empty where none has."""
         covers = self._lowest.covers
         lacking = [not covers(wish.column, wish.amount) for wish in wishes]
@@ -129,11 +129,11 @@ class Packing(NodeScore, PlacementListener):
         if nodes is not self._nodes:
             self._read(nodes)
 
-    def _wanted_by(self, shape: Shape) -> Wanted:
+    def _wanted_by(self, shape: Shape) -> PackedRequest:
         found = self._wanted.get(shape)
         if found is None:
             wishes, weight_sum = self._wishes(shape)
             lacking = [self._lacking[wish.column] for wish in wishes]
             by_used = True not in lacking and True not in [wish.free for wish in wishes]
-            found = self._wanted[shape] = Wanted(wishes, lacking, weight_sum, by_used)
+            found = self._wanted[shape] = PackedRequest(wishes, lacking, weight_sum, by_used)
         return found

@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 import msgspec
 import numpy as np
 
-from vsched.kernels.domains import Topology, members, tally
+from vsched.kernels.domains import LabelDomains, members, tally
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Selector, Shape
@@ -23,7 +23,7 @@ Contribution = Callable[[PodLabels, Shape], int]
 Weighted = Iterator[tuple[Mapping[str, int], int]]
 
 
-class Move(msgspec.Struct, gc=False):
+class PodMove(msgspec.Struct, gc=False):
     """One pod more (``by=1``) or less (``by=-1``) on a node in this cycle."""
 
     labels: PodLabels
@@ -38,7 +38,7 @@ class DomainCounter:
     __slots__ = ("_clear", "_contribution", "_eligible", "_known", "clear", "domains", "occupied", "position", "sums")
 
     def __init__(
-        self, domains: Topology, sums: Ints, position: int, contribution: Contribution, eligible: Mask | None
+        self, domains: LabelDomains, sums: Ints, position: int, contribution: Contribution, eligible: Mask | None
     ) -> None:
         self.domains = domains
         self.sums = sums
@@ -54,7 +54,7 @@ class DomainCounter:
         self._eligible = eligible
         self._known: dict[tuple[int, int], int] = {}
 
-    def catch_up(self, moves: Sequence[Move]) -> None:
+    def catch_up(self, moves: Sequence[PodMove]) -> None:
         """Apply the moves that were not read yet."""
         known = self._known
         for position in range(self.position, len(moves)):
@@ -89,14 +89,14 @@ class PodsOnNodes:
         self._placed = placed
         self._moved: PlacedPods | None = None
         self._moved_position = 0
-        self.moves: list[Move] = []
+        self.moves: list[PodMove] = []
         """What this cycle placed (``by=1``), and what of that it has undone (``by=-1``)."""
         self._counters: dict[Hashable, list[DomainCounter]] = {}
         self._pairs: dict[PodLabels, dict[str, str]] = {}
 
     def move(self, task: Task, row: int, by: int) -> None:
         """Note one placement (``by=1``), or its undoing (``by=-1``)."""
-        self.moves.append(Move(task.labels, task.shape, row, by))
+        self.moves.append(PodMove(task.labels, task.shape, row, by))
 
     def pairs(self, labels: PodLabels) -> dict[str, str]:
         """The pairs of a label set as a dictionary, cached for the cycle."""
@@ -117,7 +117,7 @@ class PodsOnNodes:
 
     def by_labels(
         self,
-        domains: Topology,
+        domains: LabelDomains,
         selectors: Sequence[tuple[Selector, frozenset[str] | None]],
         weigh: Callable[[PodLabels], int],
         eligible: Mask | None = None,
@@ -133,7 +133,7 @@ class PodsOnNodes:
         return self._filled(domains, [found(pods) for pods in self._pods()], lambda one, _: weigh(one), eligible)
 
     def by_carried(
-        self, domains: Topology, carriers: Iterable[TermKey], weigh: Callable[[PodAffinity], int]
+        self, domains: LabelDomains, carriers: Iterable[TermKey], weigh: Callable[[PodAffinity], int]
     ) -> DomainCounter:
         """A counter of pods by their own affinity terms; ``carriers`` are the snapshot's terms to weigh."""
 
@@ -146,13 +146,13 @@ class PodsOnNodes:
             domains, weighted, lambda _, shape: 0 if shape.affinity is None else weigh(shape.affinity), None
         )
 
-    def by_ports(self, domains: Topology, conflicts: Callable[[Sequence[HostPort]], int]) -> DomainCounter:
+    def by_ports(self, domains: LabelDomains, conflicts: Callable[[Sequence[HostPort]], int]) -> DomainCounter:
         """A counter of host ports in use that conflict."""
         found = [((by_node, 1) for port, by_node in pods.ports.items() if conflicts((port,))) for pods in self._pods()]
         return self._filled(domains, found, lambda _, shape: conflicts(shape.ports) if shape.ports else 0, None)
 
     def _filled(
-        self, domains: Topology, found: Sequence[Weighted], contribution: Contribution, eligible: Mask | None
+        self, domains: LabelDomains, found: Sequence[Weighted], contribution: Contribution, eligible: Mask | None
     ) -> DomainCounter:
         row = self.statics.row
         sums = tally(domains, found[0], row, eligible)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.kernels.domains import Topology, topology
+from vsched.kernels.domains import LabelDomains, topology
 from vsched.kernels.podaffinity import (
     namespaces_of,
     preferences,
@@ -107,7 +107,7 @@ class Preferences:
             by_key.setdefault(term.topology_key, []).append((weight, term))
         return [self._own_counter(topology(self._statics, key), terms) for key, terms in by_key.items()]
 
-    def _own_counter(self, domains: Topology, terms: Sequence[tuple[int, PodTerm]]) -> DomainCounter:
+    def _own_counter(self, domains: LabelDomains, terms: Sequence[tuple[int, PodTerm]]) -> DomainCounter:
         selectors = [
             (term.selector, namespaces_of(term, self._namespaces)) for _, term in terms if term.selector is not None
         ]

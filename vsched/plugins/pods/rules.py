@@ -12,7 +12,7 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
-from vsched.kernels.domains import HOSTNAME, Topology, domains_with, labelled_nodes, single_nodes, topology
+from vsched.kernels.domains import HOSTNAME, LabelDomains, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting
 from vsched.kernels.selectors import affinity_mask
@@ -34,7 +34,7 @@ SKEWED = "node(s) didn't match pod topology spread constraints"
 
 COMPARISONS_MAX = 250_000
 """The most comparisons of label sets with the rules of one shape of pods in a session: less than a second of work."""
-TOO_COSTLY = f"node(s) were not looked at: the pod's rules about other pods take over {COMPARISONS_MAX:,} comparisons"
+TOO_COSTLY = f"node(s) were not checked: the pod's affinity rules take more than {COMPARISONS_MAX:,} comparisons"
 
 
 class PodClass(NamedTuple):
@@ -58,7 +58,7 @@ class SpreadConstraint(NamedTuple):
     """One spread constraint, applied to the nodes."""
 
     rule: Spread
-    domains: Topology
+    domains: LabelDomains
     eligible: Mask | None
     """bool[nodes]: the nodes that count; None for all."""
     eligible_domains: Mask

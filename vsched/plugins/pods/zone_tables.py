@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.kernels.numa import BEST_EFFORT, NONE, RESTRICTED, SINGLE, Asked, Zones
+from vsched.kernels.numa import BEST_EFFORT, NONE, RESTRICTED, SINGLE, Zones, ZonesAsked
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Ints, NodeTable
 from vsched.model.nodes.zones import Named, NodeZones, ZoneCatalogue, ZonedPod, ZonePolicy, ZoneShares
@@ -32,10 +32,9 @@ NUMBERS = {
     ZonePolicy.RESTRICTED.value: RESTRICTED,
     ZonePolicy.SINGLE.value: SINGLE,
 }
-_KEPT = "numa zones"
 
 
-class Counted(NamedTuple):
+class CountedNode(NamedTuple):
     """One node, and the pods there that are counted."""
 
     report: NodeZones
@@ -67,7 +66,7 @@ class ZoneTables(NamedTuple):
     """int64[place]: the row of each node."""
     place_of: Mapping[int, int]
     """By row."""
-    counted: Sequence[Counted]
+    counted: Sequence[CountedNode]
     """By place."""
     zones: Zones
     young: float
@@ -75,7 +74,7 @@ class ZoneTables(NamedTuple):
     old: float
     """The latest of all nodes."""
 
-    def asked(self, request: ZoneRequest) -> Asked:
+    def asked(self, request: ZoneRequest) -> ZonesAsked:
         """A pod's request, as far as it is for resources that are reported by zone."""
         return _asked(request, self.columns)
 
@@ -83,14 +82,15 @@ class ZoneTables(NamedTuple):
 def zone_tables(catalogue: ZoneCatalogue, nodes: NodeTable, now: float) -> ZoneTables:
     """The tables; what of the last ones still holds is used again."""
     statics, resources = nodes.statics, tuple(nodes.axis.names)
-    last = statics.kept.get(_KEPT)
-    before = last if isinstance(last, ZoneTables) and last.resources == resources else None
-    same = before is not None and before.catalogue is catalogue and before.names == statics.names
-    if before is not None and same and not _is_old(before.young, now) and _is_old(before.old, now):
-        return before
-    found = _Making(catalogue, nodes, now).made(before)
-    statics.kept[_KEPT] = found
-    return found
+
+    def renewed(last: ZoneTables | None) -> ZoneTables:
+        before = last if last is not None and last.resources == resources else None
+        same = before is not None and before.catalogue is catalogue and before.names == statics.names
+        if before is not None and same and not _is_old(before.young, now) and _is_old(before.old, now):
+            return before
+        return _Making(catalogue, nodes, now).made(before)
+
+    return statics.memo.renewed("numa", "zones", ZoneTables, renewed)
 
 
 class _Making:
@@ -139,12 +139,12 @@ class _Making:
             max((one.old for one in counted), default=-inf),
         )
 
-    def _used_again(self, before: ZoneTables) -> dict[int, Counted]:
+    def _used_again(self, before: ZoneTables) -> dict[int, CountedNode]:
         """By place, the nodes of which nothing has changed; their columns of the tables are copied."""
         if before.columns != self._columns or before.zones.free.shape[1] != self._free.shape[1]:
             return {}
         place_of = {found.report.node: place for place, found in enumerate(before.counted)}
-        found: dict[int, Counted] = {}
+        found: dict[int, CountedNode] = {}
         sources: list[int] = []
         for place, report in enumerate(self._reports):
             source = place_of.get(report.node)
@@ -169,7 +169,7 @@ class _Making:
                         table[row, at, place] = amount
                         self._by_zone[row, place] = True
 
-    def _count(self, place: int, zones: Zones) -> Counted:
+    def _count(self, place: int, zones: Zones) -> CountedNode:
         """Take what pods hold that the report does not count."""
         report, held = self._reports[place], dict[str, Ints]()
         listed = None if report.pods is None else dict(report.pods)
@@ -186,7 +186,7 @@ class _Making:
             else:
                 amounts = zones.taken(_asked(pod.request, self._columns), place)
             held[pod.uid] = amounts if counted else zones.take(amounts, place)
-        return Counted(report, self._pods(report), held, young, old)
+        return CountedNode(report, self._pods(report), held, young, old)
 
     def _amounts(self, report: NodeZones, shares: Iterable[tuple[int, Named]]) -> Ints:
         amounts = np.zeros(self._free.shape[:2], np.int64)
@@ -199,11 +199,11 @@ class _Making:
         return amounts
 
 
-def _asked(request: ZoneRequest, columns: Mapping[int, int]) -> Asked:
+def _asked(request: ZoneRequest, columns: Mapping[int, int]) -> ZonesAsked:
     def by_row(amounts: Amounts) -> dict[int, int]:
         return {columns[column]: amount for column, amount in amounts if column in columns}
 
-    return Asked(
+    return ZonesAsked(
         [by_row(amounts) for amounts in request.containers],
         [by_row(amounts) for amounts in request.steps],
         by_row(request.whole),

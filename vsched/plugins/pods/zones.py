@@ -21,24 +21,24 @@ FITS_MAX = 256
 """How many requests are remembered with the nodes that they fit."""
 
 
-class Held(NamedTuple):
+class HeldZones(NamedTuple):
     """What a pod holds of the zones of a node, by its place in the table: ``int64[resource, zone]``."""
 
     place: int
     amounts: Ints
 
 
-class KnownFit(NamedTuple):
+class ZonesFit(NamedTuple):
     """How a request fits all nodes, and how many changes of zones are taken into account."""
 
     fit: Fit
     position: int
 
 
-class Left(NamedTuple):
+class ZonesLeft(NamedTuple):
     """What a pod gave back, and what was free in the zones of the node then."""
 
-    held: Held
+    held: HeldZones
     free: bytes
 
 
@@ -51,13 +51,13 @@ class ZoneBooks:
         self.rows = self._tables.rows
         """int64[place]: the row of each node."""
         self.zones = self._tables.zones.copy()
-        self._held: dict[str, Held | None] = {}
+        self._held: dict[str, HeldZones | None] = {}
         """By uid: what pods hold of which this session took or gave back something; None where they hold nothing."""
-        self._left: dict[str, Left] = {}
+        self._left: dict[str, ZonesLeft] = {}
         """By uid: pods that gave back what they held. If that is undone, they hold the same again."""
         self._changed: list[int] = []
         """Places where something was taken or given back, in order."""
-        self._fits: dict[tuple[ZoneRequest, int | None], KnownFit] = {}
+        self._fits: dict[tuple[ZoneRequest, int | None], ZonesFit] = {}
         """How requests fit all nodes, also by one resource alone."""
 
     @property
@@ -83,7 +83,7 @@ class ZoneBooks:
         elif not task.node:
             amounts = self.zones.taken(self._tables.asked(task.shape.zones), place)
             self._changed.append(place)
-            self._held[task.uid] = Held(place, self.zones.take(amounts, place))
+            self._held[task.uid] = HeldZones(place, self.zones.take(amounts, place))
 
     def give_back(self, task: Task, row: int) -> None:
         """A task leaves its node, or does not come to it after all."""
@@ -94,7 +94,7 @@ class ZoneBooks:
         self._changed.append(held.place)
         free = self.zones.free[:, :, held.place]
         free += held.amounts
-        self._left[task.uid] = Left(held, free.tobytes())
+        self._left[task.uid] = ZonesLeft(held, free.tobytes())
 
     def shares(self, task: Task) -> ZoneShares:
         """What a task holds of each zone that this session, or an earlier one, gave it."""
@@ -117,22 +117,22 @@ class ZoneBooks:
         if known is None:
             if len(self._fits) >= FITS_MAX:
                 del self._fits[next(iter(self._fits))]
-            known = KnownFit(self.zones.fit(self._tables.asked(request), None, only), position)
+            known = ZonesFit(self.zones.fit(self._tables.asked(request), None, only), position)
         elif known.position < position:
             rows = np.array(list(dict.fromkeys(self._changed[known.position :])))
             known.fit.passes[rows], known.fit.chosen[rows] = self.zones.fit(self._tables.asked(request), rows, only)
-            known = KnownFit(known.fit, position)
+            known = ZonesFit(known.fit, position)
         self._fits[request, only] = known
         return known.fit
 
-    def _holding(self, uid: str, row: int | None) -> Held | None:
+    def _holding(self, uid: str, row: int | None) -> HeldZones | None:
         """What a pod holds of its node; None where it holds nothing, or nobody knows what."""
         if uid in self._held:
             return self._held[uid]
         place = None if row is None else self._tables.place_of.get(row)
         amounts = None if place is None else self._tables.counted[place].held.get(uid)
-        return None if place is None or amounts is None else Held(place, amounts)
+        return None if place is None or amounts is None else HeldZones(place, amounts)
 
 
-def _above_zero(held: Held, zone: int) -> list[int]:
+def _above_zero(held: HeldZones, zone: int) -> list[int]:
     return [int(row) for row in np.flatnonzero(held.amounts[:, zone])]

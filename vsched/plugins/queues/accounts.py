@@ -17,7 +17,7 @@ from vsched.framework.refusal import Refusal
 from vsched.kernels.fairness import ratio
 from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, subtract
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.plugins.queues.frame import LEFT_OUT, Frame, Place, Terms, flat_frame, tree_frame
+from vsched.plugins.queues.frame import LEFT_OUT, Frame, QueuePlace, Terms, flat_frame, tree_frame
 from vsched.plugins.queues.guarantees import Guarantees
 
 _NOTHING: Vector = {}
@@ -45,7 +45,7 @@ class Account:
     )
 
     def __init__(
-        self, name: str, place: Place, above: tuple[Account, ...], held: Vector | None, admitted: Vector
+        self, name: str, place: QueuePlace, above: tuple[Account, ...], held: Vector | None, admitted: Vector
     ) -> None:
         """``held`` is what an inner queue and all below it hold at the start, None for a leaf; it is never changed."""
         self.name = name
@@ -161,7 +161,15 @@ def _counted(before: Sums, books: Mapping[str, QueueUsage], changed: list[str]) 
             for usage, sign in ((before.books.get(name), -1), (books.get(name), 1)):
                 if usage is not None:
                     _count(usage, held.get(one), admitted[one], sign)
-    return Sums(before.frame, dict(books), held, admitted)
+    for one in copied:
+        admitted[one] = _but_zeros(admitted[one])
+        if one in held:
+            held[one] = _but_zeros(held[one])
+    return Sums(before.frame, dict(books), held, {name: found for name, found in admitted.items() if found})
+
+
+def _but_zeros(amounts: Vector) -> Vector:
+    return {column: amount for column, amount in amounts.items() if amount}
 
 
 def _count(usage: QueueUsage, held: Vector | None, admitted: Vector, sign: int) -> None:
@@ -278,5 +286,5 @@ def problems_of(frame: Frame, snapshot: Snapshot) -> Mapping[str, Refusal]:
     problems = dict(frame.problems)
     for name in with_jobs:
         cut = f"; {problems[name].message}" if name in problems else ""
-        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing, as it has child queues{cut}")
+        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing because it has child queues{cut}")
     return problems

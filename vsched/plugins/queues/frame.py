@@ -16,7 +16,7 @@ from vsched.model.amounts.resources import CPU, MEMORY, PODS, Amounts, format_am
 from vsched.model.nodes.table import Floats, Mask
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.queues.tree import QueueTree
+from vsched.plugins.queues.tree import QueueParents
 
 LEFT_OUT = "LeftOut"
 CLIPPED = "LimitsClipped"
@@ -34,7 +34,7 @@ class Terms(NamedTuple):
     """The most it may hold and have admitted, together."""
 
 
-class Place(NamedTuple):
+class QueuePlace(NamedTuple):
     """A queue among the others."""
 
     terms: Terms
@@ -52,7 +52,7 @@ class Frame(NamedTuple):
     queues: Mapping[str, Queue]
     total: Sequence[int]
     resources: Sequence[str]
-    places: Mapping[str, Place]
+    places: Mapping[str, QueuePlace]
     """By queue name, all queues except those left out."""
     problems: Mapping[str, Refusal]
     """By queue name, what its object is the reason of."""
@@ -78,7 +78,7 @@ def flat_frame(snapshot: Snapshot) -> Frame:
     limits = real_limits(_total(snapshot), quota, tree_of([0] * len(queues)))
     deserved = np.maximum(np.minimum(quota.deserved, limits), quota.guarantee)
     terms = _terms(QueueQuota(quota.guarantee, deserved, quota.capability), stated, limits, limits)
-    places = {queue.name: Place(found) for queue, found in zip(queues[1:], list(terms)[1:], strict=True)}
+    places = {queue.name: QueuePlace(found) for queue, found in zip(queues[1:], list(terms)[1:], strict=True)}
     return _framed(snapshot, places, {}, frozenset())
 
 
@@ -89,7 +89,7 @@ def tree_frame(snapshot: Snapshot) -> Frame:
     admitted that the cluster has to grow for. For placement (``limit``) the resources of the cluster limit it, so that
     guarantees stay free.
     """
-    tree, known = QueueTree(snapshot.queues), snapshot.queues
+    tree, known = QueueParents(snapshot.queues), snapshot.queues
     queues = [known.get(ROOT) or Queue(ROOT), *(known[name] for name in tree.parents)]
     rows = {queue.name: row for row, queue in enumerate(queues)}
     shape = tree_of([0, *(rows[parent] for parent in tree.parents.values())])
@@ -99,17 +99,17 @@ def tree_frame(snapshot: Snapshot) -> Frame:
     limits, ceilings = (real_limits(top, quota, shape) for top in (total, np.full_like(total, np.inf)))
     aged = sorted(queues, key=lambda queue: (queue.created, queue.name))
     ranks = {queue.name: rank for rank, queue in enumerate(aged)}
-    places: dict[str, Place] = {}
+    places: dict[str, QueuePlace] = {}
     for queue, terms in zip(queues, _terms(quota, stated, limits, ceilings), strict=True):
         name, parent = queue.name, tree.parents.get(queue.name)
         above = () if parent is None else (parent, *places[parent].above)
-        places[name] = Place(terms, above, name in tree.inner, ranks[name])
+        places[name] = QueuePlace(terms, above, name in tree.inner, ranks[name])
     cuts = {queues[row].name: cut for row, cut in _cuts(snapshot.axis.names, asked, quota).items()}
     return _framed(snapshot, places, _problems(tree, cuts), tree.inner)
 
 
 def _framed(
-    snapshot: Snapshot, places: Mapping[str, Place], problems: Mapping[str, Refusal], inner: frozenset[str]
+    snapshot: Snapshot, places: Mapping[str, QueuePlace], problems: Mapping[str, Refusal], inner: frozenset[str]
 ) -> Frame:
     guaranteed: dict[str, list[tuple[str, Amounts]]] = {}
     for name, place in places.items():
@@ -130,11 +130,11 @@ def _kept_free(terms: Terms, queue: Queue | None) -> Amounts:
     return tuple(sorted((column, amount) for column, amount in kept.items() if amount))
 
 
-def _problems(tree: QueueTree, cuts: Mapping[str, str]) -> dict[str, Refusal]:
+def _problems(tree: QueueParents, cuts: Mapping[str, str]) -> dict[str, Refusal]:
     """The problem of each queue: it is left out of the tree, or its amounts are clipped."""
     problems = {name: Refusal(LEFT_OUT, why) for name, why in tree.left_out.items()}
     for name, cut in cuts.items():
-        problems[name] = Refusal(CLIPPED, f"cut down to what its parent {tree.parents[name]} passes on: {cut}")
+        problems[name] = Refusal(CLIPPED, f"reduced to what its parent {tree.parents[name]} passes on: {cut}")
     return problems
 
 

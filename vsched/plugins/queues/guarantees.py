@@ -13,7 +13,7 @@ from math import inf
 
 from vsched.framework.codes import Code
 from vsched.framework.points.extension import SessionContext
-from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.framework.wording import amounts, guaranteed
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
 
@@ -78,7 +78,7 @@ class Guarantees:
 
     def _refusal(self, name: str, keepers: Sequence[str], short: Shortage) -> Refusal:
         within = f" in queue {name}" if name else ""
-        kept = guaranteed(Bound(0, 0, guaranteed=tuple(keepers)))
+        kept = guaranteed(QueueBound(0, 0, guaranteed=tuple(keepers)))
         message = f"{kept} is kept free{within}: {amounts((short,), 'held')}"
         return Refusal(GUARANTEE_KEPT, message, passing=True, code=Code.QUEUE_SHARE, subject=name)
 

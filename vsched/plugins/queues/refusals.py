@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vsched.framework.codes import Code
 from vsched.framework.nodes.why import NO_NODES_KNOWN, shortages
-from vsched.framework.refusal import Bound, Refusal, Shortage
+from vsched.framework.refusal import QueueBound, Refusal, Shortage
 from vsched.framework.wording import in_all
 from vsched.model.amounts.resources import Amounts
 from vsched.model.queues.queue import Queue
@@ -17,7 +17,7 @@ QUEUE_NOT_OPEN = "QueueNotOpen"
 NO_NODES = "NoNodes"
 TOO_SMALL = "ClusterTooSmall"
 QUEUE_FULL = "QueueQuotaInsufficient"
-HOLD_NO_MORE = "their queues hold no more than they deserve"
+HOLD_NO_MORE = "their queues do not hold more than they deserve"
 """Why reclaim spares tasks of these queues."""
 
 
@@ -44,7 +44,7 @@ def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
 
 
 def quota_insufficient(
-    queue: str, shown: str, short: tuple[Shortage, ...], beyond: Refusal | None, bounds: Iterable[Bound | None]
+    queue: str, shown: str, short: tuple[Shortage, ...], beyond: Refusal | None, bounds: Iterable[QueueBound | None]
 ) -> Refusal:
     """The refusal of a job whose minimum exceeds what the queue may hold of the resources in ``short``.
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from vsched.model.queues.queue import ROOT, Queue
 
 
-class QueueTree:
+class QueueParents:
     """The parent of each queue, and the reasons why some queues are left out of the tree."""
 
     def __init__(self, queues: Mapping[str, Queue]) -> None:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from vsched.cel.quantities import canonical
-from vsched.sim.requests.answers import Answer
+from vsched.sim.requests.answers import ServerAnswer
 from vsched.sim.requests.reads import list_objects
 from vsched.sim.requests.request import ApiRequest, Path
 from vsched.sim.store.api_errors import Failure, method_not_allowed, not_found, unknown_path
@@ -59,7 +59,7 @@ class MetricsApis:
         self._store = store
         self._meter = meter
 
-    def answer(self, call: ApiRequest, path: Path) -> Answer:
+    def answer(self, call: ApiRequest, path: Path) -> ServerAnswer:
         """The figures for a path of one of the groups."""
         if path.version not in self._store.registry.versions(path.group) or path.watch:
             raise unknown_path()
@@ -74,7 +74,7 @@ class MetricsApis:
 
     # -- metrics.k8s.io ------------------------------------------------------------------------------------------
 
-    def _metrics_of_nodes(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _metrics_of_nodes(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         nodes = self._asked("nodes", "", path.name, call)
         measured = self._meter.nodes(nodes, RESOLUTION_SECONDS)
         now = self._now()
@@ -85,7 +85,7 @@ class MetricsApis:
         ]
         return _listed(kind, path.name, items)
 
-    def _of_pods(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _of_pods(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         pods = self._asked("pods", path.namespace, path.name, call)
         measured = self._meter.pods(pods, RESOLUTION_SECONDS)
         now = self._now()
@@ -98,7 +98,7 @@ class MetricsApis:
 
     # -- custom.metrics.k8s.io -----------------------------------------------------------------------------------
 
-    def _custom(self, call: ApiRequest, path: Path) -> Answer:
+    def _custom(self, call: ApiRequest, path: Path) -> ServerAnswer:
         """``/nodes/NAME/METRIC``, all nodes for the name ``*``."""
         metric, name = path.subresource, path.name
         if not metric:
@@ -121,7 +121,7 @@ class MetricsApis:
             for node, found in measured.items()
         ]
         listed = {"kind": "MetricValueList", "apiVersion": f"{path.group}/{path.version}", "metadata": {}}
-        return Answer(obj={**listed, "items": items})
+        return ServerAnswer(obj={**listed, "items": items})
 
     # -- both ----------------------------------------------------------------------------------------------------
 
@@ -149,14 +149,14 @@ def _head(obj: Obj, now: str) -> Obj:
     return {"metadata": {**shown, "creationTimestamp": now}, "timestamp": now, "window": span}
 
 
-def _listed(kind: Kind, name: str, items: list[Obj]) -> Answer:
+def _listed(kind: Kind, name: str, items: list[Obj]) -> ServerAnswer:
     """A list of figures, or those of one object by name."""
     if not name:
         head = {"kind": kind.list_kind, "apiVersion": kind.api_version, "metadata": {}}
-        return Answer(obj={**head, "items": items})
+        return ServerAnswer(obj={**head, "items": items})
     if not items:
         raise not_found(kind, name)
-    return Answer(obj={"kind": kind.kind, "apiVersion": kind.api_version, **items[0]})
+    return ServerAnswer(obj={"kind": kind.kind, "apiVersion": kind.api_version, **items[0]})
 
 
 def _containers(pod: Obj, found: Measured) -> Iterable[Obj]:

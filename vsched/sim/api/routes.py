@@ -15,7 +15,7 @@ from vsched.sim.authentication import TokenAuthenticator
 from vsched.sim.documents.non_resource import Documents
 from vsched.sim.objects import request_bodies
 from vsched.sim.objects.body_decoding import decoded
-from vsched.sim.requests.answers import Answer, Send, Stream, text
+from vsched.sim.requests.answers import Send, ServerAnswer, Stream, text
 from vsched.sim.requests.reads import ObjectList, list_objects, object_bytes, read_object
 from vsched.sim.requests.request import (
     ApiRequest,
@@ -42,7 +42,7 @@ from vsched.sim.store.managed_fields import with_entries
 from vsched.sim.store.preconditions import check_target
 from vsched.sim.store.store import StoredObject
 from vsched.sim.tables import rendering as tables
-from vsched.sim.webhooks.validating import AdmissionRequest, GroupVersionKind
+from vsched.sim.webhooks.validating import GroupVersionKind, ReviewedWrite
 from vsched.sim.writer import ObjectWriter, WriteOutcome
 
 _NOT_FOUND = "404 page not found\n"
@@ -72,7 +72,7 @@ class Router:
         self._store = writer.store
         self._documents = Documents(writer.store.registry)
 
-    def answer(self, call: ApiRequest) -> Answer | Stream:
+    def answer(self, call: ApiRequest) -> ServerAnswer | Stream:
         path = parse_path(call.path)
         if path is None or not path.plural:
             return self._documents.answer(call)
@@ -93,7 +93,7 @@ class Router:
             return self._object(call, path, kind)
         return self._collection(call, path, kind)
 
-    def _unknown(self, path: Path) -> Answer:
+    def _unknown(self, path: Path) -> ServerAnswer:
         served = any(
             kind.group == path.group and kind.version == path.version and not kind.custom
             for kind in self._store.registry
@@ -102,7 +102,7 @@ class Router:
             raise unknown_path()
         return text(_NOT_FOUND, 404)
 
-    def _refuse_custom(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | None:
+    def _refuse_custom(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer | None:
         """Errors that only custom resources have."""
         reads_all = not path.name and call.method == "GET"
         if kind.namespaced != bool(path.namespace) and not (kind.namespaced and reads_all):
@@ -118,7 +118,7 @@ class Router:
             raise Failure(405, "MethodNotAllowed", why, details=details)
         return None
 
-    def _collection(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | Stream:
+    def _collection(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer | Stream:
         if call.method == "GET" and "list" in kind.verbs:
             if path.watch or call.flag("watch"):
                 return self._watch(call, path, kind)
@@ -131,7 +131,7 @@ class Router:
             return self._delete_collection(call, path, kind)
         raise method_not_allowed()
 
-    def _object(self, call: ApiRequest, path: Path, kind: Kind) -> Answer | Stream:
+    def _object(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer | Stream:
         if kind.namespaced and not path.namespace:
             raise unknown_path()
         match call.method:
@@ -149,7 +149,7 @@ class Router:
                     call.warnings.append(ORPHAN_WARNING)
                 deleted = self._writer.delete(kind, path.namespace, path.name, options, call.reviews)
                 code, body = deletion_answer(kind, deleted, options)
-                return Answer(code, obj=body)
+                return ServerAnswer(code, obj=body)
         raise method_not_allowed()
 
     def _watch(self, call: ApiRequest, path: Path, kind: Kind) -> Stream:
@@ -160,57 +160,61 @@ class Router:
 
         return Stream(run)
 
-    def _get(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _get(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         record = read_object(self._store, kind, path.namespace, path.name, call)
         if call.form.kind == "Table":
             return self._shown(call, kind, conversion.to_served(kind, record.obj))
         if call.form.kind or record.owners is not None:
             obj = with_entries(record.obj, entries) if (entries := record.managed_fields(kind)) else record.obj
             return self._shown(call, kind, conversion.to_served(kind, obj))
-        return Answer(raw=object_bytes(kind, record))
+        return ServerAnswer(raw=object_bytes(kind, record))
 
-    def _list(self, call: ApiRequest, kind: Kind, listing: ObjectList) -> Answer:
+    def _list(self, call: ApiRequest, kind: Kind, listing: ObjectList) -> ServerAnswer:
         form = call.form
         if not form.kind:
-            return Answer(listing=listing)
+            return ServerAnswer(listing=listing)
         if form.kind == "Table":
             body = tables.table(kind, listing.objects(), include_object(call), self._writer.now())
-            return Answer(obj={**body, "metadata": listing.metadata})
+            return ServerAnswer(obj={**body, "metadata": listing.metadata})
         items = [tables.partial(obj) for obj in listing.objects()]
         body = {"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1", "metadata": listing.metadata}
-        return Answer(obj={**body, "items": items})
+        return ServerAnswer(obj={**body, "items": items})
 
-    def _shown(self, call: ApiRequest, kind: Kind, obj: Obj, code: int = 200) -> Answer:
+    def _shown(self, call: ApiRequest, kind: Kind, obj: Obj, code: int = 200) -> ServerAnswer:
         """An object in the form that the client wants."""
         form = call.form
         if form.kind == "Table":
             body = tables.table(kind, [obj], include_object(call), self._writer.now())
-            return Answer(
+            return ServerAnswer(
                 code, obj={**body, "metadata": {"resourceVersion": obj["metadata"].get("resourceVersion", "")}}
             )
         if form.kind:
-            return Answer(code, obj=tables.partial(obj))
+            return ServerAnswer(code, obj=tables.partial(obj))
         metadata = obj["metadata"]
         record = self._store.get(kind, metadata.get("namespace", ""), metadata["name"])
         # The bytes of what was just stored are those of its watch events.
-        return Answer(code, raw=record.raw) if record is not None and record.obj is obj else Answer(code, obj=obj)
+        return (
+            ServerAnswer(code, raw=record.raw)
+            if record is not None and record.obj is obj
+            else ServerAnswer(code, obj=obj)
+        )
 
-    def _written(self, call: ApiRequest, kind: Kind, written: WriteOutcome) -> Answer:
+    def _written(self, call: ApiRequest, kind: Kind, written: WriteOutcome) -> ServerAnswer:
         return self._shown(call, kind, written.obj, 201 if written.created else 200)
 
-    def _create(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _create(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         body = read_body(call, kind.kind, custom=kind.custom)
         if kind.plural in subresources.REVIEWS:
             if self._access is not None:
-                return Answer(201, obj=self._access.review(call, path, kind, body))
-            return Answer(201, obj=subresources.review(kind, body))
+                return ServerAnswer(201, obj=self._access.review(call, path, kind, body))
+            return ServerAnswer(201, obj=subresources.review(kind, body))
         if kind.storage == "/bindings":
             self._review(call, path, kind, _BINDING, body)
             return self._bind(call, path.namespace, "", body)
         made = self._writer.create(kind, path.namespace, body, call.write_options())
         return self._shown(call, kind, made, 201)
 
-    def _put(self, call: ApiRequest, path: Path, kind: Kind, subresource: str = "") -> Answer:
+    def _put(self, call: ApiRequest, path: Path, kind: Kind, subresource: str = "") -> ServerAnswer:
         body = read_body(call, kind.kind, custom=kind.custom)
         written = self._writer.update(kind, path.namespace, path.name, body, call.write_options(), subresource)
         return self._written(call, kind, written)
@@ -218,7 +222,7 @@ class Router:
     def _patched(self, call: ApiRequest, path: Path, kind: Kind, subresource: str = "") -> WriteOutcome:
         return patching.patch(self._writer, kind, path.namespace, path.name, call, subresource)
 
-    def _delete_collection(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _delete_collection(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         options = read_delete_options(call)
         listing = list_objects(self._store, kind, path.namespace, "", call)
         self._writer.review_deletions(kind, listing.records, options, call.reviews)
@@ -228,7 +232,7 @@ class Router:
                 self._writer.delete(kind, metadata.get("namespace", ""), metadata["name"], options)
         return self._list(call, kind, listing)
 
-    def _subresource(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _subresource(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         sub = kind.subresource(path.subresource)
         if sub is None or (kind.namespaced and not path.namespace):
             raise unknown_path()
@@ -248,9 +252,11 @@ class Router:
                 return self._scale(call, path, kind)
             case "token":
                 return self._token(call, path)
-        return Answer(raw=subresources.log_of(self._store, path.namespace, path.name, call), content_type="text/plain")
+        return ServerAnswer(
+            raw=subresources.log_of(self._store, path.namespace, path.name, call), content_type="text/plain"
+        )
 
-    def _part(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _part(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         match call.method:
             case "GET":
                 return self._get(call, path, kind)
@@ -258,10 +264,10 @@ class Router:
                 return self._put(call, path, kind, path.subresource)
         return self._written(call, kind, self._patched(call, path, kind, path.subresource))
 
-    def _bind(self, call: ApiRequest, namespace: str, name: str, body: Obj) -> Answer:
+    def _bind(self, call: ApiRequest, namespace: str, name: str, body: Obj) -> ServerAnswer:
         options, now = call.write_options(), self._writer.now()
         subresources.bind(self._store, namespace, name, body, options, now)
-        return Answer(201, raw=_CREATED)
+        return ServerAnswer(201, raw=_CREATED)
 
     def _review(
         self, call: ApiRequest, path: Path, kind: Kind, of: GroupVersionKind, obj: Obj, old: Obj | None = None
@@ -271,25 +277,23 @@ class Router:
             return
         operation, options = "CREATE" if old is None else "UPDATE", call.write_options()
         given, part = options.as_object(operation), path.subresource
-        change = AdmissionRequest(
-            operation, kind, path.namespace, path.name, obj, old, given, part, options.dry_run, of
-        )
+        change = ReviewedWrite(operation, kind, path.namespace, path.name, obj, old, given, part, options.dry_run, of)
         self._writer.review([change], call.reviews)
 
-    def _evict(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _evict(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         body, options, now = read_body(call, "Eviction"), call.write_options(), self._writer.now()
         self._review(call, path, kind, _EVICTION, body)
-        return Answer(201, obj=subresources.evict(self._store, path.namespace, path.name, body, options, now))
+        return ServerAnswer(201, obj=subresources.evict(self._store, path.namespace, path.name, body, options, now))
 
-    def _token(self, call: ApiRequest, path: Path) -> Answer:
+    def _token(self, call: ApiRequest, path: Path) -> ServerAnswer:
         options, body = call.write_options(), read_body(call, "TokenRequest")
         body = decoded(request_bodies.TOKEN_REQUEST, body, options.field_validation, options.warnings)
-        return Answer(201, obj=self._tokens.request(path.namespace, path.name, body, dry_run=options.dry_run))
+        return ServerAnswer(201, obj=self._tokens.request(path.namespace, path.name, body, dry_run=options.dry_run))
 
-    def _scale(self, call: ApiRequest, path: Path, kind: Kind) -> Answer:
+    def _scale(self, call: ApiRequest, path: Path, kind: Kind) -> ServerAnswer:
         record: StoredObject = read_object(self._store, kind, path.namespace, path.name, call)
         if call.method == "GET":
-            return Answer(obj=subresources.scale_of(kind, record.obj))
+            return ServerAnswer(obj=subresources.scale_of(kind, record.obj))
         if call.method == "PUT":
             scale = read_body(call, "Scale")
             check_target(kind, path.namespace, path.name, request_bodies.scale(scale))
@@ -300,4 +304,4 @@ class Router:
         scaled = partial(subresources.with_scale, kind, scale=scale)
         options = replace(call.write_options(), reviews=None, written_by="scale")
         written = self._writer.change(kind, path.namespace, path.name, scaled, options)
-        return Answer(obj=subresources.scale_of(kind, written))
+        return ServerAnswer(obj=subresources.scale_of(kind, written))

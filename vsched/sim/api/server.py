@@ -28,11 +28,11 @@ from vsched.sim.api.watches import BOOKMARK_SECONDS
 from vsched.sim.auth.access import AccessControl
 from vsched.sim.auth.bootstrap_roles import seed_roles
 from vsched.sim.bootstrap import seed
-from vsched.sim.http.connection import Connection, Later
+from vsched.sim.http.connection import Later, ServerConnection
 from vsched.sim.http.heads import Fields, head_of
 from vsched.sim.http.reader import Request
 from vsched.sim.http.server import HttpServer
-from vsched.sim.requests.answers import Answer, Stream
+from vsched.sim.requests.answers import ServerAnswer, Stream
 from vsched.sim.requests.request import MAX_BODY_BYTES, ApiRequest, parse_query
 from vsched.sim.store.api_errors import MODIFIED, Failure, FutureVersion, internal, too_large
 from vsched.sim.store.store import Store
@@ -121,7 +121,7 @@ class ApiServer:
 
     # -- one request
 
-    def _answer(self, request: Request, connection: Connection) -> Later | None:
+    def _answer(self, request: Request, connection: ServerConnection) -> Later | None:
         """Answers at once, or returns what is left to wait for."""
         call: ApiRequest | None = None
         try:
@@ -136,12 +136,12 @@ class ApiServer:
             _refuse(error, request.target, call, connection)
         return None
 
-    async def _gated(self, gate: Gate, call: ApiRequest, connection: Connection) -> None:
+    async def _gated(self, gate: Gate, call: ApiRequest, connection: ServerConnection) -> None:
         await gate(call)
         if (later := self._admitted(call, connection)) is not None:
             await later()
 
-    def _admitted(self, call: ApiRequest, connection: Connection) -> Later | None:
+    def _admitted(self, call: ApiRequest, connection: ServerConnection) -> Later | None:
         fault = self._faults.draw(call) if self._faults is not None else None
         if fault is not None:
             return partial(self._guarded, call, connection, partial(self._spoil, fault, call, connection))
@@ -154,7 +154,7 @@ class ApiServer:
         _send(connection, answer, call)
         return None
 
-    async def _guarded(self, call: ApiRequest, connection: Connection, answering: Later) -> None:
+    async def _guarded(self, call: ApiRequest, connection: ServerConnection, answering: Later) -> None:
         """What has to be waited for; its errors are answers as well."""
         try:
             await answering()
@@ -165,10 +165,10 @@ class ApiServer:
         except Exception as error:
             _refuse(error, call.path, call, connection)
 
-    async def _answer_later(self, call: ApiRequest, connection: Connection) -> None:
+    async def _answer_later(self, call: ApiRequest, connection: ServerConnection) -> None:
         await self._send_any(connection, await self._routed(call), call)
 
-    async def _spoil(self, fault: Fault, call: ApiRequest, connection: Connection) -> None:
+    async def _spoil(self, fault: Fault, call: ApiRequest, connection: ServerConnection) -> None:
         await fault_injection.before(fault, call)
         answer = await self._routed(call)
         if isinstance(answer, Stream):
@@ -181,7 +181,7 @@ class ApiServer:
             return
         await self._send_any(connection, answer, call)
 
-    async def _routed(self, call: ApiRequest) -> Answer | Stream:
+    async def _routed(self, call: ApiRequest) -> ServerAnswer | Stream:
         """The answer; a request for a version that does not exist yet waits a while for it.
 
         A write that needs reviews is repeated from the start after them, because its object may have changed.
@@ -207,13 +207,13 @@ class ApiServer:
         finally:
             call.warnings[:] = call.reviews.warnings
 
-    async def _send_any(self, connection: Connection, answer: Answer | Stream, call: ApiRequest) -> None:
+    async def _send_any(self, connection: ServerConnection, answer: ServerAnswer | Stream, call: ApiRequest) -> None:
         if isinstance(answer, Stream) or _is_long(answer, call):
             await self._send_long(connection, answer, call)
         else:
             _send(connection, answer, call)
 
-    async def _send_long(self, connection: Connection, answer: Answer | Stream, call: ApiRequest) -> None:
+    async def _send_long(self, connection: ServerConnection, answer: ServerAnswer | Stream, call: ApiRequest) -> None:
         """Sends a watch, or a list in parts."""
         if isinstance(answer, Stream):
             await self._send_stream(connection, answer)
@@ -224,7 +224,7 @@ class ApiServer:
             await connection.write(chunk)
         connection.end()
 
-    async def _send_stream(self, connection: Connection, stream: Stream) -> None:
+    async def _send_stream(self, connection: ServerConnection, stream: Stream) -> None:
         connection.begin(_head(200, _JSON))
         task = asyncio.current_task()
         assert task is not None
@@ -252,12 +252,12 @@ def _read(request: Request) -> ApiRequest:
     )
 
 
-def _is_long(answer: Answer, call: ApiRequest) -> bool:
+def _is_long(answer: ServerAnswer, call: ApiRequest) -> bool:
     """Whether it is a list that is sent in parts."""
     return answer.listing is not None and len(answer.listing.records) > _CHUNK_ITEMS and not _wants_yaml(call)
 
 
-def _send(connection: Connection, answer: Answer, call: ApiRequest) -> None:
+def _send(connection: ServerConnection, answer: ServerAnswer, call: ApiRequest) -> None:
     body, content_type = _encoded(answer, call)
     fields: Fields = (*answer.headers.items(), *_warnings(call)) if answer.headers or call.warnings else ()
     connection.send(_head(answer.code, content_type, fields), body)
@@ -268,7 +268,7 @@ def _head(code: int, content_type: str, fields: Fields = ()) -> bytes:
     return head_of(code, (("Content-Type", content_type), *_UNCACHED, *fields))
 
 
-def _encoded(answer: Answer, call: ApiRequest) -> tuple[bytes, str]:
+def _encoded(answer: ServerAnswer, call: ApiRequest) -> tuple[bytes, str]:
     if answer.listing is not None:
         body = b"".join(answer.listing.chunks(_CHUNK_ITEMS))
     elif answer.raw is not None:
@@ -298,7 +298,7 @@ def _warnings(call: ApiRequest) -> Fields:
     return tuple(fields)
 
 
-def _refuse(error: Exception, path: str, call: ApiRequest | None, connection: Connection) -> None:
+def _refuse(error: Exception, path: str, call: ApiRequest | None, connection: ServerConnection) -> None:
     """Answers with the Status of an error; where the answer has begun, ends the connection."""
     if not isinstance(error, Failure):
         log.error("request failed: %s", path, exc_info=error)

@@ -24,7 +24,7 @@ from vsched.sim.store.field_ownership import (
     value_step,
 )
 from vsched.sim.store.kinds import Kind, Obj
-from vsched.sim.store.managed_fields import Author, ManagedFields, Manager, entries_of, with_entries
+from vsched.sim.store.managed_fields import Author, FieldOwners, Manager, entries_of, with_entries
 from vsched.sim.store.times import format_time, utc_now
 
 _BEFORE = "before-first-apply"
@@ -49,7 +49,7 @@ def apply(
     now = now or utc_now()
     wanted = owned_paths(kind, applied)
     if obj is None:
-        return with_entries(applied, ManagedFields({me: wanted}, {me: format_time(now)}).entries())
+        return with_entries(applied, FieldOwners({me: wanted}, {me: format_time(now)}).entries())
     shape = shape_of(kind)
     managed = _managed_fields(kind, obj, now)
     conflicts = _conflicts(managed.owned, me, wanted, obj, applied, shape)
@@ -95,8 +95,8 @@ def _check_applied(kind: Kind, applied: Obj) -> None:
         raise Failure(500, "", message)
 
 
-def _managed_fields(kind: Kind, obj: Obj, now: datetime) -> ManagedFields:
-    managed = ManagedFields.of(entries_of(obj))
+def _managed_fields(kind: Kind, obj: Obj, now: datetime) -> FieldOwners:
+    managed = FieldOwners.of(entries_of(obj))
     if not managed.owned:
         visible = {key: value for key, value in obj.items() if key != "status"}
         managed.created(kind, visible, Author(_BEFORE, "", now))

@@ -12,7 +12,7 @@ import orjson
 from vsched.cel import expressions as cel
 from vsched.cel.costs import Declared, estimate
 from vsched.cel.syntax import MOST_DEPTH, parsed
-from vsched.cel.tokens import Malformed
+from vsched.cel.tokens import SyntaxProblem
 from vsched.sim.cel.declarations import cardinality, declared, most_held
 from vsched.sim.cel.rule_costs import RuleCosts
 from vsched.sim.cel.validation_rules import RULES, VARIABLES, correlates, escaped, fields_of, is_embedded
@@ -130,7 +130,7 @@ def _of_value(place: _Place, part: str, text: str, shown: Any, path: str) -> Ite
     type_ = declared(place.schema, root=place.root) or Declared()
     try:
         found = estimate(parsed(text), type_)
-    except Malformed:
+    except SyntaxProblem:
         yield invalid_value(f"{path}.{part}", shown, f"{_STAGES[part]}compilation failed: {_TOO_DEEP}")
         return
     kind, why = _RESULTS[part]

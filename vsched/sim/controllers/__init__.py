@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.autoscaling.autoscaler import NodeAutoscaler
-from vsched.sim.controllers.autoscaling.pools import NodePool
+from vsched.sim.controllers.autoscaling.pools import SimulatedPool
 from vsched.sim.controllers.controller import Controller
 from vsched.sim.controllers.devices.allocating import PluginAllocation
 from vsched.sim.controllers.devices.claims import ResourceClaims
@@ -62,9 +62,9 @@ __all__ = [
     "DeviceFleet",
     "Engine",
     "JobTimes",
-    "NodePool",
     "PodIndex",
     "PodTimes",
+    "SimulatedPool",
     "UsageMeter",
     "UsageSettings",
     "start_engine",
@@ -169,7 +169,7 @@ def start_engine(
     settings: ControllerSettings,
     meter: UsageMeter | None = None,
     devices: DeviceFleet | None = None,
-    pools: Sequence[NodePool] = (),
+    pools: Sequence[SimulatedPool] = (),
 ) -> Engine:
     """Starts all controllers, the meter and the autoscaler where they are wanted; the caller closes the engine."""
     pod_index = PodIndex(client) if meter is None else meter.pod_index

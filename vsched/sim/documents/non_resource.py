@@ -10,7 +10,7 @@ from collections.abc import Callable
 import orjson
 
 from vsched.sim.documents import discovery, openapi
-from vsched.sim.requests.answers import Answer, text
+from vsched.sim.requests.answers import ServerAnswer, text
 from vsched.sim.requests.request import ACCEPTED, ApiRequest
 from vsched.sim.store.api_errors import method_not_allowed, not_acceptable
 from vsched.sim.store.kinds import KindRegistry, Obj
@@ -48,7 +48,7 @@ class Documents:
         self._rendered: dict[str, bytes] = {}
         self._rendered_at = -1
 
-    def answer(self, call: ApiRequest) -> Answer:
+    def answer(self, call: ApiRequest) -> ServerAnswer:
         parts = call.path.strip("/").split("/")
         if parts[0] not in _TOPS or (parts[0] == "" and call.path != "/"):
             return text(_NOT_FOUND, 404)
@@ -62,9 +62,9 @@ class Documents:
             return self._discovery(call, parts)
         if len(parts) > 1:
             return text(_NOT_FOUND, 404)
-        return Answer(obj=VERSION if parts == ["version"] else {"paths": self._paths()})
+        return ServerAnswer(obj=VERSION if parts == ["version"] else {"paths": self._paths()})
 
-    def _discovery(self, call: ApiRequest, parts: list[str]) -> Answer:
+    def _discovery(self, call: ApiRequest, parts: list[str]) -> ServerAnswer:
         if not any(media in call.accept for media in _JSON_MEDIA) and call.accept:
             raise not_acceptable(ACCEPTED)
         core = parts[0] == "api"
@@ -72,31 +72,31 @@ class Documents:
         if len(parts) == 1:
             if discovery.wants_aggregated(call.accept):
                 body = self._kept(f"{parts[0]}+", lambda: discovery.aggregated(self._registry, core=core))
-                return Answer(raw=body, content_type=_AGGREGATED)
+                return ServerAnswer(raw=body, content_type=_AGGREGATED)
             plain = discovery.api_versions if core else lambda: discovery.group_list(self._registry)
-            return Answer(raw=self._kept(parts[0], plain))
+            return ServerAnswer(raw=self._kept(parts[0], plain))
         versions = self._registry.versions(group)
         if not versions or len(rest) > 1 or (rest and rest[0] not in versions):
             return text(_NOT_FOUND, 404)
         if not rest:
-            return Answer(obj={"kind": "APIGroup", "apiVersion": "v1", **discovery.group(self._registry, group)})
+            return ServerAnswer(obj={"kind": "APIGroup", "apiVersion": "v1", **discovery.group(self._registry, group)})
         version = rest[0]
         body = self._kept(f"{group}/{version}", lambda: discovery.resources(self._registry, group, version))
-        return Answer(raw=body)
+        return ServerAnswer(raw=body)
 
-    def _openapi(self, call: ApiRequest, parts: list[str]) -> Answer:
+    def _openapi(self, call: ApiRequest, parts: list[str]) -> ServerAnswer:
         if parts == ["v3"]:
-            return Answer(raw=self._kept("v3", lambda: openapi.index(self._registry)))
+            return ServerAnswer(raw=self._kept("v3", lambda: openapi.index(self._registry)))
         if parts == ["v2"]:
             # kubectl gets the protobuf form before it applies a List, and checks only what is in it.
             if "protobuf" in call.accept and "application/json" not in call.accept:
-                return Answer(raw=_EMPTY_DOCUMENT, content_type=_DOCUMENT_MEDIA)
-            return Answer(raw=self._kept("v2", lambda: openapi.swagger(self._registry)))
+                return ServerAnswer(raw=_EMPTY_DOCUMENT, content_type=_DOCUMENT_MEDIA)
+            return ServerAnswer(raw=self._kept("v2", lambda: openapi.swagger(self._registry)))
         group, version = _group_version(parts[1:])
         if parts[:1] != ["v3"] or version not in self._registry.versions(group):
             return text(_NOT_FOUND, 404)
         body = self._kept(f"openapi {group}/{version}", lambda: openapi.document(self._registry, group, version))
-        return Answer(raw=body)
+        return ServerAnswer(raw=body)
 
     def _kept(self, name: str, render: Callable[[], Obj]) -> bytes:
         """The document as bytes, rendered once until the kinds change."""
@@ -133,7 +133,7 @@ def _group_version(parts: list[str]) -> tuple[str, str]:
     return (parts[1], parts[2]) if len(parts) == 3 and parts[0] == "apis" else ("", "")
 
 
-def _health(call: ApiRequest, parts: list[str]) -> Answer:
+def _health(call: ApiRequest, parts: list[str]) -> ServerAnswer:
     if len(parts) == 2 and parts[1] in _CHECKS:
         return text("ok")
     if len(parts) > 1:

@@ -17,7 +17,7 @@ from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
 from vsched.sim.controllers.devices.objects import API_VERSION
 from vsched.sim.controllers.devices.plugins import PluginDevices
-from vsched.sim.controllers.devices.pools import DevicePool, filled
+from vsched.sim.controllers.devices.pools import DriverDevices, filled
 from vsched.sim.fleet.device_plugins import plugin_devices
 from vsched.sim.fleet.places import Place
 from vsched.sim.manifests import Manifest, read_documents
@@ -60,7 +60,7 @@ class DeviceGroup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class DeviceDescription:
     """What a file describes."""
 
-    pools: list[DevicePool] = field(default_factory=list)
+    pools: list[DriverDevices] = field(default_factory=list)
     plugins: list[PluginDevices] = field(default_factory=list)
     manifests: list[Manifest] = field(default_factory=list)
 
@@ -128,7 +128,7 @@ def _group(where: Place, entry: Any) -> DeviceGroup:
     return group
 
 
-def _pool(where: Place, group: DeviceGroup) -> DevicePool:
+def _pool(where: Place, group: DeviceGroup) -> DriverDevices:
     seconds = parse_duration(group.binding_delay)
     if seconds is None or seconds < 0:
         raise where.bad(f"{group.binding_delay!r} is not a duration: expected something like 2s", "bindingDelay")
@@ -136,7 +136,7 @@ def _pool(where: Place, group: DeviceGroup) -> DevicePool:
         {"name": name, "counters": {key: {"value": str(value)} for key, value in amounts.items()}}
         for name, amounts in group.shared_counters.items()
     )
-    return DevicePool(
+    return DriverDevices(
         driver=group.driver,
         nodes=("*",) if group.nodes is None else group.nodes,
         shared=group.shared,

@@ -8,7 +8,7 @@ from typing import Any
 
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
-from vsched.sim.controllers.autoscaling.pools import NodePool
+from vsched.sim.controllers.autoscaling.pools import SimulatedPool
 from vsched.sim.fleet.nodes import MAX_NODES, entries_of, fleet, group_of
 from vsched.sim.manifests import read_documents
 from vsched.sim.store.kinds import Obj
@@ -17,7 +17,7 @@ _INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 _OWN = ("name", "min", "max", "delay", "idle", "price", "outOfStock")
 
 
-def read_pools(path: Path) -> tuple[NodePool, ...]:
+def read_pools(path: Path) -> tuple[SimulatedPool, ...]:
     """The pools of a file; raises BadInput with file and place for an invalid one."""
     found = [each for document in read_documents(path) for each in entries_of(document)]
     if not found:
@@ -30,7 +30,7 @@ def read_pools(path: Path) -> tuple[NodePool, ...]:
     return pools
 
 
-def pool_of(where: str, entry: Obj) -> NodePool:
+def pool_of(where: str, entry: Obj) -> SimulatedPool:
     """A pool as a mapping describes it; raises BadInput with the place of what is wrong."""
     name = entry.get("name")
     if not isinstance(name, str) or not name:
@@ -47,7 +47,7 @@ def pool_of(where: str, entry: Obj) -> NodePool:
     if least > most:
         raise BadInput(f"{where}: min is {least}: expected at most max, {most}")
     idle = entry.get("idle")
-    return NodePool(
+    return SimulatedPool(
         name,
         tuple(_as_added(template) for template in templates),
         least,

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import cast
 
 from vsched.sim.http.heads import date_line, head_of
-from vsched.sim.http.reader import NotHttp, Request, RequestReader
+from vsched.sim.http.reader import Request, RequestReader, UnreadableRequest
 
 log = logging.getLogger(__name__)
 
@@ -25,10 +25,10 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _TEXT = (("Content-Type", "text/plain; charset=utf-8"),)
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """A connection of a client."""
 
-    def __init__(self, answer: Answerer, others: set[Connection], most_bytes: int) -> None:
+    def __init__(self, answer: Answerer, others: set[ServerConnection], most_bytes: int) -> None:
         """``others`` are all open connections, this one included while it is open.
 
         ``most_bytes`` is the longest body of a request.
@@ -173,7 +173,7 @@ class Connection(asyncio.Protocol):
                     self.task = loop.create_task(self._wait_for(later))
                 else:
                     self._finish()
-        except NotHttp as error:
+        except UnreadableRequest as error:
             self._refuse(error)
         if reader.expected:
             reader.expected = False
@@ -204,7 +204,7 @@ class Connection(asyncio.Protocol):
         else:
             self.close(flush=True)
 
-    def _refuse(self, error: NotHttp) -> None:
+    def _refuse(self, error: UnreadableRequest) -> None:
         """Say what is wrong with what came, and end the connection."""
         self._request = error.request
         self.send(head_of(error.code, _TEXT), f"{error}\n".encode())
@@ -225,7 +225,7 @@ class Connection(asyncio.Protocol):
 
 
 Later = Callable[[], Awaitable[None]]
-Answerer = Callable[[Request, Connection], Later | None]
+Answerer = Callable[[Request, ServerConnection], Later | None]
 """Answers a request on its connection; returns what is left to wait for where it cannot do so at once."""
 
 

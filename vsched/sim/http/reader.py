@@ -31,7 +31,7 @@ Headers = CIMultiDictProxy[str]
 Fields = tuple[tuple[bytes, bytes], ...]
 
 
-class NotHttp(Exception):
+class UnreadableRequest(Exception):
     """What came is no request that can be read; nothing after it can be, either."""
 
     def __init__(self, why: str, code: int = 400) -> None:
@@ -87,7 +87,7 @@ class RequestReader:
         """Requests that nobody has taken yet, with the bytes that each is counted as."""
         self._waiting = 0
         """The sum of these bytes."""
-        self._refusal: NotHttp | None = None
+        self._refusal: UnreadableRequest | None = None
         self._over = False
         """Nothing that comes is read any more."""
         self._begun = False
@@ -229,7 +229,7 @@ class RequestReader:
         self._begun, self._over = False, too_large
         try:
             target = _path_of(self._target)
-        except NotHttp as refusal:
+        except UnreadableRequest as refusal:
             self._refusal, self._over = refusal, True
             return
         parser, parts = self._parser, self._parts
@@ -247,7 +247,7 @@ class RequestReader:
     def _refuse(self, why: str, code: int = 400) -> None:
         """What came before is still answered."""
         if not self._over:
-            self._refusal, self._over = NotHttp(why, code), True
+            self._refusal, self._over = UnreadableRequest(why, code), True
 
 
 _known: dict[bytes, Head] = {}
@@ -279,7 +279,7 @@ def _path_of(raw: bytes) -> str:
         return target
     scheme, _, rest = target.partition("://")
     if scheme.lower() not in ("http", "https"):
-        raise NotHttp("the request is for no path")
+        raise UnreadableRequest("the request is for no path")
     return "/" + rest.partition("/")[2]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 
-from vsched.sim.http.connection import Answerer, Connection
+from vsched.sim.http.connection import Answerer, ServerConnection
 
 IDLE_SECONDS = 180.0
 """A connection on which nothing has been under way for so long is ended; clients use none that rested so long."""
@@ -23,7 +23,7 @@ class HttpServer:
         self._answer = answer
         self._most_bytes = most_bytes
         self.idle_seconds = IDLE_SECONDS
-        self.connections: set[Connection] = set()
+        self.connections: set[ServerConnection] = set()
         """Those that are open."""
         self.address: tuple[str, int] | None = None
         self._server: asyncio.Server | None = None
@@ -54,8 +54,8 @@ class HttpServer:
         # The transports tell their protocols in the next turn.
         await asyncio.sleep(0)
 
-    def _connected(self) -> Connection:
-        return Connection(self._answer, self.connections, self._most_bytes)
+    def _connected(self) -> ServerConnection:
+        return ServerConnection(self._answer, self.connections, self._most_bytes)
 
     def end_idle(self) -> None:
         """End connections that have rested for too long."""

@@ -12,7 +12,7 @@ Send = Callable[[bytes], Awaitable[None]]
 
 
 @dataclass(slots=True)
-class Answer:
+class ServerAnswer:
     """An answer; its body is one of ``obj``, ``raw`` (bytes) and ``listing``."""
 
     code: int = 200
@@ -30,5 +30,5 @@ class Stream:
     run: Callable[[Send], Awaitable[None]]
 
 
-def text(body: str, code: int = 200) -> Answer:
-    return Answer(code, raw=body.encode(), content_type="text/plain; charset=utf-8")
+def text(body: str, code: int = 200) -> ServerAnswer:
+    return ServerAnswer(code, raw=body.encode(), content_type="text/plain; charset=utf-8")

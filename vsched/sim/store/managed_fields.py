@@ -34,14 +34,14 @@ class Author(NamedTuple):
 
 
 @dataclass(slots=True)
-class ManagedFields:
+class FieldOwners:
     """Who owns what, and since when."""
 
     owned: dict[Manager, set[Path]] = field(default_factory=dict)
     times: dict[Manager, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, entries: list[Obj]) -> ManagedFields:
+    def of(cls, entries: list[Obj]) -> FieldOwners:
         managed = cls()
         for entry in entries:
             manager = _manager(entry)
@@ -49,8 +49,8 @@ class ManagedFields:
             managed.times[manager] = entry.get("time") or ""
         return managed
 
-    def copied(self) -> ManagedFields:
-        return ManagedFields({manager: set(paths) for manager, paths in self.owned.items()}, dict(self.times))
+    def copied(self) -> FieldOwners:
+        return FieldOwners({manager: set(paths) for manager, paths in self.owned.items()}, dict(self.times))
 
     def created(self, kind: Kind, obj: Obj, author: Author) -> None:
         """The author owns all fields of a new object but its status."""
@@ -118,7 +118,7 @@ class LazyManagedFields:
 
     __slots__ = ("_managed", "_steps")
 
-    def __init__(self, managed: ManagedFields, steps: tuple[tuple[Author | None, Obj | None], ...]) -> None:
+    def __init__(self, managed: FieldOwners, steps: tuple[tuple[Author | None, Obj | None], ...]) -> None:
         self._managed = managed
         self._steps = steps
         """The author of each version, and the object before it; None for the first version."""
@@ -151,7 +151,7 @@ class LazyManagedFields:
         return self.settled(kind, obj)._managed.entries()
 
 
-_EMPTY = ManagedFields()
+_EMPTY = FieldOwners()
 
 
 def entries_of(obj: Mapping[str, Any]) -> list[Obj]:
@@ -168,7 +168,7 @@ def record_update(kind: Kind, new: Obj, old: Obj, author: Author) -> Obj:
     carried = entries_of(new) or entries_of(old)
     if not carried:
         return new
-    managed = ManagedFields.of(carried)
+    managed = FieldOwners.of(carried)
     managed.updated(kind, new, old, author)
     entries = managed.entries()
     return new if entries == entries_of(new) else with_entries(new, entries)

@@ -6,18 +6,18 @@ from vsched.sim.store import conversion
 from vsched.sim.store.deletion import DeleteOptions
 from vsched.sim.store.kinds import Kind, Obj
 from vsched.sim.store.store import StoredObject
-from vsched.sim.webhooks.validating import AdmissionRequest
+from vsched.sim.webhooks.validating import ReviewedWrite
 
 
 def change_of(
     operation: str, kind: Kind, name: str, obj: Obj, old: Obj | None, options: Obj, part: str, dry_run: bool
-) -> AdmissionRequest:
+) -> ReviewedWrite:
     """A creation or an update; ``part`` is its subresource, empty for none."""
     namespace = obj["metadata"].get("namespace", "")
-    return AdmissionRequest(operation, kind, namespace, name, obj, old, options, part, dry_run)
+    return ReviewedWrite(operation, kind, namespace, name, obj, old, options, part, dry_run)
 
 
-def deletion_of(kind: Kind, record: StoredObject, options: DeleteOptions) -> AdmissionRequest:
+def deletion_of(kind: Kind, record: StoredObject, options: DeleteOptions) -> ReviewedWrite:
     """A deletion."""
     old = conversion.to_served(kind, record.obj)
     metadata = old["metadata"]
@@ -25,4 +25,4 @@ def deletion_of(kind: Kind, record: StoredObject, options: DeleteOptions) -> Adm
     given = {field: value for field, value in given.items() if value not in ("", None)}
     given = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **given}
     namespace, name = metadata.get("namespace", ""), metadata["name"]
-    return AdmissionRequest("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)
+    return ReviewedWrite("DELETE", kind, namespace, name, None, old, given, dry_run=options.dry_run)

@@ -19,7 +19,7 @@ from vsched.sim.store.api_errors import Failure, internal
 from vsched.sim.store.kinds import Obj
 from vsched.sim.store.store import Store
 from vsched.sim.webhooks.validating import (
-    AdmissionRequest,
+    ReviewedWrite,
     Reviews,
     ReviewWanted,
     WebhookCall,
@@ -34,7 +34,7 @@ Patching = Callable[[Obj, Any], Obj]
 """Applies a JSON patch; raises Failure."""
 
 
-def mutated(store: Store, change: AdmissionRequest, reviews: Reviews, patching: Patching) -> Obj:
+def mutated(store: Store, change: ReviewedWrite, reviews: Reviews, patching: Patching) -> Obj:
     """The object of a write with the patches of all webhooks. Raises ReviewWanted for the next that has to be asked."""
     assert change.obj is not None, "deletions are not changed"
     for place, hook in hooks(store, CONFIGURATIONS, change):

@@ -42,7 +42,7 @@ GroupVersionKind = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class AdmissionRequest:
+class ReviewedWrite:
     """A write, for webhooks; a creation has no ``old``, a deletion has no ``obj``."""
 
     operation: str
@@ -76,7 +76,7 @@ class WebhookCall:
     """One webhook, and the write it reviews."""
 
     hook: Obj
-    change: AdmissionRequest
+    change: ReviewedWrite
     shown_as: Kind
     """The version of the kind that the webhook wants."""
     patch_key: PatchKey | None = None
@@ -113,13 +113,13 @@ class ReviewWanted(Exception):
         self.mutating = any(question.patch_key is not None for question in self.questions)
 
 
-def wanted(store: Store, change: AdmissionRequest) -> list[WebhookCall]:
+def wanted(store: Store, change: ReviewedWrite) -> list[WebhookCall]:
     """The webhooks that review a write, in the order of their configurations' names."""
     questions = (question_of(store, hook, change) for _, hook in hooks(store, CONFIGURATIONS, change))
     return [question for question in questions if question is not None]
 
 
-def hooks(store: Store, configurations: str, change: AdmissionRequest) -> Iterator[tuple[str, Obj]]:
+def hooks(store: Store, configurations: str, change: ReviewedWrite) -> Iterator[tuple[str, Obj]]:
     """The webhooks of all configurations of a kind in the order of their names, each with where it stands."""
     kind = store.registry.resource(configurations)
     if not store.count(kind) or change.kind.storage in _EXEMPT:
@@ -129,7 +129,7 @@ def hooks(store: Store, configurations: str, change: AdmissionRequest) -> Iterat
             yield f"{record.obj['metadata']['uid']}/{index}", hook
 
 
-def question_of(store: Store, hook: Obj, change: AdmissionRequest) -> WebhookCall | None:
+def question_of(store: Store, hook: Obj, change: ReviewedWrite) -> WebhookCall | None:
     """The call of a webhook about a write; None if it is not for this webhook."""
     shown_as = _matching_kind(store.registry, hook, change)
     if shown_as is None or not _selected(store, hook, change):
@@ -138,7 +138,7 @@ def question_of(store: Store, hook: Obj, change: AdmissionRequest) -> WebhookCal
     return question if _conditions_hold(question) else None
 
 
-def _matching_kind(registry: KindRegistry, hook: Obj, change: AdmissionRequest) -> Kind | None:
+def _matching_kind(registry: KindRegistry, hook: Obj, change: ReviewedWrite) -> Kind | None:
     """The version that matches the rules of a webhook: that of the request, or an equivalent one."""
     rules = hook.get("rules") or ()
     if any(_matches(rule, change.kind, change) for rule in rules):
@@ -149,7 +149,7 @@ def _matching_kind(registry: KindRegistry, hook: Obj, change: AdmissionRequest) 
     return next((kind for kind in others if any(_matches(rule, kind, change) for rule in rules)), None)
 
 
-def _matches(rule: Obj, kind: Kind, change: AdmissionRequest) -> bool:
+def _matches(rule: Obj, kind: Kind, change: ReviewedWrite) -> bool:
     namespaced = kind.namespaced and bool(change.namespace)
     scope = rule.get("scope") or "*"
     return (
@@ -170,7 +170,7 @@ def _matches_resource(pattern: str, plural: str, subresource: str) -> bool:
     return resource in ("*", plural) and below in ("*", subresource)
 
 
-def _selected(store: Store, hook: Obj, change: AdmissionRequest) -> bool:
+def _selected(store: Store, hook: Obj, change: ReviewedWrite) -> bool:
     selector = hook.get("objectSelector") or {}
     if not any(matches_label_selector(selector, labels) for labels in change.labels):
         return False

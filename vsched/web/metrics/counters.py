@@ -35,27 +35,34 @@ class Metrics:
 
         found = build()
         what = {"version": found.version, "commit": found.commit, "python": found.python}
-        Info("vsched_build", "What exactly runs: always 1.", registry=registry).info(what)
+        Info("vsched_build", "Version, commit and Python of this build. Always 1.", registry=registry).info(what)
 
         # -- under Volcano's names
-        self.e2e = histogram("volcano_e2e_scheduling_latency_milliseconds", "A whole session, snapshot to hand-over.")
-        self.open_session = histogram("volcano_open_session_duration_milliseconds", "Opening a session.")
-        self.action = histogram("volcano_action_scheduling_latency_milliseconds", "One action of a session.", "action")
+        self.e2e = histogram("volcano_e2e_scheduling_latency_milliseconds", "Duration of a whole session.")
+        self.open_session = histogram("volcano_open_session_duration_milliseconds", "Duration of opening a session.")
+        self.action = histogram(
+            "volcano_action_scheduling_latency_milliseconds", "Duration of an action in a session.", "action"
+        )
         self.plugin = histogram(
-            "volcano_plugin_scheduling_latency_milliseconds", "Opening a plugin in a session.", "plugin", "OnSession"
+            "volcano_plugin_scheduling_latency_milliseconds",
+            "Duration of opening a plugin in a session.",
+            "plugin",
+            "OnSession",
         )
         self.task = histogram(
-            "volcano_task_scheduling_latency_milliseconds", "From a pod's creation to a stage of its way.", "stage"
+            "volcano_task_scheduling_latency_milliseconds",
+            "Time from the creation of a pod to each stage of its placement.",
+            "stage",
         )
         self.stage = histogram(
-            "volcano_scheduling_stage_duration_milliseconds", "One stage of placing a pod: carrying it out.", "stage"
+            "volcano_scheduling_stage_duration_milliseconds", "Duration of a stage of placing a pod.", "stage"
         )
         self.job_latency = histogram(
-            "volcano_e2e_job_scheduling_latency_milliseconds", "From a PodGroup's creation to its running."
+            "volcano_e2e_job_scheduling_latency_milliseconds", "Time from the creation of a PodGroup until it runs."
         )
         self.attempts = counter("volcano_schedule_attempts_total", "Attempts to place a pod, by result.", "result")
 
-        self.victims = gauge("volcano_pod_preemption_victims", "Pods the latest preemption takes the room of.")
+        self.victims = gauge("volcano_pod_preemption_victims", "Victims of the latest preemption.")
         # A counter in all but its type: the library ends the names of counters in _total, and this one does not.
         self.preemptions = gauge("volcano_total_preemption_attempts", "Jobs for which preempt evicted pods.")
         self.eviction_transactions = counter(
@@ -64,45 +71,54 @@ class Metrics:
 
         # -- new ones
         self.bound = counter("vsched_pods_bound_total", "Pods whose binding the API server accepted.")
-        self.cycle = histogram("vsched_cycle_seconds", "Deciding alone, by what started it.", "reason", buckets=SECONDS)
+        self.cycle = histogram(
+            "vsched_cycle_seconds",
+            "Duration of a scheduling cycle without its snapshot, by what started it.",
+            "reason",
+            buckets=SECONDS,
+        )
         self.plugin_answers = histogram(
             "vsched_plugin_seconds",
-            "All answers of a plugin in a session; some sessions only.",
+            "Time spent in a plugin in a session; sampled.",
             "plugin",
             buckets=SECONDS,
         )
-        self.snapshot = histogram("vsched_snapshot_seconds", "Taking a snapshot of the mirror.", buckets=SECONDS)
-        self.handover = histogram("vsched_handover_seconds", "From a decision to its writes queued.", buckets=SECONDS)
+        self.snapshot = histogram("vsched_snapshot_seconds", "Duration of taking a snapshot.", buckets=SECONDS)
+        self.handover = histogram(
+            "vsched_handover_seconds", "Time from a decision until its writes are queued.", buckets=SECONDS
+        )
         self.failed_cycles = counter("vsched_cycle_exceptions_total", "Sessions that ended in an error.")
-        self.requests = counter("vsched_api_writes_total", "Writes to the API server, attempts apart.", "kind", "code")
-        self.request_seconds = histogram("vsched_api_write_seconds", "One write.", "kind", buckets=SECONDS)
-        self.bindings = counter("vsched_bindings_total", "Placements carried out, by how they ended.", "verdict")
+        self.requests = counter(
+            "vsched_api_writes_total", "Writes to the API server, each attempt counted.", "kind", "code"
+        )
+        self.request_seconds = histogram("vsched_api_write_seconds", "Duration of a write.", "kind", buckets=SECONDS)
+        self.bindings = counter("vsched_bindings_total", "Placements by result.", "verdict")
         self.lost = counter(
-            "vsched_lost_bindings_total", "Accepted bindings that later proved not to be there: to stay 0."
+            "vsched_lost_bindings_total", "Accepted bindings that the API server no longer has. Must stay 0."
         )
         self.bind_seconds = histogram(
-            "vsched_binding_seconds", "A placement, attempts and waits included.", buckets=SECONDS
+            "vsched_binding_seconds", "Duration of a placement, with retries and waits.", buckets=SECONDS
         )
-        self.evictions = counter(
-            "vsched_evictions_total", "Evictions carried out, by how they ended.", "action", "verdict"
-        )
+        self.evictions = counter("vsched_evictions_total", "Evictions by action and result.", "action", "verdict")
         self.eviction_seconds = histogram(
-            "vsched_eviction_seconds", "An eviction, attempts and waits included.", buckets=SECONDS
+            "vsched_eviction_seconds", "Duration of an eviction, with retries and waits.", buckets=SECONDS
         )
         self.useless = counter(
             "vsched_useless_evictions_total",
-            "Evictions whose beneficiary was not placed though the room was there: to stay 0.",
+            "Evictions after which the pods they were for were not placed. Must stay 0.",
             "action",
         )
         for action in EVICTING:
             self.useless.labels(action)  # a series that is not there cannot be seen to be 0
         self.loops = counter(
-            "vsched_eviction_loops_total", "Evictions for jobs whose pods were evicted for the victim before.", "action"
+            "vsched_eviction_loops_total",
+            "Evictions for jobs whose own pods were evicted for the victim's job before.",
+            "action",
         )
         for action in EVICTING:
             self.loops.labels(action)
         self.recordings = counter(
-            "vsched_recordings_total", "Cycles that were kept because something looked wrong.", "reason"
+            "vsched_recordings_total", "Sessions that were recorded because something looked wrong.", "reason"
         )
         for reason in KEPT:
             self.recordings.labels(reason)
@@ -110,31 +126,41 @@ class Metrics:
             "vsched_verify_sessions_total", "Sessions that were checked against the rules, by result.", "result"
         )
         self.violations = counter(
-            "vsched_verify_violations_total", "Decisions that violate a rule, among those checked: to stay 0.", "rule"
+            "vsched_verify_violations_total", "Checked decisions that violate a rule. Must stay 0.", "rule"
         )
         for rule in RULES:
             self.violations.labels(rule)
+        self.memo = counter(
+            "vsched_memo_answers_total",
+            "Answers that sessions had kept (hit) or worked out (miss), by owner.",
+            "owner",
+            "result",
+        )
         self.api_requests = counter(
             "vsched_api_requests_total",
-            "Requests to the API server, repeats and watches included; code 0 where no answer came.",
+            "Requests to the API server, with retries and watches. Code 0 means no answer.",
             "verb",
             "code",
         )
         self.watch_lag = histogram(
             "vsched_watch_lag_seconds",
-            "From the answer to a binding until the watch shows it.",
+            "Time from an accepted binding until the watch shows it.",
             buckets=SECONDS,
         )
-        self.arbitration = histogram("vsched_arbitration_seconds", "One round of arbitration.", buckets=SECONDS)
+        self.arbitration = histogram(
+            "vsched_arbitration_seconds", "Duration of a round of arbitration.", buckets=SECONDS
+        )
         self.arbitrations = counter("vsched_arbitration_rounds_total", "Rounds of arbitration, by result.", "result")
         self.advice = counter(
             "vsched_advice_searches_total", "Searches for changes that let a waiting job start, by result.", "result"
         )
-        self.advice_seconds = counter("vsched_advice_seconds_total", "Processor time of these searches.")
-        self.reloads = counter("vsched_policy_reloads_total", "Readings of the policy file, by result.", "result")
+        self.advice_seconds = counter(
+            "vsched_advice_seconds_total", "CPU time of the searches for changes that let a waiting job start."
+        )
+        self.reloads = counter("vsched_policy_reloads_total", "Reloads of the policy, by result.", "result")
         self.reloaded = gauge(
-            "vsched_policy_last_reload_timestamp_seconds", "When the policy was last read with this result.", "result"
+            "vsched_policy_last_reload_timestamp_seconds", "Time of the last policy reload with this result.", "result"
         )
         self.generation = gauge("vsched_policy_generation", "The generation of the policy in force.")
-        self.loop_lag = histogram("vsched_loop_lag_seconds", "How late the event loop is.", buckets=SECONDS)
-        self.loop_tasks = gauge("vsched_loop_tasks", "Tasks of the event loop.")
+        self.loop_lag = histogram("vsched_loop_lag_seconds", "Delay of the event loop.", buckets=SECONDS)
+        self.loop_tasks = gauge("vsched_loop_tasks", "Number of tasks of the event loop.")

@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from vsched.framework.claims.devices.base import base_of
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.matching import DeviceMatch, match
 from vsched.model.snapshot import Snapshot
 
 MOST_CLASSES = 200
@@ -20,13 +20,13 @@ def of_devices(snapshot: Snapshot) -> Iterator[Metric]:
     """How many devices of each class are free and in use; a device counts for every class that selects it."""
     found = snapshot.claims.devices
     devices = GaugeMetricFamily(
-        "vsched_devices", "Devices by class, and whether a claim has them.", labels=("device_class", "state")
+        "vsched_devices", "Devices by class, free and allocated.", labels=("device_class", "state")
     )
     if found.classes:
         inventory = inventory_of(found.pools, snapshot.nodes.statics)
         in_use = base_of(found, inventory).books.held > 0
         for name in islice(sorted(found.classes), MOST_CLASSES):
-            selected = match(Want(found.classes[name].selectors), inventory).selected & inventory.usable
+            selected = match(DeviceMatch(found.classes[name].selectors), inventory).selected & inventory.usable
             allocated = int((selected & in_use).sum())
             devices.add_metric((name, "allocated"), allocated)
             devices.add_metric((name, "free"), int(selected.sum()) - allocated)

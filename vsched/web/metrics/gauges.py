@@ -176,7 +176,7 @@ def _namespaces(found: Arbitrated, evicted: Mapping[str, int], listing: Listing)
         yield family
     overused = GaugeMetricFamily(
         "vsched_namespace_overused_seconds",
-        "For how long a namespace has used more than it deserves while another is short.",
+        "How long a namespace has held more than it deserves while another is short.",
         labels=("namespace",),
     )
     taken = CounterMetricFamily(

@@ -42,11 +42,11 @@ _PHASES = (Phase.PENDING, Phase.INQUEUE, Phase.RUNNING, Phase.UNKNOWN, Phase.COM
 def of_jobs(snapshot: Snapshot, findings: Findings, namespaces: Listing) -> Iterator[Metric]:
     """All families about jobs, waiting pods, and namespaces."""
     waiting = [job for key in snapshot.active if (job := snapshot.jobs.get(key)) is not None and job.pending]
-    tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pods of a job that wait.", labels=("job_id",))
+    tasks = GaugeMetricFamily("volcano_unschedule_task_count", "Pending pods of a job.", labels=("job_id",))
     for job in islice(waiting, MOST_JOBS):
         tasks.add_metric((job.key,), len(job.pending))
     yield tasks
-    yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pods that wait.", value=len(waiting))
+    yield GaugeMetricFamily("volcano_unschedule_job_count", "Jobs with pending pods.", value=len(waiting))
     yield _phases(snapshot)
     yield _pending(waiting, dict(findings.pods))
     particular = dict(findings.particular)
@@ -70,17 +70,19 @@ def _places(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
     found = outcomes.values()
     yield _by_tier(
         "vsched_topology_jobs",
-        "Jobs that ask for closeness and have pods on nodes, by the tier of the closest domain that contains them.",
+        "Jobs with a topology constraint and placed pods, by the tier of the smallest domain that contains them.",
         (outcome.tier for outcome in found if outcome.tier is not None),
     )
     yield _by_tier(
         "vsched_topology_sub_groups",
-        f"Sub-groups that ask for closeness and have pods on nodes, at most {SUB_GROUPS_MAX} of a job, likewise.",
+        f"The same for sub-groups, at most {SUB_GROUPS_MAX} of a job.",
         (group.tier for outcome in found for group in outcome.sub_groups),
     )
     waiting = sum(outcome.code == Code.TOPOLOGY for outcome in outcomes.values())
     yield GaugeMetricFamily(
-        "vsched_topology_waiting_jobs", "Jobs that wait because no domain that they allow has room.", value=waiting
+        "vsched_topology_waiting_jobs",
+        "Jobs that wait because no topology domain they may use has enough free resources.",
+        value=waiting,
     )
 
 
@@ -97,7 +99,7 @@ def _planned(outcomes: Mapping[str, JobOutcome]) -> Iterator[Metric]:
     waiting = sum(outcome.code == Code.RESERVED for outcome in outcomes.values())
     yield GaugeMetricFamily(
         "vsched_reserved_waiting_jobs",
-        "Jobs that wait because room is reserved for planned starts, or for gangs whose nodes are coming.",
+        "Jobs that wait because nodes are reserved for planned starts, or for gangs whose nodes are being provisioned.",
         value=waiting,
     )
 
@@ -121,7 +123,7 @@ def _pending(waiting: Iterable[Job], verdicts: Mapping[str, Unschedulable]) -> M
     counts: Counter[str] = Counter()
     for task in chain.from_iterable(job.pending.values() for job in waiting):
         counts[GATED if task.at_gate else reason_of(task, verdicts.get(task.key))] += 1
-    family = GaugeMetricFamily("vsched_pending_pods", "Pods that wait, by the main reason.", labels=("reason",))
+    family = GaugeMetricFamily("vsched_pending_pods", "Pending pods, by the main reason.", labels=("reason",))
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     named = dict(ranked[:MOST_REASONS])
     if len(ranked) > MOST_REASONS:
@@ -146,7 +148,7 @@ def reason_of(task: Task, verdict: Unschedulable | None) -> str:
 def _retries(retries: Mapping[str, int]) -> Metric:
     # A counter in all but its type: the library ends the names of counters in _total, and this one does not.
     family = GaugeMetricFamily(
-        "volcano_job_retry_counts", "Sessions that ended without the minimum of a job.", labels=("job_id",)
+        "volcano_job_retry_counts", "Sessions that did not place the minimum of a job.", labels=("job_id",)
     )
     for key, count in islice(retries.items(), MOST_JOBS):
         family.add_metric((key,), count)
@@ -164,7 +166,7 @@ def dominant(held: Vector, snapshot: Snapshot) -> float:
 
 def _shares(snapshot: Snapshot) -> Metric:
     family = GaugeMetricFamily(
-        "volcano_job_share", "Dominant share of the cluster that a job holds.", labels=("job_ns", "job_id")
+        "volcano_job_share", "Dominant share of a job in the cluster.", labels=("job_ns", "job_id")
     )
     holders = chain.from_iterable(list(jobs.values()) for jobs in list(snapshot.holders.values()))
     for job in islice(holders, MOST_JOBS):
@@ -197,7 +199,7 @@ def _namespaces(snapshot: Snapshot, listing: Listing) -> Iterator[Metric]:
 
 
 _NAMESPACE_NUMBERS = {
-    "share": "Dominant share of the cluster that jobs of a namespace hold.",
+    "share": "Dominant share of a namespace in the cluster.",
     "weight": "Weight of a namespace.",
     "weighted_share": "Share of a namespace divided by its weight.",
 }
@@ -224,7 +226,7 @@ def _placed(snapshot: Snapshot, placed_at: Mapping[str, float]) -> Iterator[Metr
 
 
 _PLACING_TIMES = {
-    "duration": "Milliseconds from a job's creation to its running.",
+    "duration": "Milliseconds from the creation of a job until it runs.",
     "start_time": "When a job was created, seconds since the epoch.",
     "last_time": "When a job was first seen running, seconds since the epoch.",
 }

@@ -30,7 +30,7 @@ Shares = Mapping[str, Sequence[float | None]]
 """By queue, in the order of ``SHARES``."""
 
 
-class Groups(NamedTuple):
+class HolderGroups(NamedTuple):
     """Which holders are counted together."""
 
     holders: Sequence[Holder]
@@ -49,7 +49,7 @@ class Groups(NamedTuple):
         return found
 
 
-NOBODY = Groups((), (), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
+NOBODY = HolderGroups((), (), np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp))
 
 
 class GroupedUse:
@@ -80,7 +80,7 @@ class GroupedUse:
         self._groups, self._present, self._sums = groups, present, sums
         self.totals = dict(zip(groups.names, sums, strict=True))
 
-    def _grouped(self, holders: Sequence[Holder]) -> Groups:
+    def _grouped(self, holders: Sequence[Holder]) -> HolderGroups:
         """The groups of these holders: names that have one keep it, others get one while there is room."""
         known = self._groups
         if known.holders == tuple(holders):
@@ -95,7 +95,9 @@ class GroupedUse:
                 name = OTHER
             rows.append(row)
             group_of.append(places.setdefault(name, len(places)))
-        return Groups(tuple(holders), tuple(places), np.array(rows, dtype=np.intp), np.array(group_of, dtype=np.intp))
+        return HolderGroups(
+            tuple(holders), tuple(places), np.array(rows, dtype=np.intp), np.array(group_of, dtype=np.intp)
+        )
 
 
 def _carried(amounts: Floats, before: Sequence[str], names: Sequence[str], like: Floats) -> Floats:
@@ -142,7 +144,7 @@ class UsageMetrics(Unannounced):
         yield self._used("namespace", "namespace", self._namespaces.totals)
         share = GaugeMetricFamily(
             "vsched_queue_cluster_share",
-            "Dominant share of the cluster that a queue and those below it hold, deserve or wait for.",
+            "Dominant share of the cluster that a queue and its child queues hold, deserve or request.",
             labels=("queue_name", "kind"),
         )
         for name in [name for name in self._shares if name in queues][:MOST_QUEUES]:
@@ -152,7 +154,7 @@ class UsageMetrics(Unannounced):
         yield share
         times = GaugeMetricFamily(
             "vsched_queue_used_times",
-            "How many times what its weight stands for a queue used over time, where a plugin remembers that.",
+            "Past use of a queue, as a multiple of its share by weight (plugin usage-history).",
             labels=("queue_name",),
         )
         for name, outcome in list(self._findings.queues.items())[:MOST_QUEUES]:
@@ -166,7 +168,7 @@ class UsageMetrics(Unannounced):
     def _used(self, kind: str, label: str, totals: Sums) -> Metric:
         family = CounterMetricFamily(
             f"vsched_{kind}_used_resource_seconds",
-            f"What jobs of a {kind} have held, times how long, since the daemon began; in cores, bytes and devices.",
+            f"Resource-seconds that jobs of a {kind} have held since the daemon started (cores, bytes, devices).",
             labels=(label, "resource"),
         )
         for name, sums in totals.items():

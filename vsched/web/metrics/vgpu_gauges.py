@@ -60,12 +60,12 @@ def _per_cent(thousandths: int) -> float:
 
 
 _OF_DEVICES = {
-    "shared_number": "How many containers share a device.",
-    "allocated_memory": "Memory of a device that pods hold, MiB.",
-    "allocated_cores": "Computing power of a device that pods hold, per cent.",
+    "shared_number": "Containers that share a device.",
+    "allocated_memory": "Memory of a device allocated to pods, MiB.",
+    "allocated_cores": "Computing power of a device allocated to pods, in percent.",
     "memory_limit": "Memory of a device, MiB.",
 }
 _OF_PODS = {
-    "memory": "Memory of a device that a pod holds, MiB.",
-    "core": "Computing power of a device that a pod holds, per cent.",
+    "memory": "Memory of a device allocated to a pod, MiB.",
+    "core": "Computing power of a device allocated to a pod, in percent.",
 }

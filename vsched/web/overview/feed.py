@@ -131,7 +131,7 @@ class OverviewFeed:
                     while not self.is_fresh and not self.closed:
                         await asyncio.wait((self.turn,))
             if self.latest is None or not self.is_fresh:
-                raise Unavailable("there is no picture of the cluster yet")
+                raise Unavailable("there is no data of the cluster yet")
             return self.latest
 
     @property

@@ -29,7 +29,7 @@ Halves = npt.NDArray[np.float16]
 Values = npt.NDArray[np.float32]
 
 
-class Span(NamedTuple):
+class HistorySpan(NamedTuple):
     """One of the histories: how many steps of how many seconds."""
 
     name: str
@@ -37,8 +37,8 @@ class Span(NamedTuple):
     steps: int
 
 
-HOUR = Span("hour", 10.0, 360)
-WEEK = Span("week", 600.0, 1008)
+HOUR = HistorySpan("hour", 10.0, 360)
+WEEK = HistorySpan("week", 600.0, 1008)
 SPANS = {span.name: span for span in (HOUR, WEEK)}
 
 
@@ -57,7 +57,7 @@ class ShareWindow(NamedTuple):
 class _Ring:
     """Means of samples by step, as many steps as a span has."""
 
-    def __init__(self, span: Span) -> None:
+    def __init__(self, span: HistorySpan) -> None:
         self.span = span
         self.values: Halves = np.full((1, MEASURES, span.steps), np.nan, np.float16)
         self.first = self.last = -1
@@ -211,7 +211,7 @@ class ShareHistory:
                 ring.grow(min(2 * row, self._queues_max + 1))
         return True
 
-    def window(self, span: Span, queue: str | None = None) -> ShareWindow:
+    def window(self, span: HistorySpan, queue: str | None = None) -> ShareWindow:
         """One of the histories, of all queues and of the cluster, or of one of them.
 
         Raises KeyError for a queue that has none.

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from vsched.model.nodes.table import Mask
-from vsched.web.overview.share_history import HELD, QUEUES_MAX, ShareHistory, Span, Values
+from vsched.web.overview.share_history import HELD, QUEUES_MAX, HistorySpan, ShareHistory, Values
 from vsched.web.overview.shares import WHOLE, QueueShares
 
 DIGITS = 4
@@ -46,7 +46,7 @@ class ShareSeries(msgspec.Struct, frozen=True):
 
 
 def share_series(
-    history: ShareHistory, span: Span, points: int, queue: str | None = None, most: int = QUEUES_MAX
+    history: ShareHistory, span: HistorySpan, points: int, queue: str | None = None, most: int = QUEUES_MAX
 ) -> ShareSeries:
     """The shares over a span in at most so many points; of the busiest queues and of the cluster, or of one queue.
 

@@ -42,12 +42,12 @@ def overview_routes(
         if request.method == hdrs.METH_HEAD:
             return web.Response(content_type="text/event-stream", headers=UNTOUCHED)
         if feed.full:
-            return as_json({"error": f"{feed.watchers} watch already"}, 503, {"Retry-After": "5"})
+            return as_json({"error": f"{feed.watchers} clients are watching already"}, 503, {"Retry-After": "5"})
         return EventStream(feed, request, heartbeat_seconds)
 
     return [
-        Route("/overview", or_unavailable(overview), "the whole picture, as the page shows it"),
-        Route("/events", events, "the same as server-sent events: the whole, then what changes"),
+        Route("/overview", or_unavailable(overview), "everything the page shows, as JSON"),
+        Route("/events", events, "the same as server-sent events: first everything, then the changes"),
     ]
 
 

@@ -47,17 +47,17 @@ export class Autoscaling {
     if (drawn === this.drawn) return;
     this.drawn = drawn;
     const told = [];
-    if (requests.length) told.push(`nodes are asked for for ${counted(requests.length, "gang")}`);
-    if (buffers.length) told.push(`${counted(buffers.length, "CapacityBuffer")} ${buffers.length === 1 ? "keeps" : "keep"} room for ${counted(buffers.reduce((sum, one) => sum + one.pods, 0), "pod")}`);
+    if (requests.length) told.push(`nodes requested for ${counted(requests.length, "gang")}`);
+    if (buffers.length) told.push(`${counted(buffers.length, "CapacityBuffer")} ${buffers.length === 1 ? "reserves" : "reserve"} capacity for ${counted(buffers.reduce((sum, one) => sum + one.pods, 0), "pod")}`);
     say(find("autoscaling-told"), told.join("; "));
     const asked = requests.map((one) =>
       row(null, opening(this.open, "job", one.gang, one.called || one.gang), one.request, count(one.attempt), one.state, moment(one.kept_until), moment(one.retry_at), one.message || "-"),
     );
-    const heads = ["gang", "request", "attempt", "state", "nodes kept until", "asked again", "what the autoscaler says"];
+    const heads = ["gang", "request", "attempt", "state", "nodes reserved until", "retry at", "autoscaler"];
     const kept = buffers.map((one) => [`${one.namespace}/${one.name}`, count(one.pods), one.of || "-", one.state, one.message || "-"]);
     const shown = [];
     if (asked.length) shown.push(linked("ProvisioningRequests", heads, asked));
-    if (kept.length) shown.push(table("CapacityBuffers", ["buffer", "pods", "of", "state", "what the autoscaler says"], kept));
+    if (kept.length) shown.push(table("CapacityBuffers", ["buffer", "pods", "of", "state", "autoscaler"], kept));
     find("autoscaling-list").replaceChildren(...shown);
   }
 }

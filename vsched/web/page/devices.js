@@ -43,7 +43,7 @@ export class Devices {
     try {
       const answer = await ask("devices");
       if (answer.ok) this.#draw(await answer.json());
-      else say(find("devices-told"), `The devices are not known: ${await refusal(answer)}`);
+      else say(find("devices-told"), `The devices are unknown: ${await refusal(answer)}`);
     } catch {
       // The head of the page says that the daemon does not answer.
     }

@@ -18,15 +18,15 @@ export function explained(found) {
   const state = make("span", { class: "badge", "data-state": found.state, text: STATES[found.state] ?? found.state ?? "" });
   const binds = (found.constraints ?? []).find((one) => one.repeats);
   const code = binds ? [make("strong", { text: binds.code }), " "] : [];
-  const said = found.message || "Nothing stands in its way.";
+  const said = found.message || "Nothing blocks it.";
   parts.push(make("p", { class: "headline" }, ...(found.state ? [state, " "] : []), ...code, said));
   if (found.changes?.length) parts.push(...changes(found.changes));
   if (found.start) parts.push(heading("Estimated start"), make("p", { text: found.start.message }));
   if (found.place) parts.push(...place(found.place));
   if (found.notes?.length) parts.push(heading("Notes"), make("ul", { class: "notes" }, ...found.notes.map((text) => make("li", { text }))));
   const others = (found.constraints ?? []).filter((one) => !one.repeats);
-  if (others.length) parts.push(heading("What else stands in its way"), constraints(others));
-  if (found.places) parts.push(heading("Domains by room"), ...places(found.places));
+  if (others.length) parts.push(heading("Other constraints"), constraints(others));
+  if (found.places) parts.push(heading("Domains by free capacity"), ...places(found.places));
   if (found.claims?.length) parts.push(heading("Claims"), claims(found.claims));
   const groups = Object.entries(found.groups ?? {});
   if (groups.length) parts.push(heading("Nodes by group and reason"), groupTable(groups));
@@ -57,14 +57,14 @@ function place(found) {
   const own = found.message || `${count(found.position)} of ${count(found.of)} in its queue`;
   const text = `${own}; ${count(found.overall)} of ${count(found.overall_of)} of all that wait.`;
   const made = [heading("Place in the order"), make("p", { text })];
-  if (found.ahead?.length) made.push(make("p", { class: "muted", text: `Right before it: ${found.ahead.join(", ")}` }));
+  if (found.ahead?.length) made.push(make("p", { class: "muted", text: `Directly before it: ${found.ahead.join(", ")}` }));
   return made;
 }
 
 function constraints(all) {
   const listed = all.map((one) => {
     const parts = [make("strong", { text: one.code }), ` ${one.message}`];
-    if (one.lasting) parts.push(make("span", { class: "badge", "data-state": "never", text: "waiting alone cannot help" }));
+    if (one.lasting) parts.push(make("span", { class: "badge", "data-state": "never", text: "waiting does not help" }));
     return make("li", {}, ...parts);
   });
   return make("ol", { class: "constraints" }, ...listed);

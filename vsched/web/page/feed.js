@@ -103,14 +103,14 @@ export class Feed {
         wish = Number(answer.headers.get("Retry-After")) * 1000 || 0;
         text = await refusal(answer);
       } else if (!answer.headers.get("Content-Type")?.startsWith("text/event-stream")) {
-        text = "something else than the daemon answers"; // Such as somebody's page to log in.
+        text = "the answer does not come from vsched"; // Such as somebody's page to log in.
       } else await this.#read(answer.body, stopping);
     } catch (error) {
       if (stopping.signal.aborted && this.stopping !== stopping) return undefined;
       text = this.begun ? "the connection was cut" : "the daemon does not answer";
-      if (stopping.signal.reason?.silent) text = "nothing was heard for a while";
+      if (stopping.signal.reason?.silent) text = "no data for a while";
       if (error instanceof Unreadable) {
-        text = `what came could not be read: ${error.message}`;
+        text = `the data could not be read: ${error.message}`;
         this.last = "";
       }
     }

@@ -47,7 +47,7 @@ export class Holders {
     this.asking = true;
     try {
       const answer = await ask("devices?only=resources");
-      this.problem = answer.ok ? "" : `It is not known: ${await refusal(answer)}`;
+      this.problem = answer.ok ? "" : `Unknown: ${await refusal(answer)}`;
       if (answer.ok) ({ resources: this.resources } = await answer.json());
       this.#draw();
     } catch {
@@ -64,7 +64,7 @@ export class Holders {
     const one = this.resources.find((each) => each.resource === wanted) ?? this.resources[0];
     this.choice.closest("label").hidden = !one;
     if (one) this.choice.value = one.resource;
-    say(find("holders-told"), this.problem || (one ? told(one) : "No node has anything yet."));
+    say(find("holders-told"), this.problem || (one ? told(one) : "No node holds anything yet."));
     fill(find("holders-list"), one ? rowsOf(one) : [], (row) => this.#row(row));
   }
 

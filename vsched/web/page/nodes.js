@@ -122,7 +122,7 @@ export class Nodes {
     }
     const all = this.picture.nodes.size;
     const left = this.picture.counts.nodes_left_out;
-    const parts = [left ? `${count(all)} of ${counted(all + left, "node")}: those out of order, and a sample` : counted(all, "node")];
+    const parts = [left ? `${count(all)} of ${counted(all + left, "node")}: unusual ones and a sample` : counted(all, "node")];
     if (known) parts.push(`${Math.round(sum / known)}% on average${known < all ? ` of ${count(known)}` : ""}`);
     if (known < all) parts.push(`${count(all - known)} ${this.at >= 0 ? "without any" : "unknown"}`);
     for (const [state, number] of Object.entries(states)) parts.push(`${count(number)} ${STATES[state] ?? state}`);

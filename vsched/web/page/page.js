@@ -77,7 +77,7 @@ function take(kind, data) {
     show(Picture.everything);
   } else if (kind === "delta") {
     try {
-      if (!picture) throw new Gap("a change before the first picture");
+      if (!picture) throw new Gap("an update before the first data");
       show(picture.apply(data));
       const by = picture.now() - data.at;
       // What was made before this connection was could not come sooner.
@@ -101,8 +101,8 @@ function show(changes) {
 /** Why what is seen may not be how things are, though the connection is there; empty where nothing speaks for that. */
 function doubt() {
   const now = Date.now();
-  if (now - feed.heard > QUIET) return `nothing heard for ${age((now - feed.heard) / 1000)}`;
-  return now - late.at < REMEMBERED ? `what the daemon says comes ${age(late.by)} after it is said` : "";
+  if (now - feed.heard > QUIET) return `no data for ${age((now - feed.heard) / 1000)}`;
+  return now - late.at < REMEMBERED ? `data arrives ${age(late.by)} late` : "";
 }
 
 // -- who asks
@@ -112,7 +112,7 @@ function askForToken(state) {
   const refused = state.kind === "refused";
   if (refused && form.hidden) {
     form.hidden = false;
-    say(find("token-why"), token() ? state.text : `The daemon wants to know who you are: ${state.text}.`);
+    say(find("token-why"), token() ? state.text : `The daemon requires a token: ${state.text}.`);
     find("token").focus();
   } else if (refused) say(find("token-why"), state.text);
   else if (state.kind === "live") form.hidden = true;
@@ -123,7 +123,7 @@ find("token-form").addEventListener("submit", (event) => {
   event.preventDefault();
   const given = find("token").value.trim().replace(/^bearer +/i, "");
   find("token").value = "";
-  if (!/^[!-~]+$/.test(given)) return say(find("token-why"), "That is no token: expected letters, digits and signs of ASCII, no spaces.");
+  if (!/^[!-~]+$/.test(given)) return say(find("token-why"), "This is not a token: expected ASCII letters, digits and signs without spaces.");
   keepToken(given);
   return feed.start();
 });

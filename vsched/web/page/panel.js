@@ -90,7 +90,7 @@ export class Panel {
   #known() {
     say(find("panel-title"), this.#title());
     const record = this.picture?.[`${this.kind}s`].get(this.key);
-    const parts = record ? this[`_${this.kind}`](record) : [make("p", { text: this.picture ? "It is not there (any more)." : "…" })];
+    const parts = record ? this[`_${this.kind}`](record) : [make("p", { text: this.picture ? "It does not exist (any more)." : "…" })];
     const body = find("panel-known");
     const text = parts.map((part) => part.textContent).join("\n");
     if (body.told === `${this.key}\n${text}`) return;
@@ -120,7 +120,7 @@ export class Panel {
       return [resource.name, ...values.map((value) => amount(value, resource.unit))];
     });
     const part = shareOf(queue);
-    const told = part === null ? "Nothing says what it deserves" : `Holds ${times(part)} ${part >= 2 ? "" : "of "}what it deserves`;
+    const told = part === null ? "What it deserves is not set" : `Holds ${times(part)} ${part >= 2 ? "" : "of "}what it deserves`;
     const share = make("p", { text: `${told}${isOver(queue) ? ": over-used" : ""}.` });
     const jobs = make("button", { type: "button", text: `Show its ${counted(queue.waiting, "waiting job")}` });
     jobs.addEventListener("click", () => this.onJobsOf(queue.name));
@@ -180,13 +180,13 @@ export class Panel {
     let parts;
     try {
       const answer = await ask(podsPath(this.kind, this.key), bounded(stopping));
-      // What is not there any more may have been evicted.
+      // What no longer exists may have been evicted.
       const found = answer.ok || answer.status === 404 ? await answer.json() : { problem: await refusal(answer) };
-      parts = found.problem ? [make("p", { text: `Its pods are not known: ${found.problem}` })] : podParts(found, this.kind, this.leads);
+      parts = found.problem ? [make("p", { text: `Its pods are unknown: ${found.problem}` })] : podParts(found, this.kind, this.leads);
       this.failed ||= Boolean(found.problem);
     } catch (error) {
       this.failed = true;
-      parts = [make("p", { text: `The daemon could not be asked for its pods: ${error.message}` })];
+      parts = [make("p", { text: `Could not ask the daemon for its pods: ${error.message}` })];
     }
     if (stopping.signal.aborted) return;
     const told = parts.map((part) => part.textContent).join("\n");
@@ -222,7 +222,7 @@ export class Panel {
       found = answer.ok ? await answer.json() : { message: await refusal(answer) };
     } catch (error) {
       this.failed = true;
-      found = { message: `The daemon could not be asked: ${error.message}` };
+      found = { message: `Could not ask the daemon: ${error.message}` };
     }
     if (this.stopping !== stopping || stopping.signal.aborted) return;
     mark(body, "aria-busy", null);

@@ -57,7 +57,7 @@ export function evictionTable(evictions, open) {
     const result = one.message ? `${one.result}: ${one.message}` : one.result;
     return row(day(one.at), when(one.at), [one.pod, ...job], opening(open, "node", one.node), whom, why, result);
   });
-  return linked("Evictions", ["when", "who", "from", "for", "why", "what came of it"], rows);
+  return linked("Evictions", ["when", "who", "from", "for", "why", "result"], rows);
 }
 
 const when = (at) => (Date.now() - at * 1000 < DAY ? clock(at) : day(at));

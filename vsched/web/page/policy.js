@@ -16,7 +16,7 @@ export function showPolicy(policy) {
   say(find("policy-told"), `generation ${policy.generation}, from ${policy.source}`);
   say(find("policy-hash"), policy.hash);
   say(find("policy-at"), policy.reloaded_at ? day(policy.reloaded_at) : "-");
-  say(find("policy-text"), policy.text || (policy.ok ? "as it was read at the start" : ""));
+  say(find("policy-text"), policy.text || (policy.ok ? "as read at the start" : ""));
   fill(find("policy-problems"), policy.problems, (problem) => make("li", { text: problem }));
   find("policy-problems").hidden = !policy.problems.length;
   fill(find("policy-actions"), policy.actions, chip);

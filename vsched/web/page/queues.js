@@ -153,6 +153,6 @@ function putShare(cell, row) {
   const over = row.kind === "queue" && isOver(row);
   say(cell, row.kind === "queue" ? times(share) : "");
   cell.classList.toggle("over", over);
-  const told = share === null ? "nothing says what it deserves" : `${percent(share)} of what it deserves`;
+  const told = share === null ? "what it deserves is not set" : `${percent(share)} of what it deserves`;
   mark(cell, "title", row.kind === "queue" ? `${told}${over ? ": over-used" : ""}` : null);
 }

@@ -16,7 +16,7 @@ export class Sessions {
     this.grid = new Grid(find("sessions-grid"), {
       label: "Sessions",
       name: "session",
-      empty: "There was no session yet.",
+      empty: "No session has run yet.",
       order: { name: "session", descending: true },
     });
     this.host.addEventListener("pointermove", (event) => this.#point(event.target.session));

@@ -23,7 +23,7 @@ export class Shares {
     this.grid = new Grid(find("shares-grid"), {
       label: "Shares of queues over time",
       name: "share",
-      empty: "Nothing has been seen yet.",
+      empty: "There is no data yet.",
     });
     for (const id of ["shares-queue", "shares-span"]) find(id).addEventListener("change", () => this.#ask());
     this.host.addEventListener("pointermove", (event) => this.#pointAt(event));
@@ -88,7 +88,7 @@ export class Shares {
 
   #draw() {
     const series = this.found?.queues ?? [];
-    say(find("shares-told"), this.problem || (series.length ? spanOf(this.found) : "Nothing has been seen yet."));
+    say(find("shares-told"), this.problem || (series.length ? spanOf(this.found) : "There is no data yet."));
     if (find("shares-table").hidden) this.#charts(series);
     else this.#table(series);
   }
@@ -97,7 +97,7 @@ export class Shares {
     // All charts share one scale, so that they can be compared; what waits or is deserved may be more than there is.
     const known = series.flatMap((one) => [...one.held, ...one.deserved]).filter((value) => value !== null);
     this.top = Math.min(1, Math.max(0.05, ...known));
-    say(find("shares-scale"), `The height of a chart is ${percent(this.top)} of the cluster; what is more is cut off there.`);
+    say(find("shares-scale"), `Charts are ${percent(this.top)} of the cluster high; higher values are cut off.`);
     fill(find("shares-figures"), series.map((one) => one.queue), (name) => figure(name));
     series.forEach((one, at) => {
       const chart = find("shares-figures").children[at];
@@ -188,7 +188,7 @@ function spanOf(found) {
   const each = found.step_seconds < 120 ? counted(found.step_seconds, "second") : counted(Math.round(found.step_seconds / 60), "minute");
   const left = found.left_out ? `; ${counted(found.left_out, "queue")} without a history` : "";
   const restored = found.hourly?.lastIndexOf(true) ?? -1;
-  const hourly = restored < 0 ? "" : `; before ${timeOf(found, restored + 1)}, when this daemon began to lead, only what was held is known, by the hour`;
+  const hourly = restored < 0 ? "" : `; before ${timeOf(found, restored + 1)}, when this daemon began to lead, only hourly means of what was held are known`;
   return `from ${timeOf(found, 0)} on, ${each} a point${left}${hourly}`;
 }
 

@@ -59,7 +59,7 @@ export class Starts {
     const drawn = JSON.stringify(told.map(([job, at, keys]) => [job.key, job.queue, at, job.start_nodes, job.message, keys]));
     if (drawn === this.drawn) return;
     this.drawn = drawn;
-    say(find("starts-told"), `room is reserved for ${counted(found.length, "job")}; work that ends in time may go before`);
+    say(find("starts-told"), `nodes are reserved for ${counted(found.length, "job")}; work that ends in time may start before`);
     const rows = told.map(([job, at, keys]) =>
       row(null, opening(this.open, "job", job.key, job.called || job.key), job.queue, at, count(job.start_nodes), job.message, keys.length ? links(keys, this.picture.jobs, this.open) : "-"),
     );

@@ -107,7 +107,7 @@ export function showConnection(state, picture, doubt) {
 
 function told(state, picture, doubt) {
   const seconds = picture ? (Date.now() - picture.came) / 1000 : 0;
-  const old = picture ? `picture ${age(seconds)} old` : "nothing seen yet";
+  const old = picture ? `data ${age(seconds)} old` : "no data yet";
   if (state.kind === "live" && doubt) return doubt;
   if (state.kind === "live") return picture && seconds > STALE ? `nothing has changed for ${age(seconds)}` : "";
   if (state.kind === "lost") {

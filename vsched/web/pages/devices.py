@@ -19,7 +19,7 @@ def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
         names = [name for some in request.query.getall("node", []) for name in some.split(",") if name]
         found = snapshot()
         if len(names) > NODES_SHOWN:
-            return as_json({"error": f"{len(names)} nodes are asked for ({NODES_SHOWN} are told at once)"}, 400)
+            return as_json({"error": f"{len(names)} nodes requested (at most {NODES_SHOWN} at once)"}, 400)
         if found is None:
             return as_json({"error": "no session has run yet"}, 503)
         unknown = [name for name in names if name not in found.nodes.statics.row]
@@ -29,5 +29,5 @@ def device_route(snapshot: Callable[[], Snapshot | None]) -> Route:
             return await aside(lambda: as_json({"resources": to_builtins(resources_held(found, names))}))
         return await aside(lambda: as_json(to_builtins(devices_shown(found, names))))
 
-    says = "devices of nodes, what part is taken and by whom, and who holds each resource: ?node=NAME,NAME or none"
+    says = "devices of nodes, how much of each is in use and by whom, and who holds each resource: ?node=NAME,NAME"
     return Route("/devices", answer, f"{says}; ?only=resources")

@@ -16,7 +16,7 @@ from vsched.framework.registry import Registry
 from vsched.model.dump.cycle import Recording, decode, pack
 from vsched.web.pages.recording import Whose, anonymous, recording_of
 from vsched.web.pages.recording_ring import RecordingRing, StoredRecording
-from vsched.web.serve.parts import Parts
+from vsched.web.serve.parts import PayloadParts
 from vsched.web.serve.routing import Handler, Route, as_json, aside, or_unavailable
 from vsched.web.snapshots import Look
 
@@ -32,14 +32,14 @@ def dump_routes(look: Look, ring: RecordingRing, whose: Whose, registry: Registr
         Route(
             "/dump",
             or_unavailable(_dump(look, whose, registry, turns)),
-            "a cycle, to be run again by vsched replay: gzipped JSON",
+            "a recording of the next session, for vsched replay: gzipped JSON",
             private=True,
         ),
-        Route("/recordings", _list(ring), "cycles that were kept because something looked wrong", private=True),
+        Route("/recordings", _list(ring), "sessions recorded because something looked wrong", private=True),
         Route(
             "/recordings/{number}",
             or_unavailable(_one(ring, registry, turns)),
-            "one of them, as /dump has it",
+            "one of them, in the format of /dump",
             private=True,
         ),
     ]
@@ -73,7 +73,9 @@ def _dump(look: Look, whose: Whose, registry: Registry, turns: PackingQueue) -> 
         if hidden is None:
             return _bad_flag()
         if not whose.decides:
-            return as_json({"error": "this daemon places no pods (--no-schedule): it has no cycle to run again"}, 404)
+            return as_json(
+                {"error": "this daemon places no pods (--no-schedule), so it has no sessions to record"}, 404
+            )
         async with turns:
             frozen = await look()
             recording = recording_of(frozen, whose)
@@ -111,7 +113,7 @@ def _one(ring: RecordingRing, registry: Registry, turns: PackingQueue) -> Handle
             return _bad_flag()
         kept = ring.get(int(number)) if number.isdecimal() and len(number) < 19 else None
         if kept is None:
-            return as_json({"error": f"no recording {number} is kept here (/recordings lists those that are)"}, 404)
+            return as_json({"error": f"there is no recording {number} (/recordings lists them)"}, 404)
         data = kept.data
         if hidden:
             async with turns:
@@ -128,7 +130,7 @@ def _hidden(data: bytes, registry: Registry) -> Recording:
 def _file(data: bytes, number: int, hidden: bool) -> web.Response:
     name = f"vsched-{number}{'-anonymous' if hidden else ''}.json.gz"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return web.Response(body=Parts.of(data), content_type=GZIP, headers=headers)
+    return web.Response(body=PayloadParts.of(data), content_type=GZIP, headers=headers)
 
 
 def _flag(request: web.Request, name: str) -> bool | None:

@@ -18,14 +18,16 @@ from typing import TypeVar
 
 from aiohttp import web
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from vsched.errors import Unavailable
 from vsched.explain.changes import SIMULATIONS_MAX
 from vsched.explain.explaining import CHANGES_SHARE, explain, explain_queue
 from vsched.explain.names import POD, POD_GROUP, jobs_made_for, kinds_of
-from vsched.explain.records import Explanation
+from vsched.explain.records import Constraint, Explanation
 from vsched.explain.simulation import Asked, Spent
 from vsched.framework.answers import Repeating
+from vsched.framework.codes import Code
 from vsched.framework.registry import Registry
 from vsched.mirror.problems import Problem
 from vsched.web.serve.routing import Handler, Route, as_json, or_unavailable
@@ -81,9 +83,10 @@ class Explainer:
         longest_seconds: float,
         elsewhere: Elsewhere,
         unmade: Elsewhere,
+        uncreated: Elsewhere,
     ) -> None:
         self._look = look
-        self._elsewhere, self._unmade = elsewhere, unmade
+        self._elsewhere, self._unmade, self._uncreated = elsewhere, unmade, uncreated
         self._longest_seconds = longest_seconds
         self._registry = registry
         self._unused = unused
@@ -118,11 +121,11 @@ class Explainer:
 
         frozen, found = await self._made(make)
         if found is not None:
-            return found
+            return self._with_uncreated(frozen, found)
         left_out = [one for one in self._unused() if (one.namespace, one.name) == (namespace, name)]
         problem = next((one.message for one in left_out if not kind or one.kind == kind), "")
         if problem:
-            return f"{problem} (so it is left out)"
+            return f"{problem} (so it is ignored)"
         if why := self._unmade(namespace, name):
             return why
         what = {POD: "pod", POD_GROUP: "PodGroup"}.get(kind, "pod or PodGroup")
@@ -130,6 +133,16 @@ class Explainer:
             return f"no {what} {namespace}/{name} is known here: it is a {others[0]}"
         close = await self._aside(lambda: close_names(frozen, namespace, name))
         return f"no {what} {namespace}/{name} is known here{_meant(close)}"
+
+    def _with_uncreated(self, frozen: FrozenSnapshot, found: Explanation) -> Explanation:
+        """The explanation of a job with what keeps its controller from creating its pods, unless a quota is told."""
+        job = frozen.snapshot.jobs.get(found.key)
+        codes = {one.code for one in found.constraints}
+        if job is None or not job.spec.written_for or Code.GANG_INCOMPLETE not in codes or Code.QUOTA in codes:
+            return found
+        why = self._uncreated(job.spec.namespace, job.spec.written_for)
+        told = (Constraint(Code.REFUSED, f"its pods cannot be created: {why}"),) if why else ()
+        return replace(found, constraints=(*found.constraints, *told))
 
     async def of_queue(self, name: str, seconds: float) -> Explanation | str:
         """The explanation of a queue, else why there is none; raises Unavailable."""
@@ -153,21 +166,21 @@ class Explainer:
             return found
         left_out = (one.message for one in self._unused() if one.kind == "Queue" and one.name == name)
         if problem := next(left_out, ""):
-            return f"{problem} (so it is left out)"
+            return f"{problem} (so it is ignored)"
         queues = list(islice(frozen.snapshot.queues, NAMES_MAX))
         close = await self._aside(lambda: get_close_matches(name, queues, CLOSE_MAX))
         return f"no queue {name} is known here{_meant(close)}"
 
     async def _made(self, make: Make) -> tuple[FrozenSnapshot, Explanation | None]:
         if self._asked >= MOST_AT_ONCE:
-            raise Unavailable(f"{self._asked} explanations are being made already")
+            raise Unavailable(f"{self._asked} explanations are already under way")
         self._asked += 1
         until, ended = time.monotonic() + self._longest_seconds, Event()
         try:
             frozen = await self._look()
             return frozen, await self._aside(lambda: make(frozen, lambda: ended.is_set() or time.monotonic() > until))
         except Spent:
-            raise Unavailable(f"it takes longer than {self._longest_seconds:g} s to explain: too much waits") from None
+            raise Unavailable(f"explaining takes longer than {self._longest_seconds:g} s: too many jobs wait") from None
         finally:
             ended.set()  # the caller has gone: give the thread back
             self._asked -= 1
@@ -197,9 +210,10 @@ def explanation_routes(
     longest_seconds: float = LONGEST_SECONDS,
     elsewhere: Elsewhere = nobody,
     unmade: Elsewhere = nobody,
+    uncreated: Elsewhere = nobody,
 ) -> Sequence[Route]:
     """``/explain/{namespace}/{name}`` and ``/explain-queue/{name}``."""
-    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere, unmade)
+    explainer = Explainer(look, registry, unused, at_rest, longest_seconds, elsewhere, unmade, uncreated)
     return [
         Route(
             "/explain/{namespace}/{name}",

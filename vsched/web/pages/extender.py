@@ -34,9 +34,9 @@ LOOK_SECONDS = 0.02
 """Between two checks."""
 
 ABSENT = {
-    "prioritize": "which of the nodes is best is kube-scheduler's to say, the arbitrator only counts",
-    "preempt": "taking back goes by what namespaces deserve, through the Eviction API, not by priority",
-    "bind": "kube-scheduler binds its pods itself; the arbitrator places nothing",
+    "prioritize": "kube-scheduler scores nodes; the arbitrator only limits amounts",
+    "preempt": "the arbitrator evicts by what namespaces deserve, through the Eviction API, not by priority",
+    "bind": "kube-scheduler binds its pods; the arbitrator places none",
 }
 """Verbs of extenders that this one does not have, each with the reason."""
 
@@ -128,7 +128,7 @@ class Unseen:
         if answer.seen:
             return answer.refusal
         if self._waiting >= self._most:
-            raise RequestError(503, "too many pods at once that are not known here")
+            raise RequestError(503, "too many requests for pods that are not known here")
         self._waiting += 1
         try:
             ends = asyncio.get_running_loop().time() + self._seconds
@@ -155,12 +155,12 @@ def extender_routes(admitting: Admitting, most_bytes: int = MOST_BYTES) -> list[
             refusal = await unseen.judged(admitting, question.asking)
             return InParts(passed(question) if refusal is None else refused(question, refusal))
 
-    says = "for kube-scheduler: whether the namespace of a pod may hold it"
+    says = "for kube-scheduler: whether the namespace of a pod may have it"
     return [Route("/extender/filter", guarded(filter_nodes, "Error"), says, "POST"), *map(_absent, ABSENT)]
 
 
 def _absent(verb: str) -> Route:
-    path, says = f"/extender/{verb}", f"absent on purpose: {ABSENT[verb]}"
+    path, says = f"/extender/{verb}", f"not offered: {ABSENT[verb]}"
 
     async def answer(_: web.Request) -> web.StreamResponse:
         return as_json({"Error": f"{path} is {says}"}, 404)

@@ -40,7 +40,7 @@ _BASE, _SUFFIX = 58, "xxxxx"
 Data = dict[str, Any]
 
 
-class Reviewing(ReadyToReview, Protocol):
+class JobReviewing(ReadyToReview, Protocol):
     """What the routes need of whoever looks after vcjobs."""
 
     def passes(self, found: wire.Object) -> bool:
@@ -64,7 +64,7 @@ class Reviewing(ReadyToReview, Protocol):
         ...
 
 
-def job_webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> list[Route]:
+def job_webhook_routes(reviewing: JobReviewing, most_bytes: int = MOST_BYTES) -> list[Route]:
     """The routes for vcjobs at the webhook's own address."""
     intake, unseen = Intake(most_bytes), asyncio.Semaphore(UNSEEN_MOST)
 
@@ -80,11 +80,11 @@ def job_webhook_routes(reviewing: Reviewing, most_bytes: int = MOST_BYTES) -> li
 
     return [
         Route(VALIDATE, guarded(validate, "error"), "validates vcjobs, CronJobs, JobFlows and JobTemplates", "POST"),
-        Route(MUTATE, guarded(mutate, "error"), "writes the defaults into new vcjobs", "POST"),
+        Route(MUTATE, guarded(mutate, "error"), "sets the defaults of new vcjobs", "POST"),
     ]
 
 
-async def _problems(request: AdmissionRequest, reviewing: Reviewing, unseen: asyncio.Semaphore) -> list[str]:
+async def _problems(request: AdmissionRequest, reviewing: JobReviewing, unseen: asyncio.Semaphore) -> list[str]:
     """Why a request is denied. Raises RequestError for an invalid request."""
     try:
         found = _read(request, request.object)
@@ -97,7 +97,7 @@ async def _problems(request: AdmissionRequest, reviewing: Reviewing, unseen: asy
     return reviewing.refusals(found) or await _queue_problems(found, reviewing, unseen)
 
 
-def _changes(request: AdmissionRequest, found: wire.VolcanoJob, reviewing: Reviewing) -> list[str]:
+def _changes(request: AdmissionRequest, found: wire.VolcanoJob, reviewing: JobReviewing) -> list[str]:
     try:
         before = _read(request, request.old_object)
     except BadObject:
@@ -107,7 +107,7 @@ def _changes(request: AdmissionRequest, found: wire.VolcanoJob, reviewing: Revie
     return reviewing.changes(old, new, were, found)
 
 
-async def _queue_problems(found: wire.Object, reviewing: Reviewing, unseen: asyncio.Semaphore) -> list[str]:
+async def _queue_problems(found: wire.Object, reviewing: JobReviewing, unseen: asyncio.Semaphore) -> list[str]:
     """What is wrong with the queue; the mirror gets a while to see one that has just been made."""
     problem = reviewing.queue_problem(found)
     if problem and not unseen.locked():
@@ -119,7 +119,7 @@ async def _queue_problems(found: wire.Object, reviewing: Reviewing, unseen: asyn
     return [problem] if problem else []
 
 
-def _patch(request: AdmissionRequest, reviewing: Reviewing) -> list[Data]:
+def _patch(request: AdmissionRequest, reviewing: JobReviewing) -> list[Data]:
     """The defaults of a new vcjob; none for one that cannot be read, which is refused elsewhere."""
     try:
         found = _read(request, request.object)

@@ -8,7 +8,7 @@ from aiohttp import web
 from msgspec import to_builtins
 
 from vsched.errors import BadInput
-from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, ShareHistory, Span
+from vsched.web.overview.share_history import HOUR, QUEUES_MAX, SPANS, WEEK, HistorySpan, ShareHistory
 from vsched.web.overview.share_series import share_series
 from vsched.web.serve.routing import Route, as_json, aside
 
@@ -33,12 +33,12 @@ def queue_history_route(history: ShareHistory) -> Route:
         try:
             return await aside(lambda: as_json(to_builtins(share_series(history, span, points, queue, most))))
         except KeyError:
-            return as_json({"error": f"there is no history of a queue {queue!r}"}, 404)
+            return as_json({"error": f"queue {queue!r} has no history"}, 404)
 
     return Route("/queue-history", answer, "shares of queues over time: ?span=hour|week ?queue=NAME ?most=8 ?points=60")
 
 
-def span_of(query: Mapping[str, str]) -> Span:
+def span_of(query: Mapping[str, str]) -> HistorySpan:
     """The span of ``?span=``, the hour where it is absent; raises BadInput."""
     name = query.get("span", HOUR.name)
     if name not in SPANS:

@@ -25,7 +25,7 @@ from vsched.model.anonymous.rules import Renaming
 from vsched.model.anonymous.snapshot import renamed_snapshot
 from vsched.model.claims.devices import DeviceModel, Version
 from vsched.model.claims.plan import ClaimPlan
-from vsched.model.dump.cycle import ASKED, Call, Head, Recording, report_bytes
+from vsched.model.dump.cycle import ASKED, ExternalCall, Recording, RecordingHead, report_bytes
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.document import policy_document
@@ -36,7 +36,7 @@ NOBODY = "http://extender.invalid"
 """Replaces the address of an extender."""
 MOST_CHARACTERS = 500
 """The longest text of an error."""
-DIFFERS = "under these names the cycle decides something else than it did"
+DIFFERS = "with made-up names the session decides differently"
 
 
 class Whose(NamedTuple):
@@ -53,7 +53,7 @@ def recording_of(
 ) -> Recording:
     """A session as a recording; without a report if it ended in an error."""
     found = build()
-    head = Head(
+    head = RecordingHead(
         number=frozen.number,
         at=frozen.snapshot.now,
         version=found.version,
@@ -208,7 +208,7 @@ def _with_conditions(renamed: Recording, settled: list[bool], report: CycleRepor
     return replace(renamed, snapshot=replace(renamed.snapshot, jobs=jobs, holders=holders))
 
 
-def _renamed_head(head: Head, names: Pseudonyms) -> Head:
+def _renamed_head(head: RecordingHead, names: Pseudonyms) -> RecordingHead:
     return msgspec.structs.replace(
         head,
         anonymous=True,
@@ -259,15 +259,15 @@ def _renamed_tier(entry: str | dict[str, Any], names: Pseudonyms) -> str | dict[
     return {field: names.name(value) if isinstance(value, str) else value for field, value in entry.items()}
 
 
-def _renamed_call(call: Call, names: Pseudonyms) -> Call:
+def _renamed_call(call: ExternalCall, names: Pseudonyms) -> ExternalCall:
     """A call with pseudonyms of nodes and pods in its answer, and without its question."""
     if call.answer is None:
-        return Call(call.verb, "", None)
+        return ExternalCall(call.verb, "", None)
     try:
         found = msgspec.json.decode(call.answer)
     except UNREADABLE:
-        return Call(call.verb, "", b"unreadable")
-    return Call(call.verb, "", msgspec.json.encode(_renamed_answer(found, "", names)))
+        return ExternalCall(call.verb, "", b"unreadable")
+    return ExternalCall(call.verb, "", msgspec.json.encode(_renamed_answer(found, "", names)))
 
 
 BY_NODE = ("nodes", "nodeScore")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vsched.model.dump.cycle import Head
+from vsched.model.dump.cycle import RecordingHead
 
 MOST_BYTES = 64 << 20
 """Of all recordings together; one of five thousand nodes and as many jobs has one to five million bytes."""
@@ -15,7 +15,7 @@ MOST_BYTES = 64 << 20
 class StoredRecording:
     """One recording."""
 
-    head: Head
+    head: RecordingHead
     data: bytes
     """Gzipped."""
     times: int = 1

@@ -43,7 +43,7 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
         Route(
             "/configz",
             _page(lambda: {"build": to_builtins(build()), **sources.configuration()}),
-            "the policy in force, the last reload, and what exactly runs",
+            "the policy in force, the last reload, and the build",
         ),
         Route("/queues", _many(lambda: views.queues(findings)), "queues: shares and amounts"),
         Route("/jobs", _jobs(findings, sources.positions), "PodGroups: phase, counts, why they wait"),
@@ -51,7 +51,7 @@ def public_routes(sources: Sources, more: Sequence[Route] = ()) -> list[Route]:
         Route(
             "/allocations",
             _many(lambda: allocations.allocations(findings).items()),
-            "namespaces: deserved and held",
+            "namespaces: what they deserve and hold",
         ),
         *more,
     ]
@@ -63,8 +63,8 @@ def health_routes(sources: Sources) -> list[Route]:
     """The routes of ``--healthz-address``."""
     checks = sources.health
     return [
-        Route("/livez", _check(checks.live), "whether the loop turns"),
-        Route("/readyz", _check(checks.ready), "whether the mirror is complete"),
+        Route("/livez", _check(checks.live), "liveness: whether the event loop runs"),
+        Route("/readyz", _check(checks.ready), "readiness: whether the cache is synced"),
         Route("/healthz", _check(checks.live), "the same as /livez"),
     ]
 

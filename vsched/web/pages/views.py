@@ -38,7 +38,7 @@ def queues(findings: Findings) -> Views:
         held_in.setdefault(held.queue, []).append(held)
     found = findings.queues
     for name in in_order(found):
-        yield name, {**_record(records.get(name)), **_queue(found[name], held_in.get(name, ()))}
+        yield name, {**_record(records.get(name)), **_queue(found[name].shown, held_in.get(name, ()))}
 
 
 def _queue(queue: QueueOutcome, held_in: Iterable[NamespaceOutcome]) -> View:

@@ -104,7 +104,7 @@ class Access:
             self.refused[str(refusal.status)] += 1
             if self._lines.try_take():
                 self._log(
-                    "turned away",
+                    "request refused",
                     status=refusal.status,
                     user=shown(person.name) if person is not None else "",
                     path=shown(request.path),

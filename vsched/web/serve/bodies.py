@@ -64,9 +64,9 @@ class Intake:
             parts.clear()
             yield whole
         except TimeoutError:
-            raise RequestError(408, f"the body did not come within {self._seconds:g} s") from None
+            raise RequestError(408, f"the body did not arrive within {self._seconds:g} s") from None
         except web.RequestPayloadError as error:
-            raise RequestError(400, f"the body breaks off: {error}") from None
+            raise RequestError(400, f"the body is incomplete: {error}") from None
         finally:
             self.at_hand -= length
 

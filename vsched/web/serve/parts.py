@@ -24,7 +24,7 @@ SLICE_SECONDS = 0.002
 def json_answer(members: Iterable[tuple[str, object]]) -> web.Response:
     """An answer in indented JSON: an object of these members. For any thread."""
     parts = [*joined(json_pieces(members))]
-    return web.Response(body=Parts(parts), content_type=JSON)
+    return web.Response(body=PayloadParts(parts), content_type=JSON)
 
 
 def json_pieces(members: Iterable[tuple[str, object]]) -> Iterator[bytes]:
@@ -60,7 +60,7 @@ def joined(pieces: Iterable[bytes], most_bytes: int = PART_BYTES) -> Iterator[by
         yield b"".join(some)
 
 
-class Parts(Payload):
+class PayloadParts(Payload):
     """A body in parts. Each is written once the client has taken most of those before."""
 
     def __init__(self, parts: Sequence[bytes | memoryview]) -> None:
@@ -69,7 +69,7 @@ class Parts(Payload):
         self._size = sum(map(len, parts))
 
     @classmethod
-    def of(cls, data: bytes) -> Parts:
+    def of(cls, data: bytes) -> PayloadParts:
         """The same bytes in parts, none of which is copied."""
         view = memoryview(data)
         return cls([view[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)])

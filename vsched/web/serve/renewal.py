@@ -50,7 +50,7 @@ class Renewed(Generic[T]):
             if str(error) == self._refused:
                 return None
             self._refused = str(error)
-            return Renewal(False, f"{error}; the former {self._noun} stays in use")
+            return Renewal(False, f"{error}; the previous {self._noun} stays in use")
         self._digest, self.current, self._refused = digest, found, ""
         return Renewal(True, f"new {self._noun} in use, from {self._files[0]}")
 

@@ -81,10 +81,8 @@ class Answers(Generic[V]):
         except (ApiError, Unavailable, TimeoutError, msgspec.ValidationError) as error:
             if not self._silent:
                 self._silent = True
-                self._log(
-                    "access cannot be checked", what=self._what, problem=_problem(error, settings.timeout_seconds)
-                )
-            raise AccessRefusal(503, f"the API server cannot be asked for {self._what} at the moment") from None
+                self._log("access review failed", what=self._what, problem=_problem(error, settings.timeout_seconds))
+            raise AccessRefusal(503, f"the API server cannot be reached for {self._what} at the moment") from None
         self._silent = False
         answers = self._yes if found else self._no
         answers[key] = (found,)

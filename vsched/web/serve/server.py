@@ -76,9 +76,7 @@ def keeping_private(routes: Sequence[Route]) -> Any:
     @web.middleware
     async def middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.match_info.handler in private and not is_from_here(request):
-            message = (
-                f"{request.path} is for this machine alone where nobody is asked who they are (--authentication none)"
-            )
+            message = f"{request.path} is served to this machine only without authentication (--authentication none)"
             return as_json({"error": message}, 403)
         return await handler(request)
 

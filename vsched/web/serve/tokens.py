@@ -66,7 +66,7 @@ def _table(where: str, lines: Iterable[str]) -> tuple[tuple[bytes, Person], ...]
             raise BadInput(f"{at}: the token cannot be used (expected at least {LEAST_LETTERS} letters without spaces)")
         digest = sha256(token.encode()).digest()
         if digest in table:
-            raise BadInput(f"{at}: the token stands in an earlier line, too")
+            raise BadInput(f"{at}: the token is also on an earlier line")
         table[digest] = Person(user, tuple(group.strip() for group in groups.split(",") if group.strip()), uid)
     if not table:
         raise BadInput(f"{where}: is empty ({EXPECTED})")

@@ -10,7 +10,7 @@ from msgspec.structs import asdict, astuple
 from vsched.kube.times import time_stamp
 from vsched.mirror.wire.devices import AllocationFields
 from vsched.model.amounts.quantity import format_milli
-from vsched.model.claims.devices import AllocatedDevice, Allocation
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.writes.claims.objects import ConfigRead, DeviceClaimSpecRead
 
@@ -19,7 +19,7 @@ ClassConfigs = Mapping[str, list[ConfigRead]]
 
 
 def allocation_fields(
-    allocation: Allocation, spec: DeviceClaimSpecRead, configs: ClassConfigs, now: float
+    allocation: AllocationResult, spec: DeviceClaimSpecRead, configs: ClassConfigs, now: float
 ) -> dict[str, Any]:
     """``status.allocation`` of a claim."""
     tolerations = {name: request.tolerations for name, request in spec.requests()}
@@ -89,7 +89,7 @@ def _expression(requirement: Requirement) -> dict[str, Any]:
     return {"key": requirement.key, "operator": requirement.operator, **values}
 
 
-def is_same(read: AllocationFields, decided: Allocation | None) -> bool:
+def is_same(read: AllocationFields, decided: AllocationResult | None) -> bool:
     """Whether a claim has the devices that were decided; None is for a decision that named none."""
     if decided is None:
         return True

@@ -12,7 +12,7 @@ from vsched.mirror import wire
 from vsched.model.plan import Bind, CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.writes.bindings import Dispatcher
-from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.releases import ReleaseMirror, Releases
 from vsched.writes.claims.settling import Settling
 from vsched.writes.claims.transactions import (
@@ -57,7 +57,7 @@ class ClaimWrites:
             # The next session must not count on what was taken back, nor take it for missing, until the watch shows it.
             mirror.written(kind, wire.read(kind, body))
 
-        settling, holds = Settling(client, writer, IN_FLIGHT, attempts, written), Holds()
+        settling, holds = Settling(client, writer, IN_FLIGHT, attempts, written), HeldObjects()
         self.gangs = GangTransactions(
             settling, holds, dispatcher, mirror, clock, reports, bind_seconds, settings or TransactionSettings()
         )

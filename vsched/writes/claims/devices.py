@@ -7,19 +7,19 @@ from typing import Any
 
 import msgspec
 
-from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.state.resource_versions import SeenObject
 from vsched.mirror.wire.devices import FINALIZER, ConsumerFields, DeviceStatusFields
-from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Consumer, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, ClaimConsumer, DeviceClaim
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step, Wait
-from vsched.writes.claims.wishes import DeviceWish
+from vsched.writes.claims.wishes import ClaimedDevices
 
 KIND = "ResourceClaim"
 
 
-def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfigs, now: float) -> Step:
+def reserve(found: DeviceClaimRead | None, wish: ClaimedDevices, configs: ClassConfigs, now: float) -> Step:
     """Give a claim its devices and reserve it for its consumers: first the finalizer, then the status in one write."""
     why = trouble(found, KIND, wish.key, wish.uid)
     if found is None or why:
@@ -43,7 +43,7 @@ def reserve(found: DeviceClaimRead | None, wish: DeviceWish, configs: ClassConfi
     return _status(found, status)
 
 
-def protect(watched: Watched[DeviceClaim] | None, wish: DeviceWish) -> Send | None:
+def protect(watched: SeenObject[DeviceClaim] | None, wish: ClaimedDevices) -> Send | None:
     """The first write for a claim that is to get devices, by what the mirror shows; None where it has to be read."""
     if watched is None or not wish.allocate or not wish.uid:
         return None
@@ -54,14 +54,14 @@ def protect(watched: Watched[DeviceClaim] | None, wish: DeviceWish) -> Send | No
     return opening(DeviceClaimRead, wish.key, wish.uid, watched.resource_version, metadata)
 
 
-def _missing(found: DeviceClaimRead, wish: DeviceWish) -> list[Consumer]:
+def _missing(found: DeviceClaimRead, wish: ClaimedDevices) -> list[ClaimConsumer]:
     """Those that a claim is not reserved for yet; what is reserved for a PodGroup is for its pods."""
     for_group = any(each.resource == POD_GROUPS and each.name == wish.group for each in found.consumers)
     reserved = {each.uid for each in found.consumers}
     return [one for one in wish.consumers if one.uid not in reserved and (one.resource == POD_GROUPS or not for_group)]
 
 
-def _consumer(pod: Consumer) -> ConsumerFields:
+def _consumer(pod: ClaimConsumer) -> ConsumerFields:
     return ConsumerFields(resource=pod.resource, name=pod.name, uid=pod.uid, api_group=pod.group or None)
 
 
@@ -69,7 +69,7 @@ def _status(found: DeviceClaimRead, status: dict[str, Any]) -> Send:
     return patch(found, {"status": msgspec.to_builtins(status)}, "status")
 
 
-def ready(found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
+def ready(found: DeviceClaimRead | None, wish: ClaimedDevices) -> Step:
     """Whether every binding condition of the claim's devices is true, and none that means failure is."""
     why = trouble(found, KIND, wish.key, wish.uid)
     if found is None or why:

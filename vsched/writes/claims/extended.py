@@ -17,7 +17,7 @@ from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
-from vsched.model.claims.devices import AllocatedDevice, Allocation
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.devices import KIND, give_back, reserve
 from vsched.writes.claims.objects import (
@@ -29,7 +29,7 @@ from vsched.writes.claims.objects import (
 )
 from vsched.writes.claims.patches import delete, trouble
 from vsched.writes.claims.steps import DONE, Failed, Send, Step
-from vsched.writes.claims.wishes import DeviceWish, ExtendedWish
+from vsched.writes.claims.wishes import ClaimedDevices, ExtendedWish
 from vsched.writes.writer import Write
 
 
@@ -120,7 +120,7 @@ class ExtendedPlan(NamedTuple):
 
     wish: ExtendedWish
     requests: ExtendedRequests
-    claim: DeviceWish
+    claim: ClaimedDevices
 
 
 def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Failed:
@@ -142,8 +142,8 @@ def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Fai
     if not len(wish.allocation.devices) == len(devices) == sum(each.devices for each in requests.requests):
         return Failed(f"pod {wish.pod_key} asks for other devices than those that were chosen")
     used = tuple(dict.fromkeys(each.device_class for each in requests.requests))
-    allocation = Allocation(devices, wish.allocation.nodes)
-    return ExtendedPlan(wish, requests, DeviceWish(wish.key, "", allocation, True, (wish.pod,), used))
+    allocation = AllocationResult(devices, wish.allocation.nodes)
+    return ExtendedPlan(wish, requests, ClaimedDevices(wish.key, "", allocation, True, (wish.pod,), used))
 
 
 def _only(found: ExtendedRequests, names: Collection[str]) -> ExtendedRequests:
@@ -174,7 +174,7 @@ def reserve_extended(found: DeviceClaimRead | None, plan: ExtendedPlan, configs:
     if found.metadata.deletion_timestamp:
         return _remove(found)
     if not _is_ours(found, plan.wish.pod.uid):
-        return Failed(f"{KIND} {plan.wish.key} belongs to somebody else")
+        return Failed(f"{KIND} {plan.wish.key} belongs to another object")
     asked = [(name, each.device_class_name, each.count or 1) for name, each in found.spec.requests()]
     if sorted(asked) != [(each.name, each.device_class, each.devices) for each in plan.requests.requests]:
         return _remove(found)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeVar
 
 from vsched.clock import Clock
-from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.state.resource_versions import SeenObject
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.writes.claims.classes import ClassReader
-from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.settling import Settling
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step
@@ -39,11 +39,11 @@ class GangMirror(Protocol):
 
     def has_node(self, name: str) -> bool: ...
 
-    def watched_claim(self, key: str) -> Watched[DeviceClaim] | None: ...
+    def watched_claim(self, key: str) -> SeenObject[DeviceClaim] | None: ...
 
-    def watched_volume_claim(self, key: str) -> Watched[VolumeClaim] | None: ...
+    def watched_volume_claim(self, key: str) -> SeenObject[VolumeClaim] | None: ...
 
-    def watched_volume(self, name: str) -> Watched[Volume] | None: ...
+    def watched_volume(self, name: str) -> SeenObject[Volume] | None: ...
 
     def is_current(self, kind: str, key: str, resource_version: str) -> bool: ...
 
@@ -65,13 +65,13 @@ class _Known(NamedTuple):
 
 
 @dataclass(slots=True)
-class Gang:
+class GangBinding:
     """One gang that is to be bound."""
 
     wish: GangWish
     settling: Settling
     classes: ClassReader
-    holds: Holds
+    holds: HeldObjects
     mirror: GangMirror
     clock: Clock
     obstacle: Obstacle | None = None

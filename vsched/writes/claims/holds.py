@@ -13,7 +13,7 @@ from collections.abc import Collection
 from vsched.writes.claims.wishes import HoldKey
 
 
-class Holds:
+class HeldObjects:
     """Objects by kind and key."""
 
     def __init__(self) -> None:

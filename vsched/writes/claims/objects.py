@@ -62,7 +62,7 @@ class VolumeAffinity(Wire):
     required: NodeSelector | None = None
 
 
-class VolumeSpec(Wire):
+class WrittenVolumeSpec(Wire):
     """The spec of a PersistentVolume."""
 
     claim_ref: ClaimReference | None = None
@@ -72,7 +72,7 @@ class VolumeSpec(Wire):
 class VolumeRead(ObjectRead):
     """A PersistentVolume."""
 
-    spec: VolumeSpec = msgspec.field(default_factory=VolumeSpec)
+    spec: WrittenVolumeSpec = msgspec.field(default_factory=WrittenVolumeSpec)
     status: VolumeStatus = msgspec.field(default_factory=VolumeStatus)
 
 

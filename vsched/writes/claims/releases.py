@@ -19,7 +19,7 @@ from vsched.together import together
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.extended import remove_extended, unmention
-from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.objects import (
     DeviceClaimRead,
     PodRead,
@@ -57,7 +57,7 @@ class _Wanted(NamedTuple):
 class Releases:
     """A queue of claims that are to be given back."""
 
-    def __init__(self, settling: Settling, holds: Holds, mirror: ReleaseMirror) -> None:
+    def __init__(self, settling: Settling, holds: HeldObjects, mirror: ReleaseMirror) -> None:
         self._settling = settling
         self._holds = holds
         self._mirror = mirror

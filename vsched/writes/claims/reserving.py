@@ -9,16 +9,16 @@ from vsched.together import together
 from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.extended import ExtendedPlan, mention, plan_extended, reserve_extended
-from vsched.writes.claims.gang import Attempt, Gang
+from vsched.writes.claims.gang import Attempt, GangBinding
 from vsched.writes.claims.objects import DeviceClaimRead, PodRead, VolumeClaimRead, VolumeRead
 from vsched.writes.claims.steps import DONE, Done, Failed, Send, Step, Wait
-from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+from vsched.writes.claims.wishes import ClaimedDevices, VolumeWish
 
 
 class Reservation:
     """The claims of one gang. ``reserve`` and ``verify`` leave the first obstacle that they meet in the gang."""
 
-    def __init__(self, gang: Gang) -> None:
+    def __init__(self, gang: GangBinding) -> None:
         self.plans: tuple[ExtendedPlan, ...] = ()
         """The claims that are made for extended resources; known once ``reserve`` has begun."""
         self._gang = gang
@@ -73,10 +73,10 @@ class Reservation:
             configs[name] = found.spec.config or []
         self._configs = configs
 
-    def _devices_step(self, found: DeviceClaimRead | None, wish: DeviceWish) -> Step:
+    def _devices_step(self, found: DeviceClaimRead | None, wish: ClaimedDevices) -> Step:
         return devices.reserve(found, wish, self._configs, self._gang.clock.now())
 
-    def _devices(self, wish: DeviceWish) -> Attempt:
+    def _devices(self, wish: ClaimedDevices) -> Attempt:
         def attempt() -> Awaitable[Step]:
             opening = devices.protect(self._gang.mirror.watched_claim(wish.key), wish)
             decide = partial(self._devices_step, wish=wish)
@@ -108,7 +108,7 @@ class Reservation:
 
         return attempt
 
-    def _still_reserved(self, wish: DeviceWish) -> Attempt:
+    def _still_reserved(self, wish: ClaimedDevices) -> Attempt:
         def unchanged(found: DeviceClaimRead | None) -> Step:
             step = self._devices_step(found, wish)
             changed = f"{devices.KIND} {wish.key} was changed before its pods were bound"

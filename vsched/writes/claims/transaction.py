@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from vsched.writes.claims.gang import Gang, Obstacle
+from vsched.writes.claims.gang import GangBinding, Obstacle
 from vsched.writes.claims.reserving import Reservation
 from vsched.writes.claims.undoing import undo
-from vsched.writes.claims.waiting import Waiting, WaitSettings
+from vsched.writes.claims.waiting import GangWait, WaitSettings
 
 
-class Phase(StrEnum):
+class TransactionPhase(StrEnum):
     """What a transaction is doing."""
 
     QUEUED = "queued"
@@ -26,12 +26,12 @@ class Phase(StrEnum):
 class GangTransaction:
     """Puts the phases together. It writes nothing but claims and volumes; the caller binds the pods."""
 
-    def __init__(self, gang: Gang, settings: WaitSettings) -> None:
+    def __init__(self, gang: GangBinding, settings: WaitSettings) -> None:
         self.gang = gang
-        self.phase = Phase.QUEUED
+        self.phase = TransactionPhase.QUEUED
         self._reservation = Reservation(gang)
         self._settings = settings
-        self._waiting: Waiting | None = None
+        self._waiting: GangWait | None = None
         self.keys = gang.wish.holds()
         """The objects that it is concerned with."""
         self._holding = False
@@ -49,27 +49,27 @@ class GangTransaction:
         await self.gang.holds.begin(self.keys)
         self._holding = True
         try:
-            self.phase = Phase.RESERVING
+            self.phase = TransactionPhase.RESERVING
             await self._reservation.reserve()
         finally:
             self.gang.holds.written(self.keys)
         if self.gang.obstacle is None:
             await self._wait(bind_seconds)
         if self.gang.obstacle is None:
-            self.phase = Phase.VERIFYING
+            self.phase = TransactionPhase.VERIFYING
             await self._reservation.verify()
         return self.gang.obstacle
 
     async def _wait(self, bind_seconds: float) -> None:
-        self.phase = Phase.WAITING
+        self.phase = TransactionPhase.WAITING
         claims = [*self.gang.wish.devices, *(plan.claim for plan in self._reservation.plans)]
-        self._waiting = Waiting(self.gang, claims, self._settings)
+        self._waiting = GangWait(self.gang, claims, self._settings)
         await self._waiting.run(bind_seconds)
         self._waiting = None
 
     async def undo(self) -> list[str]:
         """Give everything back; returns why something could not be."""
-        self.phase = Phase.UNDOING
+        self.phase = TransactionPhase.UNDOING
         return await undo(self.gang, self._reservation.plans)
 
     def end(self) -> None:

@@ -21,10 +21,10 @@ from vsched.model.snapshot import Snapshot
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Dispatcher, Outcome
 from vsched.writes.claims.classes import ClassMirror, ClassReader
-from vsched.writes.claims.gang import Gang, GangMirror, Obstacle
-from vsched.writes.claims.holds import Holds
+from vsched.writes.claims.gang import GangBinding, GangMirror, Obstacle
+from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.settling import Deposed, Settling
-from vsched.writes.claims.transaction import GangTransaction, Phase
+from vsched.writes.claims.transaction import GangTransaction, TransactionPhase
 from vsched.writes.claims.waiting import WaitSettings
 from vsched.writes.claims.wishes import GangWish, claiming, gang_wish
 from vsched.writes.unexpected import Unexpected
@@ -66,7 +66,7 @@ class GangTransactions:
     def __init__(
         self,
         settling: Settling,
-        holds: Holds,
+        holds: HeldObjects,
         dispatcher: Dispatcher,
         mirror: TransactionMirror,
         clock: Clock,
@@ -115,7 +115,7 @@ class GangTransactions:
         if self._closed or len(self._open) >= self._settings.limit:
             self._drop(wish.binds, STOPPING if self._closed else "too many gangs are being bound")
             return
-        gang = Gang(wish, self._settling, self._classes, self._holds, self._mirror, self._clock)
+        gang = GangBinding(wish, self._settling, self._classes, self._holds, self._mirror, self._clock)
         transaction = GangTransaction(gang, self._settings.waits)
         self._open[transaction] = None
         for _, key in transaction.keys:
@@ -146,7 +146,7 @@ class GangTransactions:
 
     async def _carry_out(self, transaction: GangTransaction) -> None:
         wish = transaction.gang.wish
-        unexpected = Unexpected(f"the claims of {wish.job} are left as they are")
+        unexpected = Unexpected(f"the claims of {wish.job} are left unchanged")
         try:
             with unexpected:
                 await self._attempt(transaction)
@@ -172,12 +172,12 @@ class GangTransactions:
         try:
             obstacle = await transaction.prepare(self._bind_seconds())
             if obstacle is None:
-                transaction.phase = Phase.BINDING
+                transaction.phase = TransactionPhase.BINDING
                 await self._bind(wish)
                 return
             left = await transaction.undo()
         except Deposed:
-            self._drop(wish.binds, "not sent: this process does not lead")
+            self._drop(wish.binds, "not sent: this process is not the leader")
             return
         if left:
             self._reports.worry(f"{wish.job}: {'; '.join(left)}")
@@ -244,7 +244,7 @@ class GangTransactions:
             if task is None:
                 self._close(transaction)
                 self._drop(transaction.gang.wish.binds, self._why_given_up)
-            elif transaction.phase in (Phase.QUEUED, Phase.WAITING):
+            elif transaction.phase in (TransactionPhase.QUEUED, TransactionPhase.WAITING):
                 task.cancel()
 
     # -- what others see
@@ -262,4 +262,4 @@ class GangTransactions:
     def phases(self) -> Mapping[str, int]:
         """How many gangs are in each phase."""
         found = Counter(transaction.phase.value for transaction in list(self._open))  # metrics are read in a thread
-        return {phase.value: found[phase.value] for phase in Phase}
+        return {phase.value: found[phase.value] for phase in TransactionPhase}

@@ -9,14 +9,14 @@ from vsched.model.pods.task import Task
 from vsched.together import together
 from vsched.writes.claims import devices, volumes
 from vsched.writes.claims.extended import ExtendedPlan, remove_extended, unmention
-from vsched.writes.claims.gang import Gang
+from vsched.writes.claims.gang import GangBinding
 from vsched.writes.claims.objects import DeviceClaimRead, PodRead, VolumeClaimRead, VolumeRead
 from vsched.writes.claims.pods import leaves, without_node
 from vsched.writes.claims.steps import DONE, Done, Failed, Step
-from vsched.writes.claims.wishes import DeviceWish, VolumeWish
+from vsched.writes.claims.wishes import ClaimedDevices, VolumeWish
 
 
-async def undo(gang: Gang, plans: Sequence[ExtendedPlan]) -> list[str]:
+async def undo(gang: GangBinding, plans: Sequence[ExtendedPlan]) -> list[str]:
     """Give everything back; returns why something could not be. Later sessions see what is left, and release it."""
     leaving = await _without_node(gang)
     steps = await together(
@@ -27,7 +27,7 @@ async def undo(gang: Gang, plans: Sequence[ExtendedPlan]) -> list[str]:
     return [step.why for step in steps if isinstance(step, Failed)]
 
 
-async def _without_node(gang: Gang) -> frozenset[str]:
+async def _without_node(gang: GangBinding) -> frozenset[str]:
     """The pods that certainly have no node; a leader before this one may have bound some. Only they give back.
 
     Of a PodGroup that shares claims, pods count that are not in this gang: none of those may have a node, either.
@@ -43,11 +43,11 @@ async def _without_node(gang: Gang) -> frozenset[str]:
     return await without_node(gang.settling, pods)
 
 
-def _tasks(gang: Gang) -> Sequence[Task]:
+def _tasks(gang: GangBinding) -> Sequence[Task]:
     return gang.mirror.tasks_of(gang.wish.job) or ()
 
 
-async def _give_back(gang: Gang, wish: DeviceWish, leaving: Collection[str]) -> Step:
+async def _give_back(gang: GangBinding, wish: ClaimedDevices, leaving: Collection[str]) -> Step:
     def step(found: DeviceClaimRead | None) -> Step:
         # Only a PodGroup needs the pods of the job: a large gang has a claim for each of them.
         for_group = found is not None and any(one.resource == POD_GROUPS for one in found.consumers)
@@ -57,7 +57,7 @@ async def _give_back(gang: Gang, wish: DeviceWish, leaving: Collection[str]) -> 
     return await gang.settling.settle(DeviceClaimRead, wish.key, step)
 
 
-async def _unchoose(gang: Gang, wish: VolumeWish) -> Step:
+async def _unchoose(gang: GangBinding, wish: VolumeWish) -> Step:
     if gang.holds.is_shared((volumes.KIND, wish.key)):
         return DONE  # another gang waits for the same claim
     settle = gang.settling.settle
@@ -68,7 +68,7 @@ async def _unchoose(gang: Gang, wish: VolumeWish) -> Step:
     )
 
 
-async def _remove_extended(gang: Gang, plan: ExtendedPlan) -> Step:
+async def _remove_extended(gang: GangBinding, plan: ExtendedPlan) -> Step:
     settle = gang.settling.settle
     step = await settle(PodRead, plan.wish.pod_key, lambda found: unmention(found, plan.wish.claim_name))
     if not isinstance(step, Done):

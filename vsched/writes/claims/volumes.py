@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from vsched.errors import BadInput
 from vsched.mirror.ingest.rules import node_terms
 from vsched.mirror.ingest.volumes import SELECTED_NODE
-from vsched.mirror.state.resource_versions import Watched
+from vsched.mirror.state.resource_versions import SeenObject
 from vsched.mirror.wire.volumes import ClaimReference
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, requirement_holds
@@ -37,7 +37,7 @@ def select_node(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
     return annotate(found, {SELECTED_NODE: wish.selected_node})
 
 
-def select_unread(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> Send | None:
+def select_unread(watched: SeenObject[VolumeClaim] | None, wish: VolumeWish) -> Send | None:
     """The same, by what the mirror shows; None where the claim has to be read."""
     if watched is None or not wish.uid or not is_free(watched.found, wish) or watched.found.selected_node:
         return None
@@ -50,7 +50,7 @@ def is_free(claim: VolumeClaim, wish: VolumeWish) -> bool:
     return not (claim.uid != wish.uid or claim.deleting or claim.lost or claim.bound or claim.volume)
 
 
-def shown_volume(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> str:
+def shown_volume(watched: SeenObject[VolumeClaim] | None, wish: VolumeWish) -> str:
     """The volume that the claim is bound to, by what the mirror shows; empty where the claim has to be read."""
     claim = None if watched is None else watched.found
     if claim is None or claim.uid != wish.uid or claim.deleting or claim.lost or not claim.bound:
@@ -58,7 +58,7 @@ def shown_volume(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> str:
     return claim.volume if wish.volume in ("", claim.volume) else ""
 
 
-def reaches(watched: Watched[Volume] | None, wish: VolumeWish, labels: Mapping[str, str]) -> bool:
+def reaches(watched: SeenObject[Volume] | None, wish: VolumeWish, labels: Mapping[str, str]) -> bool:
     """Whether the claim's volume can be used on the pod's node, by what the mirror shows; if not, it has to be read."""
     volume = None if watched is None else watched.found
     if volume is None or not volume.claim_uid or volume.claim_uid != wish.uid or volume.spent:
@@ -66,7 +66,7 @@ def reaches(watched: Watched[Volume] | None, wish: VolumeWish, labels: Mapping[s
     return volume.affinity is None or any(_met(term, wish.node, labels) for term in volume.affinity)
 
 
-def unchanged(watched: Watched[VolumeClaim] | None, wish: VolumeWish) -> Wait | None:
+def unchanged(watched: SeenObject[VolumeClaim] | None, wish: VolumeWish) -> Wait | None:
     """Whether the claim still waits for its volume, by what the mirror shows; None where it has to be read."""
     if watched is None or not wish.selected_node or not is_free(watched.found, wish):
         return None
@@ -107,7 +107,7 @@ def bound(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
     if found is None or why:
         return Failed(why)
     if found.status.phase == "Lost":
-        return Failed(f"{KIND} {wish.key} has lost its volume")
+        return Failed(f"{KIND} {wish.key} lost its volume")
     if found.volume and wish.volume and found.volume != wish.volume:
         return Failed(f"{KIND} {wish.key} was bound to volume {found.volume} instead of {wish.volume}")
     if found.is_bound:

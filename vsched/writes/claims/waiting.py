@@ -13,10 +13,10 @@ import msgspec
 
 from vsched.together import together
 from vsched.writes.claims import devices, volumes
-from vsched.writes.claims.gang import Attempt, Gang
+from vsched.writes.claims.gang import Attempt, GangBinding
 from vsched.writes.claims.objects import DeviceClaimRead, VolumeClaimRead
 from vsched.writes.claims.steps import Failed, Wait
-from vsched.writes.claims.wishes import DeviceWish, HoldKey, VolumeWish
+from vsched.writes.claims.wishes import ClaimedDevices, HoldKey, VolumeWish
 
 
 class WaitSettings(msgspec.Struct, frozen=True):
@@ -28,10 +28,10 @@ class WaitSettings(msgspec.Struct, frozen=True):
     """How all objects are that it waits for, in case a watch has missed something."""
 
 
-class Waiting:
+class GangWait:
     """What one gang waits for. ``run`` leaves the first obstacle that it meets in the gang."""
 
-    def __init__(self, gang: Gang, claims: Iterable[DeviceWish], settings: WaitSettings) -> None:
+    def __init__(self, gang: GangBinding, claims: Iterable[ClaimedDevices], settings: WaitSettings) -> None:
         """``claims`` are the ResourceClaims of the gang, those made for extended resources included."""
         self._gang = gang
         self._settings = settings
@@ -120,9 +120,9 @@ class Waiting:
     def _of_volume(self, wish: VolumeWish) -> Attempt:
         return lambda: self._gang.settle(VolumeClaimRead, wish.key, lambda found: volumes.bound(found, wish))
 
-    def _of_devices(self, wish: DeviceWish) -> Attempt:
+    def _of_devices(self, wish: ClaimedDevices) -> Attempt:
         return lambda: self._gang.settle(DeviceClaimRead, wish.key, lambda found: devices.ready(found, wish))
 
 
-def _has_conditions(wish: DeviceWish) -> bool:
+def _has_conditions(wish: ClaimedDevices) -> bool:
     return wish.allocation is not None and any(each.binding_conditions for each in wish.allocation.devices)

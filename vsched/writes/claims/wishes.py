@@ -11,7 +11,7 @@ import msgspec
 
 from vsched.kube.paths import NAME_LIMIT
 from vsched.model.claims.catalogue import ClaimCatalogue
-from vsched.model.claims.devices import Allocation, Consumer
+from vsched.model.claims.devices import AllocationResult, ClaimConsumer
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.jobs.native import native_name
 from vsched.model.plan import Bind
@@ -23,16 +23,16 @@ HoldKey = tuple[str, str]
 """A kind, and ``namespace/name`` or the name of an object."""
 
 
-class DeviceWish(msgspec.Struct, frozen=True):
+class ClaimedDevices(msgspec.Struct, frozen=True):
     """A ResourceClaim that is to have these devices and be reserved for these pods, or for their PodGroup."""
 
     key: str
     uid: str
-    allocation: Allocation | None
+    allocation: AllocationResult | None
     """None where any will do, because the cycle did not know it."""
     allocate: bool
     """Whether the transaction allocates the devices; otherwise the claim has them already."""
-    consumers: tuple[Consumer, ...]
+    consumers: tuple[ClaimConsumer, ...]
     classes: tuple[str, ...] = ()
     """The DeviceClasses of its requests; only needed where the devices are allocated."""
     group: str = ""
@@ -58,8 +58,8 @@ class ExtendedWish(msgspec.Struct, frozen=True):
     """A ResourceClaim for the extended resources of a pod: it is to be made, or it was made before."""
 
     namespace: str
-    pod: Consumer
-    allocation: Allocation
+    pod: ClaimConsumer
+    allocation: AllocationResult
     """The results have the name of the resource as their ``request``; those of a claim that was made before have the
     name of its request."""
     classes: tuple[tuple[str, str], ...]
@@ -91,7 +91,7 @@ class GangWish:
 
     job: str
     binds: tuple[Bind, ...]
-    devices: tuple[DeviceWish, ...] = ()
+    devices: tuple[ClaimedDevices, ...] = ()
     volumes: tuple[VolumeWish, ...] = ()
     extended: tuple[ExtendedWish, ...] = ()
     labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -152,9 +152,9 @@ def gang_wish(job: str, binds: Sequence[Bind], snapshot: Snapshot) -> GangWish:
     )
 
 
-def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[DeviceWish, ...]:
+def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tuple[ClaimedDevices, ...]:
     chosen = {choice.claim: choice for bind in binds for choice in (bind.claims or NOTHING).devices}
-    users: dict[str, dict[Consumer, None]] = {}
+    users: dict[str, dict[ClaimConsumer, None]] = {}
     for bind in binds:
         plan = bind.claims or NOTHING
         for key in plan.reserve:
@@ -170,7 +170,7 @@ def _devices(job: str, binds: Sequence[Bind], catalogue: ClaimCatalogue) -> tupl
         allocation = choice.allocation if choice is not None else known.allocation if known is not None else None
         requests = () if known is None or choice is None else known.spec.requests
         classes = dict.fromkeys(request.device_class for alternatives in requests for request in alternatives)
-        found.append(DeviceWish(key, uid, allocation, choice is not None, tuple(consumers), tuple(classes), name))
+        found.append(ClaimedDevices(key, uid, allocation, choice is not None, tuple(consumers), tuple(classes), name))
     return tuple(found)
 
 
@@ -202,6 +202,6 @@ def _extended(binds: Sequence[Bind], snapshot: Snapshot) -> tuple[ExtendedWish, 
         if chosen is None and made in plan.reserve and made in known.claims:
             chosen = known.claims[made].allocation
         if chosen is not None:
-            pod = Consumer(bind.uid, bind.name)
+            pod = ClaimConsumer(bind.uid, bind.name)
             found.append(ExtendedWish(bind.namespace, pod, chosen, classes, made.partition("/")[2]))
     return tuple(found)

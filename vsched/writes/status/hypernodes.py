@@ -16,7 +16,7 @@ from vsched.mirror.resources import HYPERNODES
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import TopologyCatalogue
-from vsched.writes.bodies import Reference, hypernode_write
+from vsched.writes.bodies import ObjectReference, hypernode_write
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.writer import OnStatusWritten, StatusWriter
@@ -110,7 +110,7 @@ class HyperNodeStatuses:
             await self._due.wait()
             await asyncio.sleep(self._settings.grace_seconds)
             self._due.clear()
-            with Unexpected("the statuses of HyperNodes are not written"):
+            with Unexpected("HyperNode statuses cannot be written"):
                 await self._look()
 
     async def _look(self) -> None:
@@ -136,7 +136,7 @@ class HyperNodeStatuses:
                 return
             wait_seconds = max(wait_seconds, asked[1] + self._settings.repeat_seconds - now)
         elif not content.usable and not _said_before(self._mirror.shown.get(name), content):
-            about = Reference(HYPERNODES.api_version, "HyperNode", "", name, self._mirror.uids[name])
+            about = ObjectReference(HYPERNODES.api_version, "HyperNode", "", name, self._mirror.uids[name])
             self._events.record(about, WARNING, BROKEN, content.message)
         self._asked[name] = (content, now)
         self.workqueue.put(name, content, max(0.0, wait_seconds))

@@ -19,7 +19,7 @@ from vsched.model.maps import gone, news
 from vsched.model.plan import CycleReport, JobOutcome, Unschedulable, by_job
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.writes.bodies import Reference, pod_condition_write, pod_reference
+from vsched.writes.bodies import ObjectReference, pod_condition_write, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
 from vsched.writes.status.growing import GROWING_SECONDS, has_new_pods, is_growing
@@ -121,7 +121,7 @@ class PodConditions:
             yield
         self._outcomes, self._waiting = outcomes, waiting
 
-    def placed(self, about: Reference) -> None:
+    def placed(self, about: ObjectReference) -> None:
         """The pod is bound: forget what was last written, and say no more why it waits."""
         written = self._written.pop(about.uid, None)
         if written is not None:

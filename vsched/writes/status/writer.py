@@ -21,7 +21,7 @@ REMEMBERED = 50_000
 """Objects whose failures are counted."""
 
 OnStatusWritten = Callable[[str, str, str | None], None]
-"""Told of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
+"""Of each object: kind, key, and the resourceVersion its status was written as, None where it was not."""
 
 
 class Failures(Generic[K]):

@@ -87,7 +87,7 @@ def test_a_menu_for_people_names_prices_and_delays(asker: Asker, pools: str) -> 
     assert said.startswith("2 gangs lack their minimum  (session 7 of ")
     assert "ml/lacking  queue prod, priority 0, has 0 of 32 pods" in said
     assert "nodes       yes  8 more of pool h100 would start it; price 20 (8 x 2.5), there in 2m" in said
-    assert "quota       no   no limit of its queue or its namespace, raised, would start it" in said
+    assert "quota       no   raising no limit of its queue or namespace would start it" in said
 
 
 def test_without_pools_nodes_like_those_there_are(asker: Asker) -> None:
@@ -151,7 +151,7 @@ def test_where_no_gang_waits_it_is_said(tmp_path: Path) -> None:
 
 
 REFUSED = [
-    pytest.param(["--most", "3"], "--most: for menus (expected --buy with it)", id="a flag of menus without --buy"),
+    pytest.param(["--most", "3"], "--most: has an effect with --buy only", id="a flag of menus without --buy"),
     pytest.param(
         ["--buy", "--context", "c"], "--kubeconfig, --context: for NodePools of a running cluster", id="not with a dump"
     ),

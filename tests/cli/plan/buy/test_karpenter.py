@@ -9,7 +9,7 @@ import pytest
 from tests.support.plans import NOW, manifests, mirror
 from vsched.cli.plan.buy.karpenter import UNKNOWN, node_pools
 from vsched.errors import BadInput
-from vsched.explain.menu.records import Pool
+from vsched.explain.menu.records import OfferedPool
 from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.frozen import freeze
 from vsched.model.nodes.table import Taint
@@ -39,7 +39,7 @@ SIZES = ((AWS + "cpu", ["32"]), (AWS + "memory", ["131072"]))
 GPUS = ((AWS + "gpu-count", ["4"]), (AWS + "gpu-manufacturer", ["nvidia"]))
 
 
-def read(found: dict[str, Any], text: str = "node n1 cpu=1") -> list[Pool]:
+def read(found: dict[str, Any], text: str = "node n1 cpu=1") -> list[OfferedPool]:
     return node_pools("pools.yaml", found, snapshot_of(text))
 
 

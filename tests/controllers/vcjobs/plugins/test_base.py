@@ -62,7 +62,7 @@ def test_an_argument_that_cannot_be_used_is_passed_over_and_said(argument: str, 
 
 
 def test_a_plugin_without_arguments_says_so() -> None:
-    assert Env.parse(("--x=1",))[1] == ["spec.plugins[env]: '--x=1' (expected no arguments): passed over"]
+    assert Env.parse(("--x=1",))[1] == ["spec.plugins[env]: '--x=1' (expected no arguments): ignored"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from vsched.framework.claims.part import ClaimRules
 from vsched.model.claims.devices import (
     AllocatedDevice,
     CapacityPolicy,
-    Consumer,
+    ClaimConsumer,
     Device,
     DeviceClass,
     DeviceConstraint,
@@ -182,8 +182,8 @@ def test_a_device_that_gets_a_taint_after_it_was_allocated(effect: str, running:
 )
 def test_a_claim_that_is_reserved_for_a_pod_group(group: str, serving: list[str], reserve: tuple[str, ...]) -> None:
     world = DeviceWorld(gpus("n1", 1), nodes=["n1"])
-    consumers = [Consumer("g", group, "podgroups", "scheduling.k8s.io")]
-    consumers += [Consumer(f"u{at}", f"o{at}") for at in range(255)]
+    consumers = [ClaimConsumer("g", group, "podgroups", "scheduling.k8s.io")]
+    consumers += [ClaimConsumer(f"u{at}", f"o{at}") for at in range(255)]
     world.claim("shared", allocation=has("gpu-0"), consumers=tuple(consumers))
     task = world.pod("p", "shared")
     part = world.part()
@@ -247,7 +247,7 @@ def test_a_class_that_cannot_serve_an_extended_resource_leaves_the_nodes_with_a_
 def test_a_claim_that_was_made_for_extended_resources_is_used_again() -> None:
     world = extended()
     task = world.pod("p", **{RESOURCE: 2000})
-    world.claim("made", allocation=has("gpu-1", "gpu-2"), consumers=(Consumer(task.uid, "p"),), owner=task.uid)
+    world.claim("made", allocation=has("gpu-1", "gpu-2"), consumers=(ClaimConsumer(task.uid, "p"),), owner=task.uid)
     world.made = {task.uid: "ns/made"}
     part = world.part()
     assert part.serving(task) == ["n1"]

@@ -10,8 +10,8 @@ from vsched.framework.claims.devices.part import device_part
 from vsched.framework.claims.part import ClaimRules
 from vsched.model.claims.devices import (
     ALL,
-    Allocation,
-    Consumer,
+    AllocationResult,
+    ClaimConsumer,
     DeviceClaim,
     DeviceClass,
     DeviceRequest,
@@ -104,7 +104,7 @@ def test_what_was_withdrawn_comes_back_exactly() -> None:
 
 def test_an_allocated_claim_is_usable_where_its_devices_are() -> None:
     world = DeviceWorld(gpus("n1", 1), gpus("n2", 1))
-    world.claim("mine", allocation=has("gpu-0", node="n2"), consumers=(Consumer("uid-p", "p"),))
+    world.claim("mine", allocation=has("gpu-0", node="n2"), consumers=(ClaimConsumer("uid-p", "p"),))
     task = world.pod("p", "mine")
     part = world.part()
     assert part.serving(task) == ["n2"]
@@ -119,7 +119,7 @@ def of_pod(
     asked: DeviceRequest = ONE,
     *,
     owner: str = "uid-p",
-    allocation: Allocation | None = None,
+    allocation: AllocationResult | None = None,
     deleting: bool = False,
     failed: str = "",
 ) -> DeviceClaim:
@@ -131,7 +131,7 @@ def of_pod(
 
 def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
     world = DeviceWorld(gpus("n1", 1), nodes=["n1"])
-    others = tuple(Consumer(f"u{number}", f"o{number}") for number in range(255))
+    others = tuple(ClaimConsumer(f"u{number}", f"o{number}") for number in range(255))
     world.claim("busy", allocation=has("gpu-0"), consumers=others)
     one, other = world.pod("p", "busy"), world.pod("q", "busy")
     part = world.part()
@@ -170,7 +170,7 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
         ),
         pytest.param(
             of_pod(asked=request("r", 1, "device.attributes['gpu'].all(k, device.attributes['gpu'].all(l, k != l))")),
-            "its selectors take over 500,000 steps with the devices there are",
+            "evaluating its selectors takes more than 500,000 steps with these devices",
             id="a selector that takes long for many devices",
         ),
         pytest.param(
@@ -180,7 +180,7 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
         ),
         pytest.param(
             of_pod(allocation=has("gpu-99")),
-            "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 is not there any more",
+            "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 no longer exists",
             id="a device that is gone, and no pod runs with it",
         ),
         pytest.param(

@@ -11,7 +11,7 @@ from tests.support.builders import Fields, merged, node, pod
 from tests.support.devices import allocated, device_class, pod_claims, resource_claim, resource_slice
 from tests.support.examples import examples
 from tests.support.plans import NOW, mirror
-from vsched.framework.claims.devices.base import Base, base_of
+from vsched.framework.claims.devices.base import BaseUses, base_of
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.mirror.cache import Cache
 from vsched.mirror.wire.manifests import Origin, decode_manifests
@@ -25,7 +25,7 @@ def told(cache: Cache, event: str, found: Fields) -> None:
     cache.apply(found["kind"], event, read)
 
 
-def base_at(cache: Cache) -> Base:
+def base_at(cache: Cache) -> BaseUses:
     """What a session of now begins with."""
     snapshot = cache.snapshot(NOW)
     found = snapshot.claims.devices

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.storage_world import CSI, StorageWorld
-from vsched.framework.claims.volumes.counted import Counted, counted
+from vsched.framework.claims.volumes.counted import CountedVolumes, counted
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.model.claims.catalogue import VolumeCatalogue
@@ -42,7 +42,7 @@ def differs(before: VolumeCatalogue, after: VolumeCatalogue, name: str, key: str
     return getattr(before, name).get(key) is not getattr(after, name).get(key)
 
 
-def picture(found: Counted, names: set[Attachable]) -> object:
+def picture(found: CountedVolumes, names: set[Attachable]) -> object:
     """What is counted; ``names`` gets all volumes that ever were attached."""
     names.update(name for node in found.nodes for name in node.names)
     counts = {driver: [part.tolist() for part in count] for driver, count in found.counts.items()}
@@ -105,7 +105,7 @@ class World:
             self.storage.labels[f"m{self.number}"] = {}
         else:
             self.storage.labels.pop(node, None)
-        self.statics = NodeStatics(self.storage.statics().attributes, self.statics.kept)
+        self.statics = NodeStatics(self.storage.statics().attributes, self.statics.memo)
 
 
 @given(st.data())
@@ -140,7 +140,7 @@ def test_only_nodes_that_changed_are_read_again() -> None:
     assert second.counts[CSI].now.tolist() == [1, 2]
     # Also when the attributes of nodes change.
     world.labels["n0"] = {}
-    later = NodeStatics(world.statics().attributes, statics.kept)
+    later = NodeStatics(world.statics().attributes, statics.memo)
     third = counted(as_published(catalogue, world.catalogue()), later)
     assert third.nodes[1] is second.nodes[0]
     assert third.counts[CSI].now.tolist() == [0, 1, 2]

@@ -36,7 +36,12 @@ def world() -> StorageWorld:
         pytest.param(
             world().claim("data", "now"), "data", UNBOUND, id="a claim of an immediate class is not bound yet"
         ),
-        pytest.param(world().claim("data"), "data", UNBOUND, id="a claim without a class is not bound yet"),
+        pytest.param(
+            world().claim("data"),
+            "data",
+            "PersistentVolumeClaim data is not bound: it names no StorageClass, and no PersistentVolume is for it",
+            id="a claim without a class",
+        ),
         pytest.param(
             world().claim("data", "none"),
             "data",

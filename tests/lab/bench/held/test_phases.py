@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from vsched.lab.bench.held.meter import CALL, COLLECTION, THREAD, Note
-from vsched.lab.bench.held.phases import Phase, by_phase, held_rows, read_notes, summary
+from vsched.lab.bench.held.phases import RunPhase, by_phase, held_rows, read_notes, summary
 
 NOTES = [
     Note(CALL, 1.5, 0.004, "a"),
@@ -20,7 +20,7 @@ NOTES = [
 
 
 def test_each_note_belongs_to_the_part_in_which_it_ended() -> None:
-    found = dict(by_phase([Phase("first", 1.0), Phase("second", 2.0), Phase("third", 3.0)], NOTES))
+    found = dict(by_phase([RunPhase("first", 1.0), RunPhase("second", 2.0), RunPhase("third", 3.0)], NOTES))
     assert found == {"first": NOTES[:1], "second": NOTES[1:], "third": []}
 
 

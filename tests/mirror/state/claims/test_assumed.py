@@ -10,19 +10,19 @@ import pytest
 from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.mirrors import World
-from vsched.model.claims.devices import AllocatedDevice, Allocation, Consumer, DeviceClaim, DeviceId
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult, ClaimConsumer, DeviceClaim, DeviceId
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.plan import Bind, CycleReport
 
 Fields = make.Fields
-GPU = Allocation((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", "gpu-0")),))
-OTHER = Allocation((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", "gpu-1")),))
+GPU = AllocationResult((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", "gpu-0")),))
+OTHER = AllocationResult((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", "gpu-1")),))
 POD = make.pod("p")
-GROUP = Consumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
+GROUP = ClaimConsumer("uid-g", "g", "podgroups", "scheduling.k8s.io")
 CLAIM = devices.resource_claim()
 HELD = devices.allocated(CLAIM, "n1", "gpu-0", pods=[POD])
-ME, YOU = Consumer("uid-p", "p"), Consumer("uid-q", "q")
+ME, YOU = ClaimConsumer("uid-p", "p"), ClaimConsumer("uid-q", "q")
 MADE = VolumeChoice("ns/data", "uid-data")
 CHOSEN = VolumeChoice("ns/data", "uid-data", "pv")
 USES = ClaimPlan(devices=(DeviceChoice("ns/gpus", "uid-gpus", GPU),), reserve=("ns/gpus",))
@@ -216,7 +216,7 @@ def test_a_claim_that_pods_share_is_reserved_for_each() -> None:
 
 def test_devices_of_a_claim_are_not_ready_before_their_conditions_are() -> None:
     world = World(CLAIM, POD)
-    waits = Allocation((AllocatedDevice("gpu", GPU.devices[0].device, binding_conditions=("Ready",)),))
+    waits = AllocationResult((AllocatedDevice("gpu", GPU.devices[0].device, binding_conditions=("Ready",)),))
     bind(world, ClaimPlan(devices=(DeviceChoice("ns/gpus", "uid-gpus", waits),), reserve=("ns/gpus",)))
     assert not device_claim(world).ready
 

@@ -12,7 +12,7 @@ from tests.support import devices, volumes
 from tests.support.examples import examples
 from tests.support.mirrors import World
 from vsched.model.claims.catalogue import ClaimCatalogue
-from vsched.model.claims.devices import AllocatedDevice, Allocation, DeviceId
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult, DeviceId
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, DeviceChoice, VolumeChoice
 from vsched.model.plan import Bind, CycleReport
 
@@ -71,8 +71,8 @@ steps = st.one_of(
 )
 
 
-def given_devices(device: str) -> Allocation:
-    return Allocation((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", device)),))
+def given_devices(device: str) -> AllocationResult:
+    return AllocationResult((AllocatedDevice("gpu", DeviceId(devices.DRIVER, "n1", device)),))
 
 
 def run(world: World, there: dict[tuple[str, str], Fields], step: tuple[str, Any]) -> None:

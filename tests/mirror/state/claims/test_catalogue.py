@@ -10,7 +10,7 @@ from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.examples import examples
 from tests.support.mirrors import World
-from vsched.mirror.state.claims.staged import Stage, StagedGroups
+from vsched.mirror.state.claims.staged import StagedGroups, Staging
 from vsched.model.claims.catalogue import NO_CLAIMS, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.volumes import VolumeClaim
 
@@ -369,7 +369,7 @@ def told(found: VolumeCatalogue) -> tuple[object, ...]:
 def test_groups_show_what_was_put_and_never_change_what_was_shown(
     steps: list[tuple[str, str, int | None, bool]],
 ) -> None:
-    groups: StagedGroups[tuple[str, int]] = StagedGroups(lambda item: item[0], Stage())
+    groups: StagedGroups[tuple[str, int]] = StagedGroups(lambda item: item[0], Staging())
     expected: dict[str, dict[str, tuple[str, int]]] = {"a": {}, "b": {}}
     seen: list[tuple[object, dict[str, tuple[str, int]]]] = []
     for group, name, number, publishes in steps:

@@ -9,18 +9,18 @@ import pytest
 
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
-from vsched.sim.controllers import NodePool
+from vsched.sim.controllers import SimulatedPool
 from vsched.sim.controllers.autoscaling.requests import ATOMIC_SCALE_UP, CHECK_CAPACITY, CONSUMES, REQUESTS
 from vsched.sim.fleet.nodes import FleetGroup, fleet
 
 Obj = dict[str, Any]
 
 
-def pool(name: str = "big", most: int = 10, cpu: int = 8, **more: Any) -> NodePool:
+def pool(name: str = "big", most: int = 10, cpu: int = 8, **more: Any) -> SimulatedPool:
     labels = more.pop("labels", {})
     (template,) = fleet([FleetGroup(1, capacity={"cpu": str(cpu)}, labels=labels, taints=more.pop("taints", []))])
     status = {key: template["status"][key] for key in ("capacity", "allocatable")}
-    return NodePool(name, ({**template, "status": status},), most=most, **more)
+    return SimulatedPool(name, ({**template, "status": status},), most=most, **more)
 
 
 def spec(cpu: int = 1, **more: Any) -> Obj:
@@ -86,7 +86,7 @@ def conditions(cluster: Cluster, name: str) -> dict[str, str]:
     ],
 )
 async def test_nodes_are_added_for_pods_that_say_unschedulable(
-    pools: Sequence[NodePool], pods: list[Obj], expected: list[str]
+    pools: Sequence[SimulatedPool], pods: list[Obj], expected: list[str]
 ) -> None:
     marker = pool("marker", labels={"marker": "yes"}, price=9.0, taints=[{"key": "marker", "effect": "NoSchedule"}])
     async with Cluster(0, pools=[*pools, marker]) as cluster:
@@ -142,7 +142,7 @@ async def test_what_is_kept_for_a_request_is_not_given_to_other_pods() -> None:
         pytest.param([pool()], request("r", 1)[1:], id="its PodTemplate does not exist"),
     ],
 )
-async def test_a_request_that_cannot_be_met_fails(pools: Sequence[NodePool], objects: list[Obj]) -> None:
+async def test_a_request_that_cannot_be_met_fails(pools: Sequence[SimulatedPool], objects: list[Obj]) -> None:
     async with Cluster(0, pools=pools) as cluster:
         cluster.apply(objects)
         await until(lambda: conditions(cluster, "r").get("Failed") == "True")

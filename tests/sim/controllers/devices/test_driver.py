@@ -15,7 +15,7 @@ from tests.sim.controllers.claimed import allocate, cluster, node, resource_clai
 from tests.support import devices
 from tests.support.waiting import until
 from vsched.sim.cluster import Cluster
-from vsched.sim.controllers.devices.pools import DevicePool, slices_on
+from vsched.sim.controllers.devices.pools import DriverDevices, slices_on
 
 Obj = dict[str, Any]
 SLICES, NODES = "resource.k8s.io/resourceslices", ("a1", "a2", "b1")
@@ -138,7 +138,7 @@ async def test_a_bad_file_changes_nothing_and_is_told(tmp_path: Path, caplog: py
 def test_slices_have_no_more_devices_than_the_api_allows(count: int, tainted: bool, counted: bool) -> None:
     taints = ["a=b:NoSchedule"] if tainted else []
     counters = ({"name": "c", "counters": {"x": {"value": "1"}}},) if counted else ()
-    pools: Sequence[DevicePool] = [DevicePool(DRIVER, devices=some(count, taints=taints), counters=counters)]
+    pools: Sequence[DriverDevices] = [DriverDevices(DRIVER, devices=some(count, taints=taints), counters=counters)]
     (found,) = slices_on(pools, "n1")
     assert [each["name"] for spec in found.specs for each in spec.get("devices") or ()] == [
         f"gpu-{number}" for number in range(count)

@@ -91,7 +91,7 @@ def component_findings(components: Iterable[Component], namespace: str) -> Itera
         )
         yield Finding(PART, f"{one.role}: Deployment {one.name}", Verdict.WORKS, says)
         if one.role == SCHEDULER and one.environment.get("MULTI_SCHEDULER_ENABLE") == "true":
-            says = "one replica places all pods, the others stand by"
+            says = "one replica places all pods, the others wait"
             yield Finding(PART, "MULTI_SCHEDULER_ENABLE=true", Verdict.MISSING, says)
     if SCHEDULER not in roles:
         says = f"there is none in namespace {namespace} (-n says where it is)"

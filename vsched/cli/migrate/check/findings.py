@@ -23,7 +23,7 @@ class Verdict(StrEnum):
     MISSING = "missing"
     """It does not work, or stops the change until somebody changes it."""
     UNREAD = "not read"
-    """It is not known: we may not read it, or did not find it."""
+    """Unknown: we may not read it, or did not find it."""
 
 
 class Finding(msgspec.Struct, frozen=True):

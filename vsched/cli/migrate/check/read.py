@@ -95,7 +95,7 @@ async def _all(client: ApiClient, path: str, keep: Callable[[Obj], Obj]) -> list
         params = {"limit": str(PAGE), "continue": token}
 
 
-class Seen(NamedTuple):
+class ClusterContents(NamedTuple):
     """What a cluster has; kinds that it does not serve are left out."""
 
     server: str
@@ -104,10 +104,10 @@ class Seen(NamedTuple):
     """Kinds that we may not read, and what the API server says."""
 
 
-def read_cluster(cluster: ClusterFlags, namespace: str) -> Seen:
+def read_cluster(cluster: ClusterFlags, namespace: str) -> ClusterContents:
     """Everything that is checked; raises what the client raises where nobody answers."""
 
-    async def read(client: ApiClient) -> Seen:
+    async def read(client: ApiClient) -> ClusterContents:
         objects: dict[str, list[Obj]] = {}
         unread: dict[str, str] = {}
         for kind, resource in (IN_NAMESPACE | IN_CLUSTER).items():
@@ -120,6 +120,6 @@ def read_cluster(cluster: ClusterFlags, namespace: str) -> Seen:
                 unread[kind] = error.message
             else:
                 objects[kind] = found
-        return Seen(client.connection.server, objects, unread)
+        return ClusterContents(client.connection.server, objects, unread)
 
     return with_client(cluster, read)

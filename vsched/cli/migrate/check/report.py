@@ -29,8 +29,8 @@ from vsched.cli.migrate.check.objects import (
 )
 from vsched.cli.migrate.check.policy import PART as POLICY
 from vsched.cli.migrate.check.policy import policy_findings
-from vsched.cli.migrate.check.read import WEBHOOKS, Seen
-from vsched.cli.migrate.check.steps import DEFAULT_NAMES, Situation, steps_of
+from vsched.cli.migrate.check.read import WEBHOOKS, ClusterContents
+from vsched.cli.migrate.check.steps import DEFAULT_NAMES, MigrationState, steps_of
 from vsched.framework.registry import Registry
 from vsched.mirror.resources import VCJOB
 
@@ -44,14 +44,14 @@ _KEYS_ON = {
 }
 
 
-class Step(msgspec.Struct, frozen=True):
+class MigrationStep(msgspec.Struct, frozen=True):
     """One command, and what it does."""
 
     does: str
     command: str
 
 
-class Report(msgspec.Struct, frozen=True):
+class MigrationReport(msgspec.Struct, frozen=True):
     """What a check says."""
 
     server: str
@@ -59,8 +59,8 @@ class Report(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     """Findings by verdict."""
     findings: tuple[Finding, ...]
-    switch: tuple[Step, ...]
-    back: tuple[Step, ...]
+    switch: tuple[MigrationStep, ...]
+    back: tuple[MigrationStep, ...]
 
     @property
     def complete(self) -> bool:
@@ -68,7 +68,7 @@ class Report(msgspec.Struct, frozen=True):
         return not (self.counts[Verdict.MISSING] or self.counts[Verdict.UNREAD])
 
 
-def report_of(seen: Seen, namespace: str, cluster: ClusterFlags, registry: Registry) -> Report:
+def report_of(seen: ClusterContents, namespace: str, cluster: ClusterFlags, registry: Registry) -> MigrationReport:
     """Everything there is to say about a cluster."""
     components = components_of(seen.objects.get("Deployment", ()))
     scheduler = next((one for one in components if one.role == SCHEDULER), None)
@@ -81,13 +81,13 @@ def report_of(seen: Seen, namespace: str, cluster: ClusterFlags, registry: Regis
         *(Finding("not read", kind, Verdict.UNREAD, why) for kind, why in seen.unread.items()),
     )
     steps = steps_of(_situation(components, scheduler, policy, namespace, cluster))
-    return Report(
+    return MigrationReport(
         server=seen.server,
         namespace=namespace,
         counts=counts_of(findings),
         findings=findings,
-        switch=tuple(Step(*step) for step in steps.there),
-        back=tuple(Step(*step) for step in steps.back),
+        switch=tuple(MigrationStep(*step) for step in steps.there),
+        back=tuple(MigrationStep(*step) for step in steps.back),
     )
 
 
@@ -103,7 +103,7 @@ def _policy(policy: FoundPolicy, namespace: str, registry: Registry) -> Iterator
         yield Finding(POLICY, "policy", Verdict.DIFFERS, says)
 
 
-def _objects(seen: Seen, components: Sequence[Component], namespace: str) -> Iterator[Finding]:
+def _objects(seen: ClusterContents, components: Sequence[Component], namespace: str) -> Iterator[Finding]:
     objects = seen.objects
     configurations: list[Obj] = [one for kind in WEBHOOKS for one in objects.get(kind, ())]
     yield from webhook_findings(configurations, components, namespace)
@@ -135,8 +135,8 @@ def _situation(
     policy: FoundPolicy,
     namespace: str,
     cluster: ClusterFlags,
-) -> Situation:
-    situation = Situation(
+) -> MigrationState:
+    situation = MigrationState(
         namespace=namespace,
         kubeconfig=str(cluster.kubeconfig or ""),
         context=cluster.context or "",

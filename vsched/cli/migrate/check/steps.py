@@ -12,14 +12,14 @@ FILE = "volcano-scheduler.conf"
 CHART = "helm/vsched"
 
 
-class Steps(NamedTuple):
+class MigrationSteps(NamedTuple):
     """Commands, each with what it does."""
 
     there: tuple[tuple[str, str], ...]
     back: tuple[tuple[str, str], ...]
 
 
-class Situation(NamedTuple):
+class MigrationState(NamedTuple):
     """What the commands depend on."""
 
     namespace: str = VOLCANO_NAMESPACE
@@ -37,7 +37,7 @@ class Situation(NamedTuple):
     default_queue: str = ""
 
 
-def steps_of(now: Situation) -> Steps:
+def steps_of(now: MigrationState) -> MigrationSteps:
     """Five commands to change, fewer where there is no policy; three to change back."""
     place = shlex.join(["--kubeconfig", now.kubeconfig] if now.kubeconfig else [])
     kubectl = _joined("kubectl", place, shlex.join(["--context", now.context] if now.context else []))
@@ -65,7 +65,7 @@ def steps_of(now: Situation) -> Steps:
         ("start Volcano's scheduler", f"{scale} --replicas={max(1, now.replicas)}"),
         ("take vsched away, once no job names it", _joined("helm uninstall vsched -n vsched", helm_place)),
     ]
-    return Steps(tuple(there), tuple(back))
+    return MigrationSteps(tuple(there), tuple(back))
 
 
 def _joined(*parts: str) -> str:
@@ -76,7 +76,7 @@ def _names(*names: str) -> str:
     return shlex.quote("{" + ",".join(dict.fromkeys(names)) + "}")
 
 
-def _values(now: Situation) -> str:
+def _values(now: MigrationState) -> str:
     """The values of the chart that differ from its own."""
     values = ["controllers.queues=false", "controllers.podGroups=false"] if now.controllers else []
     if now.namespace != VOLCANO_NAMESPACE:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from vsched.cli.migrate.check.findings import Finding, Verdict
-from vsched.cli.migrate.check.report import Report, Step
+from vsched.cli.migrate.check.report import MigrationReport, MigrationStep
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look
 
@@ -21,13 +21,13 @@ STYLES = {
 }
 
 
-def shown_page(report: Report) -> Callable[[Look], RenderableType]:
+def shown_page(report: MigrationReport) -> Callable[[Look], RenderableType]:
     """The page: a table for each part, the sum, and the commands."""
     return lambda look: Group(*_parts(report, look), _sum(report), *_steps("To change", report.switch),
                               *_steps("To change back", report.back))  # fmt: skip
 
 
-def _parts(report: Report, look: Look) -> Iterator[RenderableType]:
+def _parts(report: MigrationReport, look: Look) -> Iterator[RenderableType]:
     parts: dict[str, list[Finding]] = {}
     for finding in report.findings:
         parts.setdefault(finding.part, []).append(finding)
@@ -45,7 +45,7 @@ def _table(findings: list[Finding], look: Look) -> Table:
     return table
 
 
-def _sum(report: Report) -> Text:
+def _sum(report: MigrationReport) -> Text:
     counts = ", ".join(f"{count} {_verb(verdict, count)}" for verdict, count in report.counts.items())
     style = "bold green" if report.complete else "bold red"
     return Text(f"{report.server}, namespace {report.namespace}: {counts}", style=style)
@@ -57,7 +57,7 @@ def _verb(verdict: str, count: int) -> str:
     return verdict if count == 1 else plural.get(Verdict(verdict), verdict)
 
 
-def _steps(title: str, steps: tuple[Step, ...]) -> Iterator[RenderableType]:
+def _steps(title: str, steps: tuple[MigrationStep, ...]) -> Iterator[RenderableType]:
     yield Text()
     yield Text(title, style="bold")
     for number, step in enumerate(steps, start=1):

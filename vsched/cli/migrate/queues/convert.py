@@ -15,8 +15,8 @@ from vsched.cli.migrate.queues.made import (
     Conversion,
     MadeNamespace,
     MadeQueue,
-    Names,
     Obj,
+    QueueNamer,
     note_conflicts,
     whole_weights,
 )
@@ -54,14 +54,14 @@ def convert(objects: Iterable[Obj]) -> Conversion:
     _add(made, more.queues)
     if not made.queues:
         raise BadInput(f"there are no queues to convert ({EXPECTED})")
-    made.notes += (f"{count} of {kind}: passed over: neither of Kueue nor of KAI" for kind, count in others.items())
+    made.notes += (f"{count} of {kind}: ignored: neither of Kueue nor of KAI" for kind, count in others.items())
     note_conflicts(made.queues)
     return made
 
 
 def _add(made: Conversion, queues: list[MadeQueue]) -> None:
     """Add the queues of KAI to those of Kueue, under names of their own."""
-    names = Names()
+    names = QueueNamer()
     for queue in made.queues:
         names.take(queue.name, "")
     changed: dict[str, str] = {}

@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil, isfinite
 from typing import Any
 
-from vsched.cli.migrate.queues.made import Conversion, MadeQueue, Names, Obj, mapping, parents_first, text
+from vsched.cli.migrate.queues.made import Conversion, MadeQueue, Obj, QueueNamer, mapping, parents_first, text
 from vsched.errors import BadInput
 from vsched.model.amounts.durations import parse_duration
 from vsched.model.queues.evictions import PREEMPT_MIN_RUNTIME, RECLAIM_MIN_RUNTIME
@@ -29,7 +29,7 @@ LABEL = "pods name their queue by the annotation scheduling.volcano.sh/queue-nam
 
 def converted(objects: Iterable[Obj]) -> Conversion:
     """The queues that these objects become; raises BadInput where one cannot be read."""
-    made, queues, names = Conversion(), dict[str, Obj](), Names()
+    made, queues, names = Conversion(), dict[str, Obj](), QueueNamer()
     for obj in objects:
         if obj["kind"] in KINDS:
             queues[obj["metadata"]["name"]] = obj

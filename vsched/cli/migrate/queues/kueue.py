@@ -16,8 +16,8 @@ from vsched.cli.migrate.queues.made import (
     Conversion,
     MadeNamespace,
     MadeQueue,
-    Names,
     Obj,
+    QueueNamer,
     amount,
     listed,
     mapping,
@@ -56,7 +56,7 @@ _CARRIED = frozenset(
 _QUOTA_FIELDS = frozenset({"name", "nominalQuota", "borrowingLimit", "lendingLimit"})
 
 
-class Quotas(NamedTuple):
+class KueueQuotas(NamedTuple):
     """The quotas of one object, summed over its flavors, in base units."""
 
     nominal: Amounts
@@ -92,12 +92,12 @@ class _Tree:
     """The ClusterQueues below their cohorts."""
 
     def __init__(self, cluster_queues: Mapping[str, Obj], cohorts: Mapping[str, Obj]) -> None:
-        self._names = Names()
+        self._names = QueueNamer()
         self._cluster_queues, self._cohorts = cluster_queues, cohorts
         self.names = {name: self._names.take(name, "queue") for name in cluster_queues}
         """The names of the queues that ClusterQueues become."""
         self._cohort_names: dict[str, str] = {}
-        self._quotas: dict[str, Quotas] = {}
+        self._quotas: dict[str, KueueQuotas] = {}
 
     def queues(self) -> Iterator[MadeQueue]:
         """A queue for each object, and for each cohort that is only named."""
@@ -107,7 +107,7 @@ class _Tree:
             yield self._made(f"Cohort {name}", self._cohort(name), obj, ("parentName", "parent"))
         for name, queue in self._cohort_names.items():
             if name not in self._cohorts:
-                self._quotas[queue] = Quotas({}, {}, {})
+                self._quotas[queue] = KueueQuotas({}, {}, {})
                 yield MadeQueue(queue, f"cohort {name}, which others name")
 
     def _cohort(self, name: str) -> str:
@@ -164,7 +164,7 @@ class _Tree:
             queue.capability[name] = total
 
 
-def _keep_what_is_not_lent(queue: MadeQueue, quotas: Quotas) -> None:
+def _keep_what_is_not_lent(queue: MadeQueue, quotas: KueueQuotas) -> None:
     """The guarantee: what the queue and those below it have and do not lend, and what those below it keep."""
     if quotas.lending and not queue.parent:
         queue.notes.append("not carried over: lendingLimit: there is nobody above to lend to")
@@ -178,7 +178,7 @@ def _keep_what_is_not_lent(queue: MadeQueue, quotas: Quotas) -> None:
 # -- fields
 
 
-def _quotas(source: str, spec: Mapping[str, Any], notes: list[str]) -> Quotas:
+def _quotas(source: str, spec: Mapping[str, Any], notes: list[str]) -> KueueQuotas:
     """The sums over flavors; notes say what a sum does not keep."""
     nominal: Amounts = {}
     borrowing: dict[str, list[int | None]] = {}
@@ -212,7 +212,7 @@ def _quotas(source: str, spec: Mapping[str, Any], notes: list[str]) -> Quotas:
         for name, limits in lending.items()
         if any(limit is not None for limit in limits)
     }
-    return Quotas(nominal, limited, lent_at_most)
+    return KueueQuotas(nominal, limited, lent_at_most)
 
 
 def _entries(source: str, spec: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any], str]]:

@@ -57,7 +57,7 @@ class Conversion:
     notes: list[str] = field(default_factory=list)
 
 
-class Names:
+class QueueNamer:
     """Gives each queue a name of its own."""
 
     def __init__(self) -> None:

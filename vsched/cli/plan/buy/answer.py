@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vsched.cli.plan.buy.flags import BuyFlags
 from vsched.explain.menu.menus import MENUS_MAX, Menus, menus
-from vsched.explain.menu.records import Pool
+from vsched.explain.menu.records import OfferedPool
 from vsched.explain.simulation import Asked
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -24,7 +24,7 @@ class Bought(NamedTuple):
     """The menus, and what they rest on."""
 
     menus: Menus
-    pools: Sequence[Pool]
+    pools: Sequence[OfferedPool]
     edits: Sequence[str]
     notes: Sequence[str]
     now: float
@@ -53,7 +53,7 @@ def bought(
         pools += of_cluster
         said += [note] if note else []
     if policy.plugin("extender") is not None:
-        said.append("the extender is not asked: it may object to what is offered here")
+        said.append("the extender is not called: it may refuse these nodes")
     report = run_cycle(snapshot, policy, registry())
     limit = _limit((buying.search_time or SEARCH_SECONDS) / PARTS)
     found = menus(snapshot, policy, registry(), report, pools, limit, buying.most or MENUS_MAX)

@@ -40,7 +40,7 @@ class BuyFlags(NamedTuple):
                 for name, value, default in zip(self._fields, self, BuyFlags(), strict=True)
                 if value != default
             ]
-            raise click.UsageError(f"{', '.join(given)}: for menus (expected --buy with it)")
+            raise click.UsageError(f"{', '.join(given)}: has an effect with --buy only")
         if self.cluster is not None and not live:
             raise click.UsageError("--kubeconfig, --context: for NodePools of a running cluster (expected --live)")
 
@@ -51,29 +51,29 @@ buy_flags = options_as_one(
     click.option(
         "--buy",
         is_flag=True,
-        help="What each waiting gang would need to start: nodes, quota, time, or the places of others.",
+        help="Show what each waiting gang would need to start: nodes, quota, time, or evictions.",
     ),
     click.option(
         "--pools",
         multiple=True,
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="With --buy: the nodes that could be added, as for vsched cluster --pools, or Karpenter's NodePools; "
-        "where none are given, the NodePools that the daemon has seen, else nodes like those there are.",
+        help="With --buy: node pools that could grow, as for vsched cluster --pools, or Karpenter's NodePools  "
+        "[default: the NodePools that the daemon has seen, else nodes like the existing ones]",
     ),
     click.option(
-        "--most", type=click.IntRange(1, GANGS_MAX), metavar="N", help="With --buy: for so many gangs; 10 by default."
+        "--most", type=click.IntRange(1, GANGS_MAX), metavar="N", help="With --buy: for how many gangs  [default: 10]"
     ),
     click.option(
         "--search-time",
         type=Period(),
-        help="With --buy: for how long to search for one gang; 8s by default. What is not found by then is not known.",
+        help="With --buy: how long to search for one gang  [default: 8s]",
     ),
     click.option(
         "--kubeconfig",
         type=click.Path(path_type=Path),
         help="With --live --buy: read Karpenter's NodePools from the cluster of this kubeconfig.",
     ),
-    click.option("--context", help="With --live --buy: the same from the cluster of this context."),
+    click.option("--context", help="With --live --buy: context of that kubeconfig."),
 )
 """Adds the flags; the command gets them as ``buying``."""

@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from vsched.errors import BadInput, BadQuantity, why_unreadable
-from vsched.explain.menu.records import Pool
+from vsched.explain.menu.records import OfferedPool
 from vsched.mirror.ingest.node_pools import pool_of
 from vsched.mirror.whatif.edits import PoolNode
 from vsched.mirror.wire.autoscaling import NodePoolSpec
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.deviceshare.records import NodeDevices
-from vsched.model.nodes.pools import NodePool, Requirement
+from vsched.model.nodes.pools import NodePool, PoolRequirement
 from vsched.model.nodes.table import NodeAttributes, NodeTable
 from vsched.model.snapshot import Snapshot
 
@@ -32,10 +32,10 @@ MIB = 1 << 20
 POD_SLOTS = 110
 TYPES_MAX = 8
 """The most instance types of one NodePool that are offered."""
-UNKNOWN = "its requirements leave open what its nodes have, and no node of their instance types is there"
+UNKNOWN = "its requirements do not say what its nodes have, and no node of these instance types exists"
 
 
-def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
+def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[OfferedPool]:
     """A pool for each instance type of a NodePool whose nodes are known; raises BadInput with the place."""
     name = (found.get("metadata") or {}).get("name")
     if not isinstance(name, str) or not name:
@@ -49,13 +49,13 @@ def node_pools(where: str, found: Obj, snapshot: Snapshot) -> list[Pool]:
     return pools_of(where, pool_of(name, spec), snapshot)
 
 
-def pools_of(where: str, found: NodePool, snapshot: Snapshot) -> list[Pool]:
+def pools_of(where: str, found: NodePool, snapshot: Snapshot) -> list[OfferedPool]:
     """The same of a NodePool that was read."""
     name, asked = found.name, _values(found.requirements)
     labels = found.labels | {key: values[0] for key, values in asked.items() if len(values) == 1} | {OWNER: name}
     kinds = _kinds(asked, snapshot, name)
     if not kinds:
-        return [Pool(name, NODE_POOL, problem=UNKNOWN)]
+        return [OfferedPool(name, NODE_POOL, problem=UNKNOWN)]
     rows = [row for row, one in enumerate(snapshot.nodes.statics.attributes) if one.labels.get(OWNER) == name]
     pools = []
     for title, of_type, amounts in kinds[:TYPES_MAX]:
@@ -63,7 +63,7 @@ def pools_of(where: str, found: NodePool, snapshot: Snapshot) -> list[Pool]:
         zones = [{ZONE: zone} for zone in asked.get(ZONE, ())] or [{}]
         nodes = tuple(PoolNode(of_type | labels | zone, found.taints, amounts, devices) for zone in zones)
         room = _room(f"{where}: NodePool {name}", found.limits, snapshot.nodes, rows, amounts)
-        pools.append(Pool(name if len(kinds) == 1 else f"{name}/{title}", NODE_POOL, nodes, room=room))
+        pools.append(OfferedPool(name if len(kinds) == 1 else f"{name}/{title}", NODE_POOL, nodes, room=room))
     return pools
 
 
@@ -76,7 +76,7 @@ def devices_of(snapshot: Snapshot, labels: Mapping[str, str]) -> tuple[NodeDevic
     return () if like is None else found[like]
 
 
-def _values(requirements: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:
+def _values(requirements: Sequence[PoolRequirement]) -> dict[str, tuple[str, ...]]:
     """The values that requirements with ``In`` allow, by key."""
     return {one.key: one.values for one in requirements if one.operator == "In" and one.values}
 

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from vsched.cli.ask.cluster import ClusterFlags, with_client
 from vsched.cli.plan.buy.karpenter import NODE_POOL, devices_of, node_pools, pools_of
 from vsched.errors import BadInput, BadQuantity
-from vsched.explain.menu.records import Pool
+from vsched.explain.menu.records import OfferedPool
 from vsched.kernels.domains import HOSTNAME
 from vsched.mirror.ingest.deviceshare import offered_by
 from vsched.mirror.whatif.edits import PoolNode
 from vsched.model.amounts.resources import parse_amount
 from vsched.model.nodes.table import Taint
 from vsched.model.snapshot import Snapshot
-from vsched.sim.controllers.autoscaling.pools import POOL, NodePool
+from vsched.sim.controllers.autoscaling.pools import POOL, SimulatedPool
 from vsched.sim.fleet.nodes import entries_of
 from vsched.sim.fleet.pools import pool_of
 from vsched.sim.manifests import read_documents
@@ -28,9 +28,9 @@ Obj = dict[str, Any]
 ZONES = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
-def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[Pool]:
+def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[OfferedPool]:
     """The pools of all files, for this cluster; raises BadInput with file and place for an invalid one."""
-    pools: list[Pool] = []
+    pools: list[OfferedPool] = []
     for path in paths:
         entries = [each for document in read_documents(path) for each in entries_of(document)]
         if not entries:
@@ -46,13 +46,13 @@ def read_pools(paths: Sequence[Path], snapshot: Snapshot) -> list[Pool]:
     return pools
 
 
-def _of_file(where: str, pool: NodePool, snapshot: Snapshot) -> Pool:
+def _of_file(where: str, pool: SimulatedPool, snapshot: Snapshot) -> OfferedPool:
     nodes = tuple(_node(where, template) for template in pool.templates)
     devices = devices_of(snapshot, _given(nodes))
     if devices:
         offered = amounts(where, offered_by(devices, {}))
         nodes = tuple(replace(one, allocatable=offered | one.allocatable, devices=devices) for one in nodes)
-    return Pool(
+    return OfferedPool(
         pool.name,
         "file",
         nodes,
@@ -92,12 +92,12 @@ def _given(nodes: Sequence[PoolNode]) -> dict[str, str]:
     return {key: value for key, value in nodes[0].labels.items() if key not in ZONES}
 
 
-def nodes_of_snapshot(snapshot: Snapshot) -> list[Pool]:
+def nodes_of_snapshot(snapshot: Snapshot) -> list[OfferedPool]:
     """Karpenter's NodePools that a daemon has seen."""
     return [pool for one in snapshot.node_pools.values() for pool in pools_of("the cluster", one, snapshot)]
 
 
-def nodes_of_cluster(cluster: ClusterFlags, snapshot: Snapshot) -> tuple[list[Pool], str]:
+def nodes_of_cluster(cluster: ClusterFlags, snapshot: Snapshot) -> tuple[list[OfferedPool], str]:
     """Karpenter's NodePools of a cluster, and a note where it has none."""
     from vsched.kube.client import ApiClient
     from vsched.kube.errors import NotFound

@@ -13,13 +13,13 @@ from rich.text import Text
 
 from vsched.cli.plan.buy.answer import Bought
 from vsched.cli.show.drawing import Look
-from vsched.explain.menu.records import Answer, Menu, NodesOffer
+from vsched.explain.menu.records import Menu, MenuAnswer, NodesOffer
 from vsched.framework.times import length
 from vsched.framework.wording import counted
 
 OFFERS_MAX = 4
 """Offers, refusals and pools that are told in one menu; JSON has them all."""
-MARKS = {Answer.ENOUGH: ("yes", "green"), Answer.NO: ("no", "red"), Answer.UNKNOWN: ("?", "yellow")}
+MARKS = {MenuAnswer.ENOUGH: ("yes", "green"), MenuAnswer.NO: ("no", "red"), MenuAnswer.UNKNOWN: ("?", "yellow")}
 
 
 def menus_document(found: Bought) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _table(menu: Menu) -> Table:
         ("whose work", menu.work.answer, [menu.work.message]),
     ]
     if menu.other:
-        rows.append(("otherwise", Answer.ENOUGH, [f"it would start with {one.message}" for one in menu.other]))
+        rows.append(("otherwise", MenuAnswer.ENOUGH, [f"it would start with {one.message}" for one in menu.other]))
     for name, answer, lines in rows:
         mark, style = MARKS[answer]
         for number, line in enumerate(lines):
@@ -103,8 +103,8 @@ def _table(menu: Menu) -> Table:
     return table
 
 
-def _would(answer: Answer) -> str:
-    return "it would start with " if answer is Answer.ENOUGH else ""
+def _would(answer: MenuAnswer) -> str:
+    return "it would start with " if answer is MenuAnswer.ENOUGH else ""
 
 
 def _nodes(menu: Menu) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _nodes(menu: Menu) -> Iterator[str]:
     refused = list(menu.nodes.refused.values())
     yield from refused[:OFFERS_MAX]
     if len(refused) > OFFERS_MAX:
-        yield f"{counted(len(refused) - OFFERS_MAX, 'pool', 'pools')} more would not do (-o json has them all)"
+        yield f"{counted(len(refused) - OFFERS_MAX, 'pool', 'pools')} more would not be enough (-o json has them all)"
     if not menu.nodes.offers and not refused:
         yield menu.nodes.message
 

@@ -48,7 +48,7 @@ class JobPlugin(msgspec.Struct, frozen=True, kw_only=True):
             value = None if field is None else _value(field.type, text, "=" in argument)
             if field is None or value is None:
                 expected = f"expected {_flags(fields.values())}" if field is None else f"expected {_KINDS[field.type]}"
-                problems.append(f"spec.plugins[{cls.name}]: {argument[:_SHOWN]!r} ({expected}): passed over")
+                problems.append(f"spec.plugins[{cls.name}]: {argument[:_SHOWN]!r} ({expected}): ignored")
             else:
                 given[field.name] = value
         return cls(**given), problems

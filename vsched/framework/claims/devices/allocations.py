@@ -10,11 +10,13 @@ from uuid import UUID
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.search import ClaimAsk, Pick
 from vsched.kernels.selectors import NAME_FIELD
-from vsched.model.claims.devices import AllocatedDevice, Allocation, Device
+from vsched.model.claims.devices import AllocatedDevice, AllocationResult, Device
 from vsched.model.pods.shape import NodeTerm, Requirement
 
 
-def allocation_of(picks: Sequence[Pick], asked: ClaimAsk, inventory: Inventory, node: str, uid: str) -> Allocation:
+def allocation_of(
+    picks: Sequence[Pick], asked: ClaimAsk, inventory: Inventory, node: str, uid: str
+) -> AllocationResult:
     """The allocation of a claim: its devices in the order of its requests, and the nodes where they can be used.
 
     ``uid`` belongs to the claim or its pod: the ids of shares are made from it, so that equal inputs give equal plans.
@@ -34,7 +36,7 @@ def allocation_of(picks: Sequence[Pick], asked: ClaimAsk, inventory: Inventory, 
         )
         for at, (pick, device) in enumerate(zip(picks, devices, strict=True))
     ]
-    return Allocation(tuple(results), _nodes(devices, node))
+    return AllocationResult(tuple(results), _nodes(devices, node))
 
 
 def _nodes(devices: Sequence[Device], node: str) -> tuple[NodeTerm, ...] | None:

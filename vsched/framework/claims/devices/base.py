@@ -14,7 +14,7 @@ from vsched.kernels.devices.capacity import as_published
 from vsched.kernels.devices.inventory import Inventory, changed_pools
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.changes import ClaimChanges
-from vsched.model.claims.devices import Allocation, DeviceClaim
+from vsched.model.claims.devices import AllocationResult, DeviceClaim
 from vsched.model.groups import NameGroups
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -48,7 +48,7 @@ class SeenClaims:
         return {key for pool in pools for key in self._by_pool.of(pool)}
 
 
-class Base(NamedTuple):
+class BaseUses(NamedTuple):
     """The uses of a snapshot. The next base takes over the claims; the rest never changes."""
 
     catalogue: DeviceCatalogue
@@ -64,13 +64,13 @@ class Base(NamedTuple):
     seen: SeenClaims
 
 
-_LAST: list[Base] = []
+_LAST: list[BaseUses] = []
 """The base that was made last."""
 _LOCK = Lock()
 """Sessions of several threads begin one after the other."""
 
 
-def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> Base:
+def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> BaseUses:
     """The uses of the claims in a catalogue."""
     with _LOCK:
         last = _LAST[0] if _LAST else None
@@ -87,7 +87,7 @@ def base_of(catalogue: DeviceCatalogue, inventory: Inventory) -> Base:
 class _Follower:
     """Brings the uses of one snapshot to those of another."""
 
-    def __init__(self, last: Base | None, inventory: Inventory) -> None:
+    def __init__(self, last: BaseUses | None, inventory: Inventory) -> None:
         self._inventory = inventory
         self._again: set[str] = set()
         """Claims to look at, though they did not change."""
@@ -161,11 +161,11 @@ class _Follower:
             self._leaving.add(key)
             self._books.leave(uses)
 
-    def base(self, catalogue: DeviceCatalogue) -> Base:
+    def base(self, catalogue: DeviceCatalogue) -> BaseUses:
         """The uses as they are now."""
         self._books.changed.clear()
         leaving, partial = frozenset(self._leaving), frozenset(self._partial)
-        return Base(catalogue, catalogue.changes, self._inventory, self._books, leaving, partial, self._seen)
+        return BaseUses(catalogue, catalogue.changes, self._inventory, self._books, leaving, partial, self._seen)
 
 
 def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: set[str] | None = None) -> bool:
@@ -181,7 +181,7 @@ def is_leaving(claim: DeviceClaim, users: Mapping[str, Task] | None, evicted: se
     return True
 
 
-def uses_of(allocation: Allocation | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
+def uses_of(allocation: AllocationResult | None, inventory: Inventory) -> tuple[tuple[Holding, ...], bool]:
     """The uses of an allocation, and whether all its devices are there. Administrative access uses nothing."""
     found = []
     complete = True

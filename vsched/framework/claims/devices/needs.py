@@ -9,7 +9,7 @@ import numpy as np
 
 from vsched.framework.claims.devices.words import TOO_COSTLY, class_missing, selector_failed, too_many
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import STEPS_MAX, Failure, Want, match, steps
+from vsched.kernels.devices.matching import STEPS_MAX, DeviceMatch, UnansweredSelector, match, steps
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
 from vsched.model.claims.devices import ALL, ClaimSpec, DeviceClass, DeviceRequest
 from vsched.model.nodes.table import Mask
@@ -27,7 +27,7 @@ class Implicit(NamedTuple):
 class Total(NamedTuple):
     """How many devices the requests with equal conditions ask for together."""
 
-    want: Want
+    want: DeviceMatch
     number: int
     columns: tuple[tuple[int, int], ...] = ()
     """What comes to it on nodes where devices serve an extended resource: (column, number)."""
@@ -41,7 +41,7 @@ class SelectorFailure(NamedTuple):
     """bool[nodes]: the nodes that reach these devices."""
 
 
-class Needs:
+class DeviceNeeds:
     """What tasks of one kind ask of the devices that are free."""
 
     def __init__(
@@ -65,7 +65,7 @@ class Needs:
         """Selectors that have no answer for some devices."""
         self.totals: tuple[Total, ...] = ()
         """Plain requests with equal conditions, put together."""
-        self.whole: tuple[Want, ...] = ()
+        self.whole: tuple[DeviceMatch, ...] = ()
         """Plain requests for all devices."""
         self.choices: tuple[tuple[Ask, ...], ...] = ()
         """Requests with alternatives."""
@@ -86,7 +86,7 @@ class Needs:
 
     def _sum_up(self) -> None:
         # Administrative requests of several claims may get the same devices, so they are not put together.
-        plain: dict[tuple[Want, int], int] = {}
+        plain: dict[tuple[DeviceMatch, int], int] = {}
         whole, choices = [], []
         for at, claim in enumerate(self.asks):
             for alternatives in claim.requests:
@@ -98,7 +98,7 @@ class Needs:
                 else:
                     key = ask.want, at if ask.want.admin else -1
                     plain[key] = plain.get(key, 0) + ask.number
-        columns: dict[Want, tuple[tuple[int, int], ...]] = {}
+        columns: dict[DeviceMatch, tuple[tuple[int, int], ...]] = {}
         for column, extended in self.implicit:
             if extended is not None:
                 columns[extended.want] = (*columns.get(extended.want, ()), (column, extended.number))
@@ -127,28 +127,30 @@ class NeedsTable:
     def __init__(self, classes: Mapping[str, DeviceClass], inventory: Inventory) -> None:
         self._classes = classes
         self._inventory = inventory
-        self._found: dict[tuple[tuple[ClaimSpec, ...], tuple[Implicit, ...]], Needs] = {}
+        self._found: dict[tuple[tuple[ClaimSpec, ...], tuple[Implicit, ...]], DeviceNeeds] = {}
 
-    def of(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...] = ()) -> Needs:
+    def of(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...] = ()) -> DeviceNeeds:
         """The needs of claims with these specs, and of extended resources."""
         found = self._found.get((specs, implicit))
         if found is None:
             found = self._found[specs, implicit] = self._made(specs, implicit)
         return found
 
-    def _made(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...]) -> Needs:
+    def _made(self, specs: tuple[ClaimSpec, ...], implicit: tuple[Implicit, ...]) -> DeviceNeeds:
         number = len(self._found)
         for spec in specs:
             problem = self._problem(spec)
             if problem:
-                return Needs(number, (), (), problem, self._inventory)
+                return DeviceNeeds(number, (), (), problem, self._inventory)
         asks = tuple(
             ClaimAsk(
                 tuple(tuple(self._ask(one) for one in alternatives) for alternatives in spec.requests), spec.constraints
             )
             for spec in specs
         )
-        needs = Needs(number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory)
+        needs = DeviceNeeds(
+            number, asks, tuple((one.column, self._ask_of(one)) for one in implicit), "", self._inventory
+        )
         needs.failures = tuple(self._failures(specs))
         return needs
 
@@ -159,10 +161,10 @@ class NeedsTable:
     def _ask(self, request: DeviceRequest) -> Ask:
         return Ask(request.name, self.want(request), ALL_DEVICES if request.mode == ALL else request.count)
 
-    def want(self, request: DeviceRequest) -> Want:
+    def want(self, request: DeviceRequest) -> DeviceMatch:
         """What the request asks of each device; its class exists."""
         selectors = (*self._classes[request.device_class].selectors, *request.selectors)
-        return Want(selectors, request.tolerations, request.capacity, request.admin)
+        return DeviceMatch(selectors, request.tolerations, request.capacity, request.admin)
 
     def _problem(self, spec: ClaimSpec) -> str:
         every = [request for alternatives in spec.requests for request in alternatives]
@@ -189,7 +191,7 @@ class NeedsTable:
                     nodes = self._inventory.per_node(found.failed.astype(np.int64)) > 0
                     yield SelectorFailure(self._failed(request, found.failure), nodes)
 
-    def _failed(self, request: DeviceRequest, failure: Failure) -> str:
+    def _failed(self, request: DeviceRequest, failure: UnansweredSelector) -> str:
         return selector_failed(request, failure, len(self._classes[request.device_class].selectors))
 
 
@@ -201,7 +203,7 @@ def _is_countable(ask: Ask, inventory: Inventory) -> bool:
     return ask.number == 1 or not _has_counters(ask.want, inventory)
 
 
-def _has_counters(want: Want, inventory: Inventory) -> bool:
+def _has_counters(want: DeviceMatch, inventory: Inventory) -> bool:
     def compute() -> tuple[bool]:
         units = match(want, inventory).units
         return (any(units[device] for members in inventory.counting.values() for device in members),)
@@ -209,12 +211,12 @@ def _has_counters(want: Want, inventory: Inventory) -> bool:
     return inventory.keep(("has counters", want), compute)[0]
 
 
-def _are_apart(wants: Sequence[Want], inventory: Inventory) -> bool:
+def _are_apart(wants: Sequence[DeviceMatch], inventory: Inventory) -> bool:
     """Whether no device serves two of the wants."""
     return all(_apart(one, other, inventory) for at, one in enumerate(wants) for other in wants[at + 1 :])
 
 
-def _apart(one: Want, other: Want, inventory: Inventory) -> bool:
+def _apart(one: DeviceMatch, other: DeviceMatch, inventory: Inventory) -> bool:
     def compute() -> tuple[bool]:
         left, right = match(one, inventory), match(other, inventory)
         return (not bool((left.selected & right.selected).any()),)

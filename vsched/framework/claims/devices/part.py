@@ -13,12 +13,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from vsched.framework.claims.devices.allocations import allocation_of
-from vsched.framework.claims.devices.needs import Implicit, Needs, NeedsTable
+from vsched.framework.claims.devices.needs import DeviceNeeds, Implicit, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
 from vsched.framework.claims.devices.parts import hold_parts
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
-from vsched.framework.claims.devices.uses import ClaimUses, Gone, is_for_group
+from vsched.framework.claims.devices.uses import ClaimUses, GivenUp, is_for_group
 from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
@@ -26,10 +26,10 @@ from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
 from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.kernels.devices.search import Found
+from vsched.kernels.devices.search import DeviceSearchResult
 from vsched.kernels.selectors import affinity_mask, terms_mask
 from vsched.model.amounts.resources import scale_of
-from vsched.model.claims.devices import POD_GROUPS, Allocation, ClaimSpec, Consumer
+from vsched.model.claims.devices import POD_GROUPS, AllocationResult, ClaimConsumer, ClaimSpec
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -46,7 +46,7 @@ FEW_STEPS = 2_000
 class HeldClaim(NamedTuple):
     """A claim that has devices."""
 
-    allocation: Allocation
+    allocation: AllocationResult
     later: bool
     """Whether some of the devices are still in use by pods that are leaving."""
 
@@ -60,7 +60,7 @@ class TaskDevices(NamedTuple):
     """The claims that it uses when it is placed, and then the one for extended resources that devices serve."""
     fresh: tuple[str, ...]
     """Claims that have no devices yet, by key; without the one for extended resources."""
-    needs: Needs | None
+    needs: DeviceNeeds | None
     """What these and the extended resources ask for; None where nothing is to be allocated."""
     held: tuple[HeldClaim, ...]
     full: bool
@@ -84,7 +84,7 @@ class DevicePart:
         self._left = self._steps * SLOW_NODES
         self._unfinished: set[int] = set()
         """Needs with searches that ran out of steps."""
-        self._searched: dict[tuple[int, int, bool], tuple[int, Found]] = {}
+        self._searched: dict[tuple[int, int, bool], tuple[int, DeviceSearchResult]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
         self._last: tuple[Task, int, TaskDevices] | None = None
 
@@ -198,7 +198,7 @@ class DevicePart:
         for_group = tuple(key for key in reserve if key in shared)
         if not for_group:
             return plan
-        group = Consumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
+        group = ClaimConsumer(shared[for_group[0]], task.group, POD_GROUPS, API_GROUP)
         return replace(plan, group=group, for_group=for_group)
 
     # -- steps ------------------------------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class DevicePart:
         """Undo ``withdraw``."""
         assert isinstance(had, tuple)
         for gone in had:
-            assert isinstance(gone, Gone)
+            assert isinstance(gone, GivenUp)
             self._uses.take_again(gone, task.uid)
 
     def evict(self, task: Task, row: int) -> None:
@@ -254,7 +254,7 @@ class DevicePart:
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
             self._uses.choose(key, allocation, later=waits)
 
-    def _search(self, needs: Needs, row: int, *, later: bool) -> Found:
+    def _search(self, needs: DeviceNeeds, row: int, *, later: bool) -> DeviceSearchResult:
         later = later and self._room.counts.differ
         first = self._room.first(needs, row, later=later)
         if first is not None:

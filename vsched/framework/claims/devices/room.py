@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.devices.needs import Needs, Total
+from vsched.framework.claims.devices.needs import DeviceNeeds, Total
 from vsched.framework.claims.devices.words import TOO_FEW
 from vsched.framework.claims.part import ClaimRoom
 from vsched.framework.codes import Code
@@ -14,8 +14,8 @@ from vsched.framework.points.nodes import Check
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
-from vsched.kernels.devices.matching import Want, held_back, kept_off, match
-from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, Found, Pick
+from vsched.kernels.devices.matching import DeviceMatch, held_back, kept_off, match
+from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk, DeviceSearchResult, Pick
 from vsched.model.claims.devices import DevicePool
 from vsched.model.nodes.table import Floats, Ints, Mask, Taint
 
@@ -25,7 +25,7 @@ MOST_ALTERNATIVES = 8
 BOUNDLESS = 1 << 30
 
 
-class NodeMask:
+class DeviceNodeMask:
     """Which nodes have enough free devices for some needs, kept up to date."""
 
     __slots__ = ("mask", "passes_all", "position", "totals", "version")
@@ -62,20 +62,20 @@ class DeviceRoom:
         self.counts = FreeCounts(inventory, books)
         self._served = served
         """By column of an extended resource: bool[nodes], where devices serve it."""
-        self._masks: dict[tuple[int, bool], NodeMask] = {}
+        self._masks: dict[tuple[int, bool], DeviceNodeMask] = {}
         """By needs, and whether later."""
         self._evers: dict[int, list[Check]] = {}
         """By needs: the nodes that would have enough devices if nothing were in use; empty where all would."""
         self._neededs: dict[tuple[int, int], Ints] = {}
 
-    def asks_on(self, needs: Needs, row: int) -> tuple[ClaimAsk, ...]:
+    def asks_on(self, needs: DeviceNeeds, row: int) -> tuple[ClaimAsk, ...]:
         """What is asked for on a row; the last one is for extended resources, if devices serve some there."""
         if not needs.implicit:
             return needs.asks
         mine = tuple((ask,) for column, ask in needs.implicit if ask is not None and self._served[column][row])
         return (*needs.asks, ClaimAsk(mine)) if mine else needs.asks
 
-    def first(self, needs: Needs, row: int, *, later: bool) -> Found | None:
+    def first(self, needs: DeviceNeeds, row: int, *, later: bool) -> DeviceSearchResult | None:
         """The first free devices for a single plain request; None where the search has to find them."""
         ask = needs.single
         if ask is None:
@@ -88,10 +88,10 @@ class DeviceRoom:
             if units[device]:
                 picks.append(Pick(ask.name, device, shared=bool(self._inventory.shareable[device])))
                 if len(picks) == ask.number:
-                    return Found((tuple(picks),), True)
-        return Found(None, True)
+                    return DeviceSearchResult((tuple(picks),), True)
+        return DeviceSearchResult(None, True)
 
-    def checks(self, needs: Needs) -> list[Check]:
+    def checks(self, needs: DeviceNeeds) -> list[Check]:
         """The nodes that have enough devices at all, and those that have enough free ones."""
         ever, now = self._ever(needs), self._mask(needs, later=False)
         if now.passes_all:
@@ -99,7 +99,7 @@ class DeviceRoom:
         later = self._mask(needs, later=True).mask if self.counts.differ else None
         return [*ever, Check(TOO_FEW, now.mask, True, Code.DEVICES, later)]
 
-    def limits(self, needs: Needs) -> list[ClaimRoom]:
+    def limits(self, needs: DeviceNeeds) -> list[ClaimRoom]:
         """How many tasks with such needs the nodes could serve on top of what is placed."""
         most = np.where(self._mask(needs, later=True).mask, BOUNDLESS, 0)
         together = BOUNDLESS
@@ -122,7 +122,7 @@ class DeviceRoom:
             together = min(together, sum(free.together // ask.number for free, ask in zip(counts, asks, strict=True)))
         return [ClaimRoom(TOO_FEW, Code.DEVICES, most, None if together == BOUNDLESS else together)]
 
-    def score(self, needs: Needs) -> Floats | None:
+    def score(self, needs: DeviceNeeds) -> Floats | None:
         """Nodes by how early the first alternative comes that they have devices for."""
         if not needs.choices:
             return None
@@ -134,25 +134,25 @@ class DeviceRoom:
             points += mine
         return points * (BEST_SCORE / (MOST_ALTERNATIVES * len(needs.choices)))
 
-    def free(self, want: Want, *, later: bool) -> Ints:
+    def free(self, want: DeviceMatch, *, later: bool) -> Ints:
         """int64[nodes]: the free devices of a request."""
         return self.counts.of(want, later=later).nodes
 
-    def at_most(self, want: Want) -> Ints:
+    def at_most(self, want: DeviceMatch) -> Ints:
         """int64[nodes]: what would be free if nothing were in use."""
         return self._inventory.keep(
             ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
         )
 
-    def held_back(self, want: Want) -> list[DevicePool]:
+    def held_back(self, want: DeviceMatch) -> list[DevicePool]:
         """Pools that may not be used, with devices that match."""
         return held_back(want, self._inventory)
 
-    def kept_off(self, want: Want) -> list[Taint]:
+    def kept_off(self, want: DeviceMatch) -> list[Taint]:
         """For each device that matches and that a taint keeps the request off, the first such taint."""
         return kept_off(want, self._inventory)
 
-    def _mask(self, needs: Needs, *, later: bool) -> NodeMask:
+    def _mask(self, needs: DeviceNeeds, *, later: bool) -> DeviceNodeMask:
         """Where enough devices are free. Valid until the next step."""
         counts = self.counts
         counts.follow()
@@ -164,13 +164,13 @@ class DeviceRoom:
                 totals = [
                     (self.free(one.want, later=later), self._needed(needs, at)) for at, one in enumerate(needs.totals)
                 ]
-                found = self._masks[key] = NodeMask(self._all(self._parts(needs, later=later)), totals)
+                found = self._masks[key] = DeviceNodeMask(self._all(self._parts(needs, later=later)), totals)
             else:
                 found.follow(set(counts.journal[found.position :]))
             found.version, found.position = counts.version, len(counts.journal)
         return found
 
-    def _parts(self, needs: Needs, *, later: bool) -> Iterator[Mask]:
+    def _parts(self, needs: DeviceNeeds, *, later: bool) -> Iterator[Mask]:
         for column, ask in needs.implicit:
             if ask is None:
                 yield ~self._served[column]
@@ -186,12 +186,12 @@ class DeviceRoom:
             return self._has_whole(ask.want, later=later)
         return self.free(ask.want, later=later) >= ask.number
 
-    def _has_whole(self, want: Want, *, later: bool) -> Mask:
+    def _has_whole(self, want: DeviceMatch, *, later: bool) -> Mask:
         whole = self._whole(want)
         mask = (whole > 0) & (whole <= MOST_RESULTS) & ~self._inventory.incomplete
         return mask & (self.free(want, later=later) >= whole)
 
-    def _whole(self, want: Want) -> Ints:
+    def _whole(self, want: DeviceMatch) -> Ints:
         """int64[nodes]: all devices that match, tainted ones and those in use included."""
 
         def compute() -> Ints:
@@ -199,7 +199,7 @@ class DeviceRoom:
 
         return self._inventory.keep(("whole", want), compute)
 
-    def _ever(self, needs: Needs) -> list[Check]:
+    def _ever(self, needs: DeviceNeeds) -> list[Check]:
         """Where the devices would be enough if nothing were in use; no step changes that."""
         found = self._evers.get(needs.number)
         if found is None:
@@ -207,7 +207,7 @@ class DeviceRoom:
             found = self._evers[needs.number] = [] if mask.all() else [Check(TOO_FEW, mask, code=Code.DEVICES)]
         return found
 
-    def _worked_out(self, needs: Needs) -> Mask:
+    def _worked_out(self, needs: DeviceNeeds) -> Mask:
         def could(ask: Ask) -> Mask:
             whole = self._whole(ask.want)
             needed = whole if ask.number == ALL_DEVICES else ask.number
@@ -219,7 +219,7 @@ class DeviceRoom:
         parts.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
         return self._all(iter(parts))
 
-    def _needed(self, needs: Needs, at: int) -> Ints:
+    def _needed(self, needs: DeviceNeeds, at: int) -> Ints:
         """int64[nodes]: how many devices a total asks for there."""
         found = self._neededs.get((needs.number, at))
         if found is None:

@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from msgspec.structs import replace
 
-from vsched.framework.claims.devices.needs import Needs
+from vsched.framework.claims.devices.needs import DeviceNeeds
 from vsched.framework.claims.devices.room import DeviceRoom
-from vsched.kernels.devices.matching import Want
+from vsched.kernels.devices.matching import DeviceMatch
 from vsched.kernels.devices.search import ALL_DEVICES, Ask
 from vsched.model.claims.devices import DeviceClaim, DevicePool, DeviceRequest
 from vsched.model.nodes.table import Taint
@@ -54,7 +54,7 @@ class MeasuresShortages(Protocol):
 
 
 def shortages_of(
-    keys: Sequence[str], needs: Needs, room: DeviceRoom, claims: Mapping[str, DeviceClaim]
+    keys: Sequence[str], needs: DeviceNeeds, room: DeviceRoom, claims: Mapping[str, DeviceClaim]
 ) -> list[DeviceShortage]:
     """The requests of these claims, which have no devices yet, that no node can serve; ``needs`` is of the claims."""
     found: list[DeviceShortage] = []
@@ -71,14 +71,14 @@ def shortages_of(
 
 
 def shortages_together(
-    asked: Iterable[tuple[Sequence[str], Needs]], room: DeviceRoom, claims: Mapping[str, DeviceClaim]
+    asked: Iterable[tuple[Sequence[str], DeviceNeeds]], room: DeviceRoom, claims: Mapping[str, DeviceClaim]
 ) -> list[DeviceShortage]:
     """What claims of several tasks ask for together and is not free; ``asked`` has the claims and needs of each.
 
     A claim that tasks share counts once. Requests with alternatives, and those for all devices, do not count.
     """
-    numbers: dict[Want, int] = {}
-    first: dict[Want, DeviceRequest] = {}
+    numbers: dict[DeviceMatch, int] = {}
+    first: dict[DeviceMatch, DeviceRequest] = {}
     seen: set[str] = set()
     for keys, needs in asked:
         for key, found in zip(keys, needs.asks, strict=False):
@@ -95,7 +95,7 @@ def shortages_together(
 
 
 def _short(
-    key: str, ask: Ask, request: DeviceRequest, numbers: Mapping[Want, int], room: DeviceRoom
+    key: str, ask: Ask, request: DeviceRequest, numbers: Mapping[DeviceMatch, int], room: DeviceRoom
 ) -> DeviceShortage | None:
     """What is missing for one request; None where nothing is."""
     needed = 1 if ask.number == ALL_DEVICES else max(ask.number, numbers.get(ask.want, 0))
@@ -103,7 +103,7 @@ def _short(
     return found if found.most < needed else None
 
 
-def _measured(key: str, want: Want, request: DeviceRequest, needed: int, room: DeviceRoom) -> DeviceShortage:
+def _measured(key: str, want: DeviceMatch, request: DeviceRequest, needed: int, room: DeviceRoom) -> DeviceShortage:
     free, at_most = room.counts.of(want, later=False), room.at_most(want)
     most, largest = int(free.nodes.max(initial=0)), int(at_most.max(initial=0))
     matching, held_back = int(free.match.units.sum()), tuple(room.held_back(want))

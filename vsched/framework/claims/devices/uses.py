@@ -8,16 +8,16 @@ from vsched.framework.claims.devices.base import base_of, is_leaving, uses_of
 from vsched.kernels.devices.books import Holding
 from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.catalogue import DeviceCatalogue
-from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, Allocation, DeviceClaim
+from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, AllocationResult, DeviceClaim
 from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
 
 
-class Gone(NamedTuple):
+class GivenUp(NamedTuple):
     """What a task had of one claim before it gave up its place."""
 
     key: str
-    allocation: Allocation | None
+    allocation: AllocationResult | None
     """What was chosen for the claim, and is not chosen any more."""
     later: bool
 
@@ -29,7 +29,7 @@ class ClaimUses:
         self._catalogue = catalogue
         self._base = base_of(catalogue, inventory)
         self.books = self._base.books.copy()
-        self._chosen: dict[str, Allocation] = {}
+        self._chosen: dict[str, AllocationResult] = {}
         """By claim: devices that this session chose."""
         self._late: set[str] = set()
         """The claims that have some of these only once pods have left that use them still."""
@@ -41,7 +41,7 @@ class ClaimUses:
         self.version = 0
         """Rises with each change of what claims have."""
 
-    def chosen(self, key: str) -> Allocation | None:
+    def chosen(self, key: str) -> AllocationResult | None:
         """The devices that this session chose for the claim."""
         return self._chosen.get(key)
 
@@ -63,7 +63,7 @@ class ClaimUses:
         reserved = {one.uid for one in claim.consumers}.union(takers)
         return len(reserved) >= MOST_CONSUMERS and task.uid not in reserved
 
-    def choose(self, key: str, allocation: Allocation, *, later: bool) -> None:
+    def choose(self, key: str, allocation: AllocationResult, *, later: bool) -> None:
         """The claim gets devices; ``later`` where some of them are still in use by pods that are leaving."""
         self._chosen[key] = allocation
         if later:
@@ -80,7 +80,7 @@ class ClaimUses:
         """Whether this session placed the task and it uses the claim."""
         return uid in self._takers.of(key)
 
-    def give_up(self, key: str, uid: str) -> Gone:
+    def give_up(self, key: str, uid: str) -> GivenUp:
         """The task does not use the claim any more; devices that were chosen for nobody else are free."""
         self._takers.discard(key, uid)
         allocation, later = None, False
@@ -91,9 +91,9 @@ class ClaimUses:
                 self.books.remove(self._uses_of(allocation))
         self.version += 1
         self._settle(key)
-        return Gone(key, allocation, later)
+        return GivenUp(key, allocation, later)
 
-    def take_again(self, gone: Gone, uid: str) -> None:
+    def take_again(self, gone: GivenUp, uid: str) -> None:
         """Undo ``give_up``."""
         if gone.allocation is not None:
             self.choose(gone.key, gone.allocation, later=gone.later)
@@ -113,7 +113,7 @@ class ClaimUses:
             self._settle(key)
         self.version += 1
 
-    def _uses_of(self, allocation: Allocation) -> tuple[Holding, ...]:
+    def _uses_of(self, allocation: AllocationResult) -> tuple[Holding, ...]:
         return uses_of(allocation, self._base.inventory)[0]
 
     def _settle(self, key: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
-from vsched.kernels.devices.matching import STEPS_MAX, Failure
+from vsched.kernels.devices.matching import STEPS_MAX, UnansweredSelector
 from vsched.kernels.devices.search import MOST_RESULTS
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceRequest
 from vsched.model.pods.task import Task
@@ -50,7 +50,7 @@ def binding_failed(claim: DeviceClaim) -> Refusal:
 def device_gone(claim: DeviceClaim, lost: AllocatedDevice) -> Refusal:
     """A device of the claim is in no slice any more."""
     name = lost.device.path
-    return refused(f"resourceclaim {claim.key}: its device {name} is not there any more", claim.key)
+    return refused(f"resourceclaim {claim.key}: its device {name} no longer exists", claim.key)
 
 
 def device_tainted(claim: DeviceClaim, tainted: AllocatedDevice) -> Refusal:
@@ -66,7 +66,7 @@ def class_missing(request: DeviceRequest) -> str:
     return f"asks for DeviceClass {request.device_class}, which does not exist"
 
 
-def selector_failed(request: DeviceRequest, failure: Failure, of_class: int) -> str:
+def selector_failed(request: DeviceRequest, failure: UnansweredSelector, of_class: int) -> str:
     """A selector has no answer; ``of_class`` is the number of selectors of the class, which come first."""
     if failure.selector < of_class:
         where, number = f"class {request.device_class}", failure.selector
@@ -75,7 +75,7 @@ def selector_failed(request: DeviceRequest, failure: Failure, of_class: int) -> 
     return f"{where}: selector #{number}: CEL {'runtime' if failure.compiles else 'compile'} error: {failure.message}"
 
 
-TOO_COSTLY = f"its selectors take over {STEPS_MAX:,} steps with the devices there are"
+TOO_COSTLY = f"evaluating its selectors takes more than {STEPS_MAX:,} steps with these devices"
 """Nobody else's pods wait for them."""
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from vsched.framework.claims.volumes.groups import NONE
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Wanted
+from vsched.framework.claims.volumes.wants import WantedClaim
 
 
 class Arranged(NamedTuple):
@@ -38,7 +38,7 @@ class StorageLookup(Protocol):
 
 
 def arrange(
-    storages: StorageLookup, names: AttachNames, waiting: Sequence[Wanted], row: int
+    storages: StorageLookup, names: AttachNames, waiting: Sequence[WantedClaim], row: int
 ) -> tuple[Arranged, ...] | None:
     """What the claims get on the node; None where one of them gets nothing.
 
@@ -64,7 +64,7 @@ def arrange(
 
 
 def _static(
-    storages: StorageLookup, names: AttachNames, one: Wanted, row: int, given: dict[str, list[int]]
+    storages: StorageLookup, names: AttachNames, one: WantedClaim, row: int, given: dict[str, list[int]]
 ) -> Arranged | None:
     """The smallest free volume for the claim."""
     wish = one.content.wish
@@ -89,7 +89,7 @@ def _static(
     )
 
 
-def _made(storages: StorageLookup, one: Wanted, row: int, more: dict[str, dict[int, int]]) -> Arranged | None:
+def _made(storages: StorageLookup, one: WantedClaim, row: int, more: dict[str, dict[int, int]]) -> Arranged | None:
     """A volume that is made for the claim on the node."""
     wish = one.content.wish
     assert wish is not None

@@ -13,8 +13,8 @@ import numpy as np
 from vsched.framework.claims.volumes.counted import (
     NOBODY,
     ONE_USER,
-    Counted,
-    DriverCount,
+    AttachedCount,
+    CountedVolumes,
     Users,
     counted,
     limited_drivers,
@@ -24,7 +24,7 @@ from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.nodes.table import Mask, NodeStatics
 
 
-class Step(NamedTuple):
+class AttachStep(NamedTuple):
     """So many users more, or less, of each volume on a node: now, and later."""
 
     row: int
@@ -41,16 +41,16 @@ class AttachedVolumes:
         self._statics = statics
         self._limited: frozenset[str] | None = None
         self._running: dict[str, Mask] = {}
-        self._counted: Counted | None = None
+        self._counted: CountedVolumes | None = None
         """As the snapshot shows them; None before the nodes are counted."""
-        self._counts: dict[str, DriverCount] = {}
+        self._counts: dict[str, AttachedCount] = {}
         self._users: dict[int, dict[Attachable, Users]] = {}
         """By row: the users of the volumes that steps of the session changed there."""
         self._rows: dict[Attachable, tuple[int, ...]] = {}
         """The rows where steps of the session changed the users of a volume."""
         self._alike: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Equal values of ``_rows`` are one object."""
-        self._before: list[Step] = []
+        self._before: list[AttachStep] = []
         """Steps before the nodes were counted."""
         self.journal: list[int] = []
         """Rows where counts may have changed, in order and once for each volume, after the nodes are counted."""
@@ -74,7 +74,7 @@ class AttachedVolumes:
             self._running[driver] = mask
         return mask
 
-    def count(self, driver: str) -> DriverCount:
+    def count(self, driver: str) -> AttachedCount:
         """The attached volumes of a driver that is limited."""
         self._shown()
         return self._counts[driver]
@@ -94,7 +94,7 @@ class AttachedVolumes:
             return moved[name]
         return self._shown().nodes[row].names.get(name, NOBODY)
 
-    def shift(self, step: Step) -> None:
+    def shift(self, step: AttachStep) -> None:
         """Carry out a step, or undo one."""
         if not step.names:
             return
@@ -103,7 +103,7 @@ class AttachedVolumes:
         else:
             self._carry_out(step)
 
-    def _carry_out(self, step: Step) -> None:
+    def _carry_out(self, step: AttachStep) -> None:
         row, names, more, more_later = step
         moved = self._users.get(row)
         if moved is None:
@@ -124,12 +124,12 @@ class AttachedVolumes:
             if (after[1] > 0) is not (later > 0):
                 counts.later[row] += 1 if after[1] > 0 else -1
 
-    def _shown(self) -> Counted:
+    def _shown(self) -> CountedVolumes:
         found = self._counted
         if found is None:
             found = self._counted = counted(self._catalogue, self._statics)
             self._counts = {
-                driver: DriverCount(count.limit, count.now.copy(), count.later.copy())
+                driver: AttachedCount(count.limit, count.now.copy(), count.later.copy())
                 for driver, count in found.counts.items()
             }
             for step in self._before:

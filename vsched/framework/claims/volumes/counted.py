@@ -12,7 +12,7 @@ from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.changes import ClaimChanges
-from vsched.model.claims.volumes import Attachment, VolumeClaim
+from vsched.model.claims.volumes import Attachment, CSIDriver, VolumeClaim
 from vsched.model.nodes.table import Ints, NodeStatics
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -26,7 +26,7 @@ ATTACHED: Users = (1, 1)
 """The users of a volume that is attached and that no pod on the node uses: it counts as long as it is attached."""
 
 
-class DriverCount(NamedTuple):
+class AttachedCount(NamedTuple):
     """Attached volumes of one driver, int64[nodes]."""
 
     limit: Ints
@@ -54,7 +54,7 @@ EMPTY = OnNode()
 KEPT = "attached volumes"
 
 
-class Counted:
+class CountedVolumes:
     """The volumes on all nodes. What it says never changes; ``counted`` makes a new one of it."""
 
     def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> None:
@@ -62,7 +62,7 @@ class Counted:
         self.statics = statics
         self.limits, self.drivers, self.classes = catalogue.limits, catalogue.drivers, catalogue.classes
         self.limited = limited_drivers(catalogue, statics)
-        self.counts: dict[str, DriverCount] = {}
+        self.counts: dict[str, AttachedCount] = {}
         self.nodes: list[OnNode] = [EMPTY] * len(statics)
         self.changes: ClaimChanges | None = None
         """That of the last catalogue of which it is true; None where all nodes have to be looked at."""
@@ -71,7 +71,7 @@ class Counted:
         self.rows = AttachedRows()
         for driver in self.limited:
             limit, now, later = np.full(len(statics), UNLIMITED), *np.zeros((2, len(statics)), dtype=np.int64)
-            self.counts[driver] = DriverCount(limit, now, later)
+            self.counts[driver] = AttachedCount(limit, now, later)
         for node, by_driver in self.limits.items():
             row = statics.row.get(node)
             for driver, most in by_driver.items() if row is not None else ():
@@ -83,13 +83,13 @@ class Counted:
         same = self.limits is catalogue.limits and self.drivers is catalogue.drivers
         return same and self.statics is statics
 
-    def copy(self) -> Counted:
+    def copy(self) -> CountedVolumes:
         """A copy that can be changed until it is shown to sessions."""
-        made = Counted.__new__(Counted)
+        made = CountedVolumes.__new__(CountedVolumes)
         made.statics, made.limited = self.statics, self.limited
         made.limits, made.drivers, made.classes = self.limits, self.drivers, self.classes
         made.counts = {
-            driver: DriverCount(count.limit, count.now.copy(), count.later.copy())
+            driver: AttachedCount(count.limit, count.now.copy(), count.later.copy())
             for driver, count in self.counts.items()
         }
         made.nodes, made.rows = self.nodes.copy(), self.rows.copy()
@@ -114,44 +114,49 @@ class Counted:
 
 def limited_drivers(catalogue: VolumeCatalogue, statics: NodeStatics) -> frozenset[str]:
     """The drivers that some node limits, and those that have to run on the node."""
-    before = statics.kept.get(KEPT)
-    if isinstance(before, Counted) and before.limits is catalogue.limits and before.drivers is catalogue.drivers:
-        return before.limited
-    counted = (name for node in catalogue.limits.values() for name, most in node.items() if most is not None)
-    return frozenset((*counted, *(name for name, one in catalogue.drivers.items() if one.required)))
+    return statics.memo.of(KEPT, "limited", (catalogue.limits, catalogue.drivers), _limited)
 
 
-class Keeper:
+def _limited(limits: Mapping[str, Mapping[str, int | None]], drivers: Mapping[str, CSIDriver]) -> frozenset[str]:
+    counted = (name for node in limits.values() for name, most in node.items() if most is not None)
+    return frozenset((*counted, *(name for name, one in drivers.items() if one.required)))
+
+
+class CountKeeper:
     """Keeps the last count of the nodes of one ``NodeStatics``."""
 
     __slots__ = ("counted",)
 
     def __init__(self) -> None:
-        self.counted: Counted | None = None
+        self.counted: CountedVolumes | None = None
 
 
-def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
+def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> CountedVolumes:
     """The volumes on all nodes. Only nodes where something changed since the last session are read again.
 
     The catalogue knows which ones these are. Where it does not, because it is another mirror's or the last session was
     too long ago, all nodes are compared.
     """
-    keeper = statics.remember(KEPT, Keeper)
-    before = keeper.counted or statics.kept.get(KEPT)
-    if not isinstance(before, Counted) or before.classes is not catalogue.classes:
-        before = Counted(catalogue, statics)
-    elif not before.has_rows_of(catalogue, statics):
-        before = _moved(before, catalogue, statics)
-    stale = _stale(before, catalogue)
-    found = _read(before.copy(), stale, catalogue) if stale else before
-    found.changes = catalogue.changes
-    keeper.counted = statics.kept[KEPT] = found
-    return found
+    keeper = statics.remember(KEPT, CountKeeper)
+
+    def renewed(last: CountedVolumes | None) -> CountedVolumes:
+        before = keeper.counted or last
+        if before is None or before.classes is not catalogue.classes:
+            before = CountedVolumes(catalogue, statics)
+        elif not before.has_rows_of(catalogue, statics):
+            before = _moved(before, catalogue, statics)
+        stale = _stale(before, catalogue)
+        found = _read(before.copy(), stale, catalogue) if stale else before
+        found.changes = catalogue.changes
+        return found
+
+    keeper.counted = statics.memo.renewed(KEPT, "counted", CountedVolumes, renewed)
+    return keeper.counted
 
 
-def _moved(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) -> Counted:
+def _moved(before: CountedVolumes, catalogue: VolumeCatalogue, statics: NodeStatics) -> CountedVolumes:
     """What is known of the nodes, in the rows that they have now, and with the limits of now."""
-    found = Counted(catalogue, statics)
+    found = CountedVolumes(catalogue, statics)
     if found.limited == before.limited:
         for name, node in zip(before.statics.names, before.nodes, strict=True):
             row = statics.row.get(name)
@@ -160,7 +165,7 @@ def _moved(before: Counted, catalogue: VolumeCatalogue, statics: NodeStatics) ->
     return found
 
 
-def _stale(before: Counted, catalogue: VolumeCatalogue) -> list[int]:
+def _stale(before: CountedVolumes, catalogue: VolumeCatalogue) -> list[int]:
     """The rows of nodes where pods, attachments or claims may not be what they were."""
     changed = catalogue.changes.since(before.changes) if catalogue.changes is not None else None
     if changed is None:
@@ -171,7 +176,7 @@ def _stale(before: Counted, catalogue: VolumeCatalogue) -> list[int]:
     return sorted(stale | before.unsettled)
 
 
-def _different(before: Counted, catalogue: VolumeCatalogue) -> set[int]:
+def _different(before: CountedVolumes, catalogue: VolumeCatalogue) -> set[int]:
     """The rows of nodes where pods, attachments or claims that are not bound differ."""
     by_node, attachments, claims = catalogue.by_node, catalogue.attachments, catalogue.claims
     return {
@@ -183,7 +188,7 @@ def _different(before: Counted, catalogue: VolumeCatalogue) -> set[int]:
     }
 
 
-def _read(found: Counted, stale: list[int], catalogue: VolumeCatalogue) -> Counted:
+def _read(found: CountedVolumes, stale: list[int], catalogue: VolumeCatalogue) -> CountedVolumes:
     """Read some nodes again."""
     names = AttachNames(catalogue, found.limited)
     for row in stale:

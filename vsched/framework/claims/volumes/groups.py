@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from vsched.kernels.volumes import NOTHING, Reach, Rows, Terms, least, reach, starts
+from vsched.kernels.volumes import NOTHING, NodeReach, Rows, Terms, least, reach, starts
 from vsched.model.claims.volumes import StorageCapacity, Volume
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.shape import NodeTerm, Selector
@@ -31,7 +31,7 @@ class Grouped(NamedTuple):
     source: Entries
     numbers: Mapping[Terms, int]
     """The number of the group of each affinity, in the order of the numbers."""
-    where: Reach
+    where: NodeReach
     group: Rows
     """intp[entries]: the group of each entry."""
     members: Rows
@@ -87,7 +87,7 @@ def _terms(selector: Selector | None) -> Terms:
     return (NodeTerm(selector.requirements),) if selector.requirements else None
 
 
-class Kept(Generic[T]):
+class KeptBySource(Generic[T]):
     """Keeps something that was made of a source, as long as the source is the same object."""
 
     __slots__ = ("_kept",)

@@ -10,7 +10,7 @@ from vsched.framework.claims.part import ClaimRoom
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable
-from vsched.framework.claims.volumes.wants import Wanted, Wants
+from vsched.framework.claims.volumes.wants import WantedClaim, Wants
 from vsched.framework.claims.volumes.words import NO_DRIVER, TOO_MANY
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -88,7 +88,7 @@ class VolumeLimits:
                 return False
         return True
 
-    def is_certain(self, one: Wanted) -> bool:
+    def is_certain(self, one: WantedClaim) -> bool:
         """Whether the claim counts as a volume of the same driver whatever is chosen for it."""
         wish = one.content.wish
         if wish is None or wish.selected_node or one.claim.key in self._chosen:
@@ -99,7 +99,7 @@ class VolumeLimits:
         limited = self._attached.limited
         return all((driver if driver in limited else "") == one.content.driver for driver in static.drivers)
 
-    def room(self, wanted: Sequence[Wanted]) -> list[ClaimRoom]:
+    def room(self, wanted: Sequence[WantedClaim]) -> list[ClaimRoom]:
         """How many tasks with such volumes of their own each node can attach."""
         own = (one for one in wanted if one.content.attached is None and self.is_certain(one))
         names = [one.name for one in own if one.name is not None]
@@ -149,7 +149,7 @@ class VolumeLimits:
         """The volumes that count whichever node the task goes to."""
         return [name for one in wants.claims if (name := self._known(one)) is not None and self.is_certain(one)]
 
-    def _known(self, one: Wanted) -> Attachable | None:
+    def _known(self, one: WantedClaim) -> Attachable | None:
         chosen = self._chosen.get(one.claim.key)
         return one.name if chosen is None else chosen.name
 

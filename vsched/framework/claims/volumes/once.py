@@ -14,7 +14,7 @@ from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
 
-class Users:
+class OncePodUsers:
     """The pods that use one claim."""
 
     __slots__ = ("rows", "staying")
@@ -34,7 +34,7 @@ class OncePodClaims:
         self._catalogue = users
         self._statics = statics
         self._evicted = evicted
-        self._users: dict[str, Users] = {}
+        self._users: dict[str, OncePodUsers] = {}
 
     def is_free(self, claim: str, *, later: bool) -> bool:
         """Whether nobody uses the claim now, or once those have left that are leaving."""
@@ -72,10 +72,10 @@ class OncePodClaims:
         if claim in self._users:
             self._users[claim].staying += by
 
-    def _of(self, claim: str) -> Users:
+    def _of(self, claim: str) -> OncePodUsers:
         users = self._users.get(claim)
         if users is None:
-            users = self._users[claim] = Users()
+            users = self._users[claim] = OncePodUsers()
             for uid, task in self._catalogue.get(claim, {}).items():
                 users.rows.append(self._statics.row.get(task.node, -1))
                 users.staying += not HOLDS[task.status].releasing and uid not in self._evicted

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.claims.volumes.arranging import Arranged, arrange
-from vsched.framework.claims.volumes.attached import AttachedVolumes, Step
+from vsched.framework.claims.volumes.attached import AttachedVolumes, AttachStep
 from vsched.framework.claims.volumes.limits import VolumeLimits
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.framework.claims.volumes.once import OncePodClaims
@@ -16,7 +16,7 @@ from vsched.framework.claims.volumes.room import rooms
 from vsched.framework.claims.volumes.scoring import VolumeScores
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages
-from vsched.framework.claims.volumes.wants import Resolver, Wanted, Wants
+from vsched.framework.claims.volumes.wants import Resolver, WantedClaim, Wants
 from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, TOO_MANY
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -61,10 +61,10 @@ class ReachChecks:
         return stale
 
 
-class Answers(NamedTuple):
+class ClassClaims(NamedTuple):
     """What is known of tasks of one class."""
 
-    waiting: Sequence[Wanted]
+    waiting: Sequence[WantedClaim]
     """The claims that wait for their first pod, and that nothing is chosen for."""
     once: Sequence[str]
     """The claims that one pod may use at a time, and some pod does."""
@@ -86,8 +86,8 @@ class VolumePart:
         """By claim: how many tasks that this session placed use it."""
         self._chosen: dict[str, Arranged] = {}
         """By claim: the choice of this session."""
-        self._answers: dict[Hashable, Answers] = {}
-        self._asked: tuple[Task, Answers] | None = None
+        self._answers: dict[Hashable, ClassClaims] = {}
+        self._asked: tuple[Task, ClassClaims] | None = None
         """The last task that was asked about, since the last step."""
         self._storages = Storages(catalogue, statics)
         self._attached = AttachedVolumes(catalogue, statics)
@@ -227,7 +227,7 @@ class VolumePart:
                 return (wants.kind.number, *shared)
         return wants.kind.number
 
-    def _answers_for(self, task: Task) -> Answers:
+    def _answers_for(self, task: Task) -> ClassClaims:
         if self._asked is not None and self._asked[0] is task:
             return self._asked[1]
         wants = self._wants(task)
@@ -239,11 +239,11 @@ class VolumePart:
             reached = ReachChecks(self._storages.used_by(waiting))
             if len(self._answers) >= ANSWERS_MAX:
                 del self._answers[next(iter(self._answers))]
-            found = self._answers[key] = Answers(waiting, once, reached, exact)
+            found = self._answers[key] = ClassClaims(waiting, once, reached, exact)
         self._asked = (task, found)
         return found
 
-    def _waiting(self, wants: Wants) -> list[Wanted]:
+    def _waiting(self, wants: Wants) -> list[WantedClaim]:
         """The claims that wait for their first pod, without those that this session chose something for."""
         if not wants.kind.waits:
             return []
@@ -274,12 +274,12 @@ class VolumePart:
             held[key] = held.get(key, 0) + 1
         for key in _for_one_pod(wants):
             self._once.come(key, row)
-        self._attached.shift(Step(row, self._names(wants, taken), 1, 1))
+        self._attached.shift(AttachStep(row, self._names(wants, taken), 1, 1))
 
     def _remove(self, task: Task, row: int) -> Taken:
         self._asked = None
         taken, wants = self._taken.pop(task.uid), self._wants(task)
-        self._attached.shift(Step(row, self._names(wants, taken), -1, -1))
+        self._attached.shift(AttachStep(row, self._names(wants, taken), -1, -1))
         for key in _for_one_pod(wants):
             self._once.go(key, row)
         held = self._held
@@ -308,7 +308,7 @@ class VolumePart:
         self._asked = None
         for key in self._resolver.once_of(task):
             self._once.shift(key, by)
-        self._attached.shift(Step(row, self._resolver.names.of_task(task), 0, by))
+        self._attached.shift(AttachStep(row, self._resolver.names.of_task(task), 0, by))
 
 
 def _for_one_pod(wants: Wants) -> list[str]:

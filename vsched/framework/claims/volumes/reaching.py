@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
-from vsched.framework.claims.volumes.static import Wish
+from vsched.framework.claims.volumes.static import ClaimWish
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Place, Wants, Zones
+from vsched.framework.claims.volumes.wants import VolumePlace, Wants, Zones
 from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -34,12 +34,12 @@ class Reaching:
         self._storages = storages
         self._statics = statics
         self._chosen = chosen
-        self._places: dict[Place, tuple[Mask, Mask]] = {}
+        self._places: dict[VolumePlace, tuple[Mask, Mask]] = {}
 
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes that reach bound volumes and are in their zones, and that can get volumes for claims that wait."""
         found = dict[str, Mask]()
-        waiting: dict[str, list[Wish]] = {}
+        waiting: dict[str, list[ClaimWish]] = {}
         may_come = False
         for one in wants.claims:
             place, wish = one.content.place, one.content.wish
@@ -80,7 +80,7 @@ class Reaching:
                 return False
         return True
 
-    def _place(self, place: Place) -> tuple[Mask, Mask]:
+    def _place(self, place: VolumePlace) -> tuple[Mask, Mask]:
         found = self._places.get(place)
         if found is None:
             if len(self._places) >= PLACES_MAX:
@@ -108,7 +108,7 @@ class Reaching:
         mask[chosen.row] = True
         return mask
 
-    def _restrict_to(self, found: dict[str, Mask], storage: ClassStorage, wishes: Sequence[Wish]) -> None:
+    def _restrict_to(self, found: dict[str, Mask], storage: ClassStorage, wishes: Sequence[ClaimWish]) -> None:
         """Nodes where volumes of a class exist or may be made, and where there is enough storage.
 
         Each claim is looked at by itself, and then, where one kind of choice is left, all of them together.
@@ -126,7 +126,7 @@ class Reaching:
         elif several and storage.static is None and storage.segments is not None:
             _restrict(found, NO_STORAGE, storage.segments.mask_together([wish.request for wish in several]))
 
-    def _wish(self, storage: ClassStorage, wish: Wish) -> tuple[Mask, Mask | None]:
+    def _wish(self, storage: ClassStorage, wish: ClaimWish) -> tuple[Mask, Mask | None]:
         """The nodes where a volume exists or may be made; and those of them with enough storage (None: all of them)."""
         static, allowed = storage.static_mask(wish), storage.allowed_mask(wish)
         if allowed is None:

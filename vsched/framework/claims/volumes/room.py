@@ -8,17 +8,17 @@ import numpy as np
 
 from vsched.framework.claims.part import ClaimRoom
 from vsched.framework.claims.volumes.arranging import StorageLookup
-from vsched.framework.claims.volumes.static import Wish
+from vsched.framework.claims.volumes.static import ClaimWish
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Wanted
+from vsched.framework.claims.volumes.wants import WantedClaim
 from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES
 from vsched.framework.codes import Code
 from vsched.model.nodes.table import Mask
 
 
-def rooms(storages: StorageLookup, waiting: Sequence[Wanted]) -> list[ClaimRoom]:
+def rooms(storages: StorageLookup, waiting: Sequence[WantedClaim]) -> list[ClaimRoom]:
     """Upper bounds, one for each storage class that is limited. Each task is taken to have such claims of its own."""
-    by_class: dict[str, list[Wish]] = {}
+    by_class: dict[str, list[ClaimWish]] = {}
     for one in waiting:
         wish = one.content.wish
         if wish is not None and not wish.reserved and not wish.selected_node:
@@ -27,7 +27,7 @@ def rooms(storages: StorageLookup, waiting: Sequence[Wanted]) -> list[ClaimRoom]
     return [room for room in found if room is not None]
 
 
-def _room(storage: ClassStorage, wishes: Sequence[Wish]) -> ClaimRoom | None:
+def _room(storage: ClassStorage, wishes: Sequence[ClaimWish]) -> ClaimRoom | None:
     if storage.provisions and storage.segments is None:
         return None
     nodes, together = storage.count_static(wishes)

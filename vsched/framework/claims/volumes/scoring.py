@@ -12,10 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from vsched.framework.claims.part import VolumeScoring
-from vsched.framework.claims.volumes.static import Wish
+from vsched.framework.claims.volumes.static import ClaimWish
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages
-from vsched.framework.claims.volumes.wants import Wanted
+from vsched.framework.claims.volumes.wants import WantedClaim
 from vsched.kernels.volumes import NOTHING, broken_line, rounded_mean, utilisation
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Floats, Ints, Mask
@@ -37,10 +37,10 @@ class VolumeScores:
         self._weight = scoring.weight
         self._shape = [(at, points * TENFOLD) for at, points in scoring.shape or DEFAULT_SHAPE]
         self._nodes = nodes
-        self._known: dict[tuple[Wish, ...], tuple[int, Floats | None]] = {}
+        self._known: dict[tuple[ClaimWish, ...], tuple[int, Floats | None]] = {}
         self._values: dict[tuple[str, int], Floats] = {}
 
-    def of(self, waiting: Sequence[Wanted]) -> Floats | None:
+    def of(self, waiting: Sequence[WantedClaim]) -> Floats | None:
         """The weighted scores for the claims that wait for their first pod. Callers must not change the array."""
         wishes = tuple(wish for one in waiting if (wish := one.content.wish) is not None)
         version = sum(storage.version for storage in self._storages.used_by(waiting))
@@ -52,7 +52,7 @@ class VolumeScores:
 
     # -- one claim --------------------------------------------------------------------------------------------------
 
-    def _alone(self, wish: Wish) -> Floats | None:
+    def _alone(self, wish: ClaimWish) -> Floats | None:
         """A lookup by the volume, or by the segment of storage, that each node offers."""
         storage = self._storages.of(wish.storage_class)
         scores: Floats | None = None
@@ -79,8 +79,8 @@ class VolumeScores:
 
     # -- several claims ---------------------------------------------------------------------------------------------
 
-    def _together(self, wishes: Sequence[Wish]) -> Floats | None:
-        by_class: dict[str, list[Wish]] = {}
+    def _together(self, wishes: Sequence[ClaimWish]) -> Floats | None:
+        by_class: dict[str, list[ClaimWish]] = {}
         for wish in sorted(wishes, key=lambda wish: wish.request):
             by_class.setdefault(wish.storage_class, []).append(wish)
         classes = [(self._storages.of(name), several) for name, several in by_class.items()]
@@ -97,7 +97,7 @@ class VolumeScores:
         weighted: Floats = self._weight * rounded_mean(values, [counts for _, _, counts in figures])
         return weighted
 
-    def _static(self, storage: ClassStorage, wishes: Sequence[Wish]) -> Figures | None:
+    def _static(self, storage: ClassStorage, wishes: Sequence[ClaimWish]) -> Figures | None:
         """The static volumes of a class. Of several claims each counts with the one it would get alone."""
         if storage.static is None:
             return None
@@ -110,7 +110,7 @@ class VolumeScores:
                 capacity += np.where(there, storage.static.sizes[np.where(there, first, 0)], 0)
         return requested, capacity, capacity > 0
 
-    def _made(self, storage: ClassStorage, wishes: Sequence[Wish]) -> Figures | None:
+    def _made(self, storage: ClassStorage, wishes: Sequence[ClaimWish]) -> Figures | None:
         """The storage from which volumes of a class would be made, where the driver says how much there is."""
         segments = storage.segments
         if segments is None or not storage.provisions or not len(segments.capacity):

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, Kept, add_bounded, grouped, integers
+from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, KeptBySource, add_bounded, grouped, integers
 from vsched.kernels.volumes import NOTHING, Rows, totals
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.shape import Selector
 
 
-class Wish(NamedTuple):
+class ClaimWish(NamedTuple):
     """What a claim that waits for its first pod asks for. Claims with equal wishes have the same choice."""
 
     storage_class: str
@@ -37,14 +37,14 @@ def is_for(volume: Volume, claim: VolumeClaim) -> bool:
     return volume.claim == claim.key and volume.claim_uid in ("", claim.uid)
 
 
-class Kind(NamedTuple):
+class VolumeKind(NamedTuple):
     """What of a volume must agree with a claim, besides its size and labels."""
 
     block: bool
     attributes_class: str
     modes: tuple[str, ...]
 
-    def suits(self, wish: Wish) -> bool:
+    def suits(self, wish: ClaimWish) -> bool:
         """Whether volumes of this kind suit a claim."""
         same = (self.block, self.attributes_class) == (wish.block, wish.attributes_class)
         return same and all(mode in self.modes for mode in wish.modes)
@@ -58,7 +58,7 @@ class VolumeTable(NamedTuple):
     by_group: Grouped
     sizes: Ints
     """Bytes."""
-    kinds: Sequence[Kind]
+    kinds: Sequence[VolumeKind]
     """The distinct kinds of volumes."""
     kind: Rows
     """intp[volumes]: the kind of each, by its position in ``kinds``."""
@@ -79,8 +79,8 @@ def volume_table(name: str, volumes: Sequence[Volume], statics: NodeStatics) -> 
         for one in volumes:
             if one.claim:
                 reserved.setdefault(one.claim, []).append(one)
-        kinds: dict[Kind, int] = {}
-        kind = [kinds.setdefault(Kind(one.block, one.attributes_class, one.modes), len(kinds)) for one in volumes]
+        kinds: dict[VolumeKind, int] = {}
+        kind = [kinds.setdefault(VolumeKind(one.block, one.attributes_class, one.modes), len(kinds)) for one in volumes]
         return VolumeTable(
             volumes,
             grouped(volumes, statics, None if before is None else before.by_group),
@@ -93,7 +93,7 @@ def volume_table(name: str, volumes: Sequence[Volume], statics: NodeStatics) -> 
             frozenset(one.driver for one in volumes),
         )
 
-    kept: Kept[VolumeTable] = statics.remember(("static volumes", name), Kept)
+    kept: KeptBySource[VolumeTable] = statics.remember(("static volumes", name), KeptBySource)
     return kept.of(volumes, read)
 
 
@@ -106,8 +106,8 @@ class StaticVolumes:
         self._by_group = table.by_group
         self._free = table.free.copy()
         self._changes: list[int] = []
-        self._suited: dict[Wish, Mask] = {}
-        self._firsts: dict[Wish, Firsts] = {}
+        self._suited: dict[ClaimWish, Mask] = {}
+        self._firsts: dict[ClaimWish, Firsts] = {}
 
     def volume(self, name: str) -> Volume:
         """A volume of the class."""
@@ -120,7 +120,7 @@ class StaticVolumes:
                 return volume
         return None
 
-    def first(self, wish: Wish) -> Ints:
+    def first(self, wish: ClaimWish) -> Ints:
         """int64[nodes]: the smallest volume that such a claim may get on each node, ``NOTHING`` where there is none."""
         found = self._firsts.get(wish)
         suits = self._suits(wish)
@@ -135,7 +135,7 @@ class StaticVolumes:
             found.position = len(self._changes)
         return found.first
 
-    def at(self, wish: Wish, row: int, besides: Collection[int] = ()) -> int:
+    def at(self, wish: ClaimWish, row: int, besides: Collection[int] = ()) -> int:
         """The smallest volume for the claim that the node reaches, without some; ``NONE`` where there is none."""
         first = int(self.first(wish)[row])
         if first == NOTHING:
@@ -146,7 +146,7 @@ class StaticVolumes:
         here = self._by_group.members_at(row)
         return next((int(one) for one in here[usable[here]].tolist() if one not in besides), NONE)
 
-    def count(self, wishes: Iterable[Wish]) -> tuple[Ints, int]:
+    def count(self, wishes: Iterable[ClaimWish]) -> tuple[Ints, int]:
         """int64[nodes]: how many volumes that suit one of the claims each node reaches; and how many there are."""
         suited = np.logical_or.reduce([self._suits(wish) for wish in wishes]) & self._free
         by_group = np.zeros(self._by_group.where.size, dtype=np.int64)
@@ -159,7 +159,7 @@ class StaticVolumes:
         self._free[position] = free
         self._changes.append(position)
 
-    def _suits(self, wish: Wish) -> Mask:
+    def _suits(self, wish: ClaimWish) -> Mask:
         """bool[volumes]: those that suit such a claim, free or not. A reserved one is all that its claim may get."""
         found = self._suited.get(wish)
         if found is None:

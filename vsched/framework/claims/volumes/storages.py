@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vsched.framework.claims.volumes.arranging import Arranged
 from vsched.framework.claims.volumes.groups import NONE
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.wants import Wanted
+from vsched.framework.claims.volumes.wants import WantedClaim
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.nodes.table import NodeStatics
@@ -29,12 +29,12 @@ class Storages:
             found = self._found[name] = self._read(name)
         return found
 
-    def are_apart(self, waiting: Sequence[Wanted]) -> bool:
+    def are_apart(self, waiting: Sequence[WantedClaim]) -> bool:
         """Whether no two of the claims could get the same volume or the same storage."""
         names = [wish.storage_class for one in waiting if (wish := one.content.wish) is not None]
         return len(names) < 2 or len(set(names)) == len(names) or not any(self.of(name).competes for name in names)
 
-    def used_by(self, waiting: Sequence[Wanted]) -> list[ClassStorage]:
+    def used_by(self, waiting: Sequence[WantedClaim]) -> list[ClassStorage]:
         """The storage classes of claims, each once."""
         names = {wish.storage_class: None for one in waiting if (wish := one.content.wish) is not None}
         return [self.of(name) for name in names]

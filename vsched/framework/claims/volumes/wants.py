@@ -10,7 +10,7 @@ import msgspec
 from vsched.framework.claims.part import ClaimRules
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
-from vsched.framework.claims.volumes.static import Wish, is_for
+from vsched.framework.claims.volumes.static import ClaimWish, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.words import VOLUME_GONE, not_there, refused, unbound, unusable
 from vsched.framework.refusal import Refusal
@@ -23,7 +23,7 @@ Zones = tuple[tuple[str, str], ...]
 _NO_ZONES: Zones = ()
 
 
-class Place(msgspec.Struct, frozen=True, cache_hash=True):
+class VolumePlace(msgspec.Struct, frozen=True, cache_hash=True):
     """Where the volume of a bound claim can be used."""
 
     affinity: Terms
@@ -31,12 +31,12 @@ class Place(msgspec.Struct, frozen=True, cache_hash=True):
     """The labels of the volume that name zones and regions."""
 
 
-class Content(msgspec.Struct, frozen=True, cache_hash=True):
+class ClaimContent(msgspec.Struct, frozen=True, cache_hash=True):
     """What is asked for one claim; equal contents are one object. Tasks with equal contents find the same nodes."""
 
-    place: Place | None = None
+    place: VolumePlace | None = None
     """Where the volume can be used; None where the claim is not bound, or its volume is the same for all nodes."""
-    wish: Wish | None = None
+    wish: ClaimWish | None = None
     """Where the claim waits for its first pod."""
     driver: str = ""
     """The CSI driver, that which makes the volume if there is none yet; empty where nothing limits its volumes."""
@@ -50,11 +50,11 @@ class Content(msgspec.Struct, frozen=True, cache_hash=True):
     """Whether the claim was given its volume before, and the binding is not complete."""
 
 
-class Wanted(NamedTuple):
+class WantedClaim(NamedTuple):
     """One claim of a task."""
 
     claim: VolumeClaim
-    content: Content
+    content: ClaimContent
     name: Attachable | None
     """The volume as nodes attach it, for a claim that waits a new one; None where nothing limits it."""
 
@@ -75,7 +75,7 @@ class WantsKind(NamedTuple):
 class Wants(NamedTuple):
     """The claims of a task, in the order of its spec."""
 
-    claims: tuple[Wanted, ...]
+    claims: tuple[WantedClaim, ...]
     kind: WantsKind
 
 
@@ -95,9 +95,9 @@ class Resolver:
         self._attached = attached
         self.names = AttachNames(catalogue, attached.limited if rules.volume_limits else frozenset())
         self._found: dict[str, Wants | Refusal] = {}
-        self._places: dict[tuple[Terms, Zones], Place] = {}
-        self._contents: dict[Content, Content] = {}
-        self._kinds: dict[tuple[Content, ...], WantsKind] = {}
+        self._places: dict[tuple[Terms, Zones], VolumePlace] = {}
+        self._contents: dict[ClaimContent, ClaimContent] = {}
+        self._kinds: dict[tuple[ClaimContent, ...], WantsKind] = {}
 
     def of(self, task: Task) -> Wants | Refusal:
         """What the claims of a task amount to, or why no node can serve them. The same throughout the session."""
@@ -124,7 +124,7 @@ class Resolver:
             if refusal is not None:
                 return refusal
             claims[key] = claim
-        wanted: list[Wanted] = []
+        wanted: list[WantedClaim] = []
         for claim in claims.values():
             one = self._wanted(claim)
             if isinstance(one, Refusal):
@@ -141,11 +141,11 @@ class Resolver:
             )
         return Wants(tuple(wanted), kind)
 
-    def _wanted(self, claim: VolumeClaim) -> Wanted | Refusal:
+    def _wanted(self, claim: VolumeClaim) -> WantedClaim | Refusal:
         catalogue = self._catalogue
         volume = catalogue.volumes.get(claim.volume) if claim.volume else None
-        place: Place | None = None
-        wish: Wish | None = None
+        place: VolumePlace | None = None
+        wish: ClaimWish | None = None
         if not self._rules.volume_binding or claim.bound:
             if volume is None and self._rules.volume_binding:
                 return refused(VOLUME_GONE.format(name=claim.key.partition("/")[2]), claim.key)
@@ -162,7 +162,7 @@ class Resolver:
                 wish = self._storage_of(storage_class.name).wish(claim)
         name = self.names.of_claim(claim) if wish is None else self.names.of_wish(claim, wish)
         for_one_pod = ONCE_POD in claim.modes
-        content = Content(
+        content = ClaimContent(
             place,
             wish,
             "" if name is None else name.driver,
@@ -171,9 +171,9 @@ class Resolver:
             for_one_pod,
             given=wish is None and self._rules.volume_binding and not claim.bound and bool(claim.volume),
         )
-        return Wanted(claim, self._contents.setdefault(content, content), name)
+        return WantedClaim(claim, self._contents.setdefault(content, content), name)
 
-    def _place(self, volume: Volume | None) -> Place | None:
+    def _place(self, volume: Volume | None) -> VolumePlace | None:
         if volume is None:
             return None
         labels, zones = volume.labels, _NO_ZONES
@@ -184,5 +184,5 @@ class Resolver:
             return None
         place = self._places.get((affinity, zones))
         if place is None:
-            place = self._places[affinity, zones] = Place(affinity, zones)
+            place = self._places[affinity, zones] = VolumePlace(affinity, zones)
         return place

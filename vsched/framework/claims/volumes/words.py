@@ -21,6 +21,9 @@ NO_STORAGE = "node(s) did not have enough free storage"
 OTHER_ZONE = "node(s) had no available volume zone"
 VOLUME_GONE = "PersistentVolumeClaim {name} is bound to a PersistentVolume that does not exist"
 UNBOUND = "PersistentVolumeClaim {name} is not bound yet"
+NAMES_NO_CLASS = (
+    "PersistentVolumeClaim {name} is not bound: it names no StorageClass, and no PersistentVolume is for it"
+)
 NO_CLASS = "PersistentVolumeClaim {name} cannot be bound: StorageClass {storage_class} does not exist"
 NOT_FOUND = "PersistentVolumeClaim {name} does not exist"
 NOT_MADE = "PersistentVolumeClaim {name} is not made yet by the ephemeral volume controller"
@@ -55,6 +58,8 @@ def not_there(task: Task, volume: PodVolume, known: Container[str]) -> Refusal:
 def unbound(claim: VolumeClaim, *, has_class: bool) -> Refusal:
     """The refusal of a task whose claim is not bound, and will not be for the task."""
     name = claim.key.partition("/")[2]
+    if not claim.storage_class and not claim.volume:
+        return refused(NAMES_NO_CLASS.format(name=name), claim.key)
     if has_class or not claim.storage_class:
         return refused(UNBOUND.format(name=name), claim.key)
     return refused(NO_CLASS.format(name=name, storage_class=claim.storage_class), claim.key)

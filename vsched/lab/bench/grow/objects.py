@@ -37,7 +37,7 @@ Page = tuple[str, bytes]
 """A kind, and a page of its list."""
 
 
-class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+class ClusterSize(msgspec.Struct, frozen=True, kw_only=True):
     """The sizes of a cluster."""
 
     nodes: int
@@ -55,7 +55,7 @@ def room(nodes: int) -> int:
     return nodes * (NODE_PODS - 6)
 
 
-def lists(cluster: Cluster) -> Iterator[Page]:
+def lists(cluster: ClusterSize) -> Iterator[Page]:
     """Every list of the cluster, page after page."""
     tree = QueueTree(cluster.queues, LEVELS, cluster.nodes * NODE_CPU * 1000, cluster.nodes * NODE_MEMORY_GIB * 1024)
     yield from _pages("Namespace", (_plain(f"team-{number}") for number in range(cluster.namespaces)))
@@ -66,7 +66,7 @@ def lists(cluster: Cluster) -> Iterator[Page]:
     yield from _pages("Pod", _pods(cluster))
 
 
-def new_gang(cluster: Cluster, number: int, size: int) -> list[tuple[str, bytes]]:
+def new_gang(cluster: ClusterSize, number: int, size: int) -> list[tuple[str, bytes]]:
     """The objects of a gang that waits and asks for what nobody has asked for; each number asks for something else."""
     name, namespace = f"new-{number}", f"team-{number % cluster.namespaces}"
     queue = f"queue-{number % cluster.queues}"
@@ -83,7 +83,7 @@ def _pages(kind: str, objects: Iterable[bytes]) -> Iterator[Page]:
         yield kind, b'{"metadata":{"resourceVersion":"1"},"items":[' + b",".join(page) + b"]}"
 
 
-def _gangs(cluster: Cluster) -> Iterator[tuple[int, bool, int]]:
+def _gangs(cluster: ClusterSize) -> Iterator[tuple[int, bool, int]]:
     """The number and the size of each gang, and whether it runs; the last of each kind may be smaller."""
     number = 0
     ours = cluster.pods * (100 - FOREIGN_PERCENT - SINGLE_PERCENT) // 100
@@ -93,7 +93,7 @@ def _gangs(cluster: Cluster) -> Iterator[tuple[int, bool, int]]:
             number += 1
 
 
-def _pods(cluster: Cluster) -> Iterator[bytes]:
+def _pods(cluster: ClusterSize) -> Iterator[bytes]:
     nodes, at, ours = cluster.nodes, 0, 0
     for number, running, size in _gangs(cluster):
         namespace, name = f"team-{number % cluster.namespaces}", f"gang-{number}"
@@ -127,7 +127,7 @@ def _node(number: int) -> bytes:
     return NODE % {b"name": name, b"zone": b"zone-%d" % (number % ZONES), b"pool": b"pool-%d" % (number % POOLS)}
 
 
-def _group(cluster: Cluster, number: int, running: bool, size: int) -> bytes:
+def _group(cluster: ClusterSize, number: int, running: bool, size: int) -> bytes:
     return GROUP % {
         b"name": b"gang-%d" % number,
         b"namespace": b"team-%d" % (number % cluster.namespaces),

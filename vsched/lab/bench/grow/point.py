@@ -24,14 +24,14 @@ from vsched.daemon.triggers import Reason
 from vsched.explain.order import waiting_order
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
 from vsched.kube.watch.framing import decode_page
-from vsched.lab.bench.grow.objects import Cluster, lists, new_gang
+from vsched.lab.bench.grow.objects import ClusterSize, lists, new_gang
 from vsched.lab.bench.growth import capacity_policy
 from vsched.log import LogFormat, configure
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model.frozen import freeze
+from vsched.model.memo import Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings import load_file
@@ -51,16 +51,16 @@ NOW = 1_767_225_600.0
 """The beginning of 2026, when all objects were created."""
 
 
-class Point(msgspec.Struct, frozen=True, kw_only=True):
+class GrowPoint(msgspec.Struct, frozen=True, kw_only=True):
     """What is measured, and how often."""
 
-    cluster: Cluster
+    cluster: ClusterSize
     config: str = ""
     """A policy file; empty for the built-in one with queues in a tree."""
     repeats: int = 7
 
 
-def measure(point: Point, say: Callable[[str], None]) -> dict[str, Any]:
+def measure(point: GrowPoint, say: Callable[[str], None]) -> dict[str, Any]:
     """The figures of this point."""
     policy = load_file(point.config, registry()).policy if point.config else capacity_policy(in_a_tree=True)
     daemon = GrownDaemon(point.cluster, policy)
@@ -86,7 +86,7 @@ def measure(point: Point, say: Callable[[str], None]) -> dict[str, Any]:
     }
 
 
-class Session(msgspec.Struct, frozen=True):
+class SessionTimes(msgspec.Struct, frozen=True):
     """What a session took, in seconds of processor time."""
 
     snapshot: float
@@ -101,11 +101,11 @@ class Session(msgspec.Struct, frozen=True):
 class GrownDaemon:
     """The parts of a daemon that grow with its cluster, without requests and threads."""
 
-    def __init__(self, cluster: Cluster, policy: Policy) -> None:
+    def __init__(self, cluster: ClusterSize, policy: Policy) -> None:
         self._cluster = cluster
         self._policy = policy
         self.cache = Cache(frozenset({"vsched"}), open_without_state=True)
-        self._told = Told()
+        self._memo = Memo()
         self._telemetry = Telemetry(SystemClock(), self.cache.task)
         self._now = NOW
         self._base_mb = _resident_mb()
@@ -132,20 +132,20 @@ class GrownDaemon:
         listed()
         return seconds + process_time() - start
 
-    def session(self) -> Session:
+    def session(self) -> SessionTimes:
         """One session; its decisions are assumed."""
         self._now += 1
         start = process_time()
         snapshot = self.cache.snapshot(self._now)
         seen = process_time()
-        report = run_cycle(snapshot, self._policy, registry(), told=self._told)
+        report = run_cycle(snapshot, self._policy, registry(), memo=self._memo)
         decided = process_time()
         self.cache.assume(report)
         self._telemetry.tell(snapshot, report, Timing(Reason.CHANGE, seen - start, decided - seen, 0.0))
         self._last = snapshot, report
-        return Session(seen - start, decided - seen, len(report.binds))
+        return SessionTimes(seen - start, decided - seen, len(report.binds))
 
-    def new_shape(self, number: int) -> Session:
+    def new_shape(self, number: int) -> SessionTimes:
         """The session after a gang came whose pods ask for what no pod has asked for."""
         for kind, data in new_gang(self._cluster, number, NEW_GANG):
             self.cache.apply(kind, "ADDED", wire.read(kind, data))
@@ -222,7 +222,7 @@ def _resident_mb() -> float:
 def main() -> None:
     """Measure the point that the only argument describes."""
     configure("warning", LogFormat.CONSOLE, sys.stderr)
-    point = msgspec.json.decode(sys.argv[1], type=Point)
+    point = msgspec.json.decode(sys.argv[1], type=GrowPoint)
     with tuned():
         found = measure(point, lambda text: print(f"    {text}", file=sys.stderr, flush=True))
     print(msgspec.json.encode(found).decode())

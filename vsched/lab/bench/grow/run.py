@@ -12,8 +12,8 @@ import msgspec
 import orjson
 
 from vsched.errors import BadInput, Unavailable
-from vsched.lab.bench.grow.objects import Cluster, room
-from vsched.lab.bench.grow.point import Point
+from vsched.lab.bench.grow.objects import ClusterSize, room
+from vsched.lab.bench.grow.point import GrowPoint
 from vsched.lab.bench.grow.view import as_line, as_tables
 from vsched.lab.bench.report import print_result
 from vsched.lab.charts import Charts, make_folder, write_results
@@ -35,15 +35,15 @@ class Growth(NamedTuple):
     out: Path | None
     draws: bool
 
-    def points(self) -> list[Point]:
+    def points(self) -> list[GrowPoint]:
         """Every number of nodes with every number of pods that has room there; the smallest first."""
         made = [
-            Cluster(nodes=nodes, pods=pods, queues=self.queues, namespaces=self.namespaces, gang=self.gang)
+            ClusterSize(nodes=nodes, pods=pods, queues=self.queues, namespaces=self.namespaces, gang=self.gang)
             for nodes in sorted(set(self.nodes))
             for pods in sorted(set(self.pods))
             if pods <= room(nodes)
         ]
-        return [Point(cluster=cluster, config=self.config) for cluster in made]
+        return [GrowPoint(cluster=cluster, config=self.config) for cluster in made]
 
 
 def measure_growth(growth: Growth, *, as_json: bool) -> None:
@@ -61,7 +61,7 @@ def measure_growth(growth: Growth, *, as_json: bool) -> None:
     print_result(document, as_json, lambda found: as_tables(found["points"]))
 
 
-def _measured(point: Point, at: int, count: int) -> Document:
+def _measured(point: GrowPoint, at: int, count: int) -> Document:
     """The figures of a point, from a process of its own: memory that once was used is not given back."""
     cluster = point.cluster
     click.echo(f"{at + 1}/{count} {cluster.nodes:,} nodes, {cluster.pods:,} pods …", err=True)

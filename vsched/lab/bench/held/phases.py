@@ -17,7 +17,7 @@ TOLD = 5
 """So many of the longest are told of each part."""
 
 
-class Phase(NamedTuple):
+class RunPhase(NamedTuple):
     """A part of a run, which lasts until the next one begins."""
 
     name: str
@@ -28,11 +28,11 @@ class Phases:
     """The parts of a run so far."""
 
     def __init__(self) -> None:
-        self._begun: list[Phase] = []
+        self._begun: list[RunPhase] = []
 
     def begin(self, name: str) -> None:
         """Another part begins now."""
-        self._begun.append(Phase(name, time.perf_counter()))
+        self._begun.append(RunPhase(name, time.perf_counter()))
 
     def held(self, notes: Iterable[Note]) -> dict[str, Any]:
         """For each part what took long in it."""
@@ -46,7 +46,7 @@ def read_notes(path: Path) -> list[Note]:
     return [decode(line) for line in lines if line.endswith(b"\n")]
 
 
-def by_phase(phases: Sequence[Phase], notes: Iterable[Note]) -> Iterator[tuple[str, list[Note]]]:
+def by_phase(phases: Sequence[RunPhase], notes: Iterable[Note]) -> Iterator[tuple[str, list[Note]]]:
     """The notes of each part."""
     known = list(notes)
     ends = [phase.began for phase in phases[1:]] + [float("inf")]

@@ -58,7 +58,7 @@ With --against: "figures" has the medians, "times" is today by the revision,
     "--posts",
     type=click.IntRange(0, 100_000),
     default=0,
-    help="Have plain loops bind so many pods each, and write what Volcano writes besides.",
+    help="Also measure plain loops that bind this many pods each, and write what Volcano writes besides.",
 )
 @click.option(
     "--claims", type=click.Choice([VOLUMES, DEVICES]), help="Each pod claims a volume made on its node, or a device."
@@ -71,16 +71,16 @@ With --against: "figures" has the medians, "times" is today by the revision,
     "--server-ms",
     type=click.FloatRange(0, 100),
     default=0.0,
-    help="Have each write take at least so much of the server's processor; 1.25 is about that of a real one.",
+    help="Least CPU time of the server for each write, in ms; a real one takes about 1.25.",
 )
-@click.option("--against", metavar="REV", help="Run in turns with the daemon of this revision of the checkout.")
+@click.option("--against", metavar="REV", help="Run in turns with the daemon of this git revision.")
 @click.option(
-    "--rounds", type=click.IntRange(1, 20), default=2, help="How often each runs, with --against; medians are told."
+    "--rounds", type=click.IntRange(1, 20), default=2, help="How often each runs, with --against; medians are shown."
 )
 @click.option(
     "--profile",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write to this file where the daemon's processor time went.",
+    help="Write a CPU profile of the daemon to this file.",
 )
 @seed_option
 @json_option
@@ -101,9 +101,9 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """The whole way on an embedded cluster: first creation to last binding, and what it costs the daemon.
+    """Measure the whole way on an embedded cluster: first creation to last binding, and the daemon's CPU time.
 
-    The server with its kubelets, the daemon and the client are processes of their own.
+    The server with its kubelets, the daemon and the client are separate processes.
     """
     if against is not None and profile is not None:
         raise click.UsageError("--profile: expected without --against, as only one daemon can be looked at")

@@ -10,7 +10,7 @@ from vsched.lab.bench.live.objects import as_real
 from vsched.lab.bench.live.phases import FOREVER_SECONDS, NAMESPACE, QUEUE
 from vsched.lab.bench.live.posts import Job, PlainLoop, Send
 from vsched.lab.bench.live.settings import LiveSettings
-from vsched.lab.bench.live.volcano import Placed, jobs
+from vsched.lab.bench.live.volcano import PlacedGang, jobs
 from vsched.lab.children import Stage
 from vsched.lab.gangs import create
 from vsched.lab.sender import Obj
@@ -35,7 +35,7 @@ async def run_loops(stage: Stage, settings: LiveSettings) -> dict[str, Any]:
     return {"bindings": bound, "placed_at_once": at_once, "seen_before": waited}
 
 
-def _bindings(gangs: list[Placed]) -> Iterator[Job]:
+def _bindings(gangs: list[PlacedGang]) -> Iterator[Job]:
     for found in gangs:
         for pod, node in zip(found.pods, found.nodes, strict=True):
             metadata = pod["metadata"]
@@ -53,9 +53,9 @@ class _Once:
         await send(*self._request)
 
 
-async def _created(prefix: str, stage: Stage, settings: LiveSettings, nodes: list[str]) -> list[Placed]:
+async def _created(prefix: str, stage: Stage, settings: LiveSettings, nodes: list[str]) -> list[PlacedGang]:
     """Pods that ask for nothing, in gangs, as the server shows them; and a node for each, one after the other."""
-    gangs: list[Placed] = []
+    gangs: list[PlacedGang] = []
     turn = 0
     for first in range(0, settings.posts, settings.gang):
         size = min(settings.gang, settings.posts - first)
@@ -64,7 +64,7 @@ async def _created(prefix: str, stage: Stage, settings: LiveSettings, nodes: lis
             made = tasks.create_task(create(stage.sender, group))
             each = [tasks.create_task(create(stage.sender, _dressed(pod, settings))) for pod in pods]
         places = [nodes[(turn + number) % len(nodes)] for number in range(size)]
-        gangs.append(Placed(made.result(), [found.result() for found in each], places))
+        gangs.append(PlacedGang(made.result(), [found.result() for found in each], places))
         turn += size
     return gangs
 

@@ -31,7 +31,7 @@ MOMENT = "2026-01-01T00:00:00Z"
 SCHEDULER = "volcano"
 
 
-class Placed(NamedTuple):
+class PlacedGang(NamedTuple):
     """A gang as the API server has it, and a node for each of its pods."""
 
     group: Obj
@@ -39,7 +39,7 @@ class Placed(NamedTuple):
     nodes: Sequence[str]
 
 
-def jobs(gangs: Sequence[Placed], *, waited: bool) -> Iterator[Job]:
+def jobs(gangs: Sequence[PlacedGang], *, waited: bool) -> Iterator[Job]:
     """The writes for these gangs, as jobs whose writes follow each other; ``waited`` with those of a session before."""
     for gang in gangs:
         for pod, node in zip(gang.pods, gang.nodes, strict=True):

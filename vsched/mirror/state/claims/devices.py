@@ -10,8 +10,8 @@ from vsched.mirror.ingest.devices import DatedClass
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.pools import PoolStore
 from vsched.mirror.state.claims.shown import ShownClaims
-from vsched.mirror.state.claims.staged import SmallMap, Stage, StagedMap
-from vsched.model.claims.devices import Allocation, Consumer, DeviceClaim, DeviceClass
+from vsched.mirror.state.claims.staged import SmallMap, StagedMap, Staging
+from vsched.model.claims.devices import AllocationResult, ClaimConsumer, DeviceClaim, DeviceClass
 from vsched.model.claims.plan import ClaimPlan
 from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
@@ -22,11 +22,11 @@ class _Assumed(msgspec.Struct, gc=False):
 
     uid: str
     """That of the claim."""
-    consumers: tuple[Consumer, ...] = ()
+    consumers: tuple[ClaimConsumer, ...] = ()
     """Pods that it is being reserved for."""
-    members: tuple[tuple[str, Consumer], ...] = ()
+    members: tuple[tuple[str, ClaimConsumer], ...] = ()
     """Pods (by uid) that it is being reserved for by way of their PodGroup."""
-    allocation: Allocation | None = None
+    allocation: AllocationResult | None = None
     on_plain: bool = False
     """Whether the claim is shown with this, and the watch shows it without devices, consumers and conditions."""
 
@@ -39,7 +39,7 @@ like that: what was watched and what was decided follow from what is shown, so n
 class DeviceStore(ShownClaims[DeviceClaim]):
     """Claims for devices, classes and pools."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         super().__init__(stage)
         self.allocated: StagedMap[DeviceClaim] = StagedMap(stage)
         """The claims that have devices. A claim whose release is only assumed still has its own here."""
@@ -231,10 +231,10 @@ class DeviceStore(ShownClaims[DeviceClaim]):
 
     # Extended resources
 
-    def _plan_extended(self, task: Task, allocation: Allocation) -> None:
+    def _plan_extended(self, task: Task, allocation: AllocationResult) -> None:
         """A claim for the extended resources of a pod is to be made: hold its devices under a name of our own."""
         key = self._planned[task.uid] = f"{task.key}-extended-resources"
-        consumer = Consumer(task.uid, task.name)
+        consumer = ClaimConsumer(task.uid, task.name)
         claim = DeviceClaim(key, "", allocation=allocation, consumers=(consumer,), owner=task.uid, extended=True)
         self.allocated.put(key, claim)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from vsched.kernels.devices.inventory import inventory_of
-from vsched.kernels.devices.matching import Want, match
+from vsched.kernels.devices.matching import DeviceMatch, match
 from vsched.mirror.ingest.devices import DatedClass
 from vsched.mirror.state.claims.devices import DeviceStore
 from vsched.mirror.state.nodes import NodeStore
@@ -89,7 +89,7 @@ def _amounts(
     inventory = inventory_of(devices.pools.published, statics)
     found: dict[str, dict[int, int]] = {}
     for column, device_class in sorted(served.items()):
-        units = inventory.per_node(match(Want(device_class.selectors), inventory).units)
+        units = inventory.per_node(match(DeviceMatch(device_class.selectors), inventory).units)
         scale = scale_of(axis.names[column])
         for row in np.flatnonzero(units).tolist():
             name = statics.names[row]

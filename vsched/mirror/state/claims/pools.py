@@ -10,7 +10,7 @@ import msgspec
 
 from vsched.mirror.ingest.device_taints import TaintRule
 from vsched.mirror.ingest.devices import Slice
-from vsched.mirror.state.claims.staged import Stage
+from vsched.mirror.state.claims.staged import Staging
 from vsched.model.claims.devices import Device, DevicePool, Quantities
 from vsched.model.groups import NameGroups
 
@@ -21,7 +21,7 @@ Name = tuple[str, str]
 class PoolStore:
     """Slices by name, and the pools that they make. Only pools whose slices changed are put together again."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         self._stage = stage
         self.published: tuple[DevicePool, ...] = ()
         """Sorted by driver, then by name."""

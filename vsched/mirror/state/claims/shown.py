@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Generic, TypeVar
 
-from vsched.mirror.state.claims.staged import Stage, StagedMap
+from vsched.mirror.state.claims.staged import StagedMap, Staging
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import VolumeClaim
 
@@ -15,7 +15,7 @@ C = TypeVar("C", bound=VolumeClaim | DeviceClaim)
 class ShownClaims(ABC, Generic[C]):
     """Claims of one kind by key; what else is assumed of them is the business of the kind."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         self.claims: StagedMap[C] = StagedMap(stage)
         self._watched: dict[str, C] = {}
         """Claims as watched, where snapshots show them differently."""

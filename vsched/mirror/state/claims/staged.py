@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 V = TypeVar("V")
 
 
-class Stage:
+class Staging:
     """Whether anything was changed since the last publication; shared by all that is published together."""
 
     __slots__ = ("changed",)
@@ -20,7 +20,7 @@ class Stage:
 class StagedMap(Generic[V]):
     """A map by name. ``published`` is updated in place by ``publish`` alone."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         self._stage = stage
         self.published: dict[str, V] = {}
         self._pending: dict[str, V | None] = {}
@@ -86,7 +86,7 @@ class Single(Mapping[str, V]):
         return 1
 
 
-class Groups(Mapping[str, Mapping[str, V]]):
+class GroupedItems(Mapping[str, Mapping[str, V]]):
     """Items by group and name. A group of one item keeps nothing but the item, which knows its name."""
 
     def __init__(self, name_of: Callable[[V], str]) -> None:
@@ -118,7 +118,7 @@ class Groups(Mapping[str, Mapping[str, V]]):
         else:
             items[name] = item
 
-    def take_over(self, changed: Groups[V]) -> None:
+    def take_over(self, changed: GroupedItems[V]) -> None:
         """Replace the groups that have changed; those without items are gone."""
         for group, items in changed._groups.items():
             if isinstance(items, dict) and not items:
@@ -133,11 +133,11 @@ class Groups(Mapping[str, Mapping[str, V]]):
 class StagedGroups(Generic[V]):
     """Items by group and name. What is published of a group never changes: a change makes a new map of it."""
 
-    def __init__(self, name_of: Callable[[V], str], stage: Stage) -> None:
+    def __init__(self, name_of: Callable[[V], str], stage: Staging) -> None:
         """``name_of`` gives the name of an item."""
         self._stage = stage
-        self.published: Groups[V] = Groups(name_of)
-        self._pending: Groups[V] = Groups(name_of)
+        self.published: GroupedItems[V] = GroupedItems(name_of)
+        self._pending: GroupedItems[V] = GroupedItems(name_of)
         self._name_of = name_of
 
     def put(self, group: str, name: str, item: V | None) -> None:
@@ -153,7 +153,7 @@ class StagedGroups(Generic[V]):
         """Show the changes; returns the groups that changed."""
         pending = self._pending
         if pending:
-            self._pending = Groups(self._name_of)
+            self._pending = GroupedItems(self._name_of)
             self.published.take_over(pending)
         return pending.keys()
 
@@ -161,7 +161,7 @@ class StagedGroups(Generic[V]):
 class SmallMap(Generic[V]):
     """A map of few items: each publication of a change makes a new map."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         self._stage = stage
         self.items: dict[str, V] = {}
         self.published: dict[str, V] = {}

@@ -23,7 +23,7 @@ from vsched.mirror.ingest.volumes import (
 from vsched.mirror.resources import SELDOM_SERVED
 from vsched.mirror.state.claims.devices import DeviceStore
 from vsched.mirror.state.claims.extended import ExtendedResources
-from vsched.mirror.state.claims.staged import Stage
+from vsched.mirror.state.claims.staged import Staging
 from vsched.mirror.state.claims.users import ClaimUsers
 from vsched.mirror.state.claims.volumes import VolumeStore
 from vsched.mirror.state.nodes import NodeStore
@@ -58,7 +58,7 @@ class ClaimStore:
     def __init__(
         self, on_claim: Callable[[str], None] = lambda key: None, known_uid: Callable[[str], str] = str
     ) -> None:
-        self._stage = Stage()
+        self._stage = Staging()
         self.volumes = VolumeStore(self._stage)
         self.devices = DeviceStore(self._stage)
         self.users = ClaimUsers(self.devices.claims, self._stage)

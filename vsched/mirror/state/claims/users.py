@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from vsched.mirror.state.claims.staged import Stage, StagedGroups, StagedMap
+from vsched.mirror.state.claims.staged import StagedGroups, StagedMap, Staging
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -13,7 +13,7 @@ from vsched.model.pods.task import Task
 class ClaimUsers:
     """Pods with a node by the claims that they name, and by their node; kept by changes of pods."""
 
-    def __init__(self, claims: StagedMap[DeviceClaim], stage: Stage) -> None:
+    def __init__(self, claims: StagedMap[DeviceClaim], stage: Staging) -> None:
         self._claims = claims
         self.of_volumes: StagedGroups[Task] = StagedGroups(_uid, stage)
         """By PersistentVolumeClaim, then by uid."""

@@ -10,7 +10,7 @@ import msgspec
 from vsched.mirror.state.claims.available import AvailableVolumes
 from vsched.mirror.state.claims.changes import ChangeLog
 from vsched.mirror.state.claims.shown import ShownClaims
-from vsched.mirror.state.claims.staged import SmallMap, Stage, StagedMap
+from vsched.mirror.state.claims.staged import SmallMap, StagedMap, Staging
 from vsched.model.claims.plan import VolumeChoice
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 
@@ -32,7 +32,7 @@ class _Chosen(msgspec.Struct):
 class VolumeStore(ShownClaims[VolumeClaim]):
     """Claims and volumes by name, and what limits them."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Staging) -> None:
         super().__init__(stage)
         self._stage = stage
         self.volumes: StagedMap[Volume] = StagedMap(stage)

@@ -23,7 +23,7 @@ NAMED_MAX = 3
 LONGEST = 63
 
 
-class Member(msgspec.Struct, frozen=True, gc=False):
+class NativePod(msgspec.Struct, frozen=True, gc=False):
     """A pod that names a native PodGroup."""
 
     scheduler: str
@@ -42,7 +42,7 @@ class GroupPods:
     __slots__ = ("_named", "members", "ours", "priorities", "schedulers")
 
     def __init__(self) -> None:
-        self.members: dict[str, Member] = {}
+        self.members: dict[str, NativePod] = {}
         self.ours = 0
         """Pods of our schedulers."""
         self.schedulers: Counter[str] = Counter()
@@ -51,7 +51,7 @@ class GroupPods:
         self._named: list[tuple[float, str, QueueNames]] = []
         """A heap of pods that name a queue, by age; it may have pods that are gone or name another one now."""
 
-    def count(self, member: Member, *, ours: bool, by: int) -> None:
+    def count(self, member: NativePod, *, ours: bool, by: int) -> None:
         """Count a pod once more, or once less."""
         self.ours += by * ours
         if member.over:
@@ -64,7 +64,7 @@ class GroupPods:
             if not self.priorities[member.priority]:
                 del self.priorities[member.priority]
 
-    def note(self, uid: str, member: Member) -> None:
+    def note(self, uid: str, member: NativePod) -> None:
         """Keep in mind which queue a pod names."""
         if member.queue is not NO_QUEUE:
             heappush(self._named, (member.created, uid, member.queue))
@@ -97,7 +97,7 @@ class GroupMembers:
     def put(self, uid: str, group: str, pod: wire.Pod) -> set[str]:
         """Take in a pod; returns the groups whose jobs this may change."""
         metadata, spec = pod.metadata, pod.spec
-        member = Member(
+        member = NativePod(
             shared((spec.scheduler_name or DEFAULT_SCHEDULER)[:LONGEST]),
             spec.priority,
             created_of(metadata),

@@ -22,7 +22,7 @@ from vsched.mirror.ingest.native import (
     queue_names_of,
 )
 from vsched.mirror.state.native.members import GroupMembers
-from vsched.mirror.state.native.subgroups import Parts, sub_groups_of
+from vsched.mirror.state.native.subgroups import SubGroupParts, sub_groups_of
 from vsched.mirror.state.native.trees import GroupTrees
 from vsched.mirror.wire.base import NO_BYTES
 from vsched.model.jobs.job import JobSpec
@@ -219,7 +219,7 @@ class NativeGroupStore:
         if record is None or not any(map(self._members.has_ours, leaves)):
             return None
         key, native = f"{record.spec.namespace}/{record.spec.name}", record.native
-        parts = Parts((), record.spec.min_member)
+        parts = SubGroupParts((), record.spec.min_member)
         if native.composite:
             # What one group of a tree asks for holds for the whole tree: a job leaves as one unit, or pod by pod.
             whole = native.whole or any(one.native.whole for _, one, _ in self._trees.nodes(key))

@@ -16,7 +16,7 @@ ROOT = "podGroups"
 """The policy of the root in messages."""
 
 
-class Parts(NamedTuple):
+class SubGroupParts(NamedTuple):
     """How the pods of a tree form sub-groups."""
 
     sub_groups: tuple[SubGroupPolicy, ...]
@@ -24,7 +24,7 @@ class Parts(NamedTuple):
     """The least number of pods that the tree can start with."""
 
 
-def sub_groups_of(root: NativeGroup, name: str) -> Parts:
+def sub_groups_of(root: NativeGroup, name: str) -> SubGroupParts:
     """The sub-groups of a tree, from the groups below its root, parents before their children."""
     composites = [ChildGroup(name, minimum=root.minimum), *(one for one in root.children if one.composite)]
     position = {one.name: at for at, one in enumerate(composites)}
@@ -42,7 +42,7 @@ def sub_groups_of(root: NativeGroup, name: str) -> Parts:
         )
         for at, one in enumerate(composites)
     )
-    return Parts(policies, _fewest(policies))
+    return SubGroupParts(policies, _fewest(policies))
 
 
 def _fewest(policies: Sequence[SubGroupPolicy]) -> int:

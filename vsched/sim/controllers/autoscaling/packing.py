@@ -9,7 +9,7 @@ from decimal import Decimal
 import orjson
 
 from vsched.cel.quantities import amount
-from vsched.sim.controllers.autoscaling.pools import NodePool
+from vsched.sim.controllers.autoscaling.pools import SimulatedPool
 from vsched.sim.controllers.node_fit import is_open_to
 from vsched.sim.controllers.objects import is_finished
 from vsched.sim.store.kinds import Obj
@@ -85,7 +85,7 @@ class Rooms:
 class Stock:
     """A pool, with the nodes that it has or that are on their way."""
 
-    pool: NodePool
+    pool: SimulatedPool
     numbers: set[int]
 
     def can_add(self) -> bool:

@@ -11,7 +11,7 @@ POOL = "vsched.io/node-pool"
 
 
 @dataclass(frozen=True, slots=True)
-class NodePool:
+class SimulatedPool:
     """Nodes of one kind that can be added, and how many."""
 
     name: str

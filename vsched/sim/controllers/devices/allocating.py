@@ -53,7 +53,7 @@ class Part(NamedTuple):
     """Of a GPU that is divided by MIG: the geometry and the position in it, as ``group2-3``."""
 
 
-class Words(NamedTuple):
+class DeviceAnnotations(NamedTuple):
     """The annotations by which a scheduler and a device plugin speak of a pod, and the lock of its node."""
 
     ids: str
@@ -66,14 +66,16 @@ class Words(NamedTuple):
     lock: str
 
 
-def words_of(plugin: str) -> Words:
+def words_of(plugin: str) -> DeviceAnnotations:
     """The words of vGPUs, or of a model of NPUs."""
     if plugin == VGPU:
         ids, to_allocate, own, lock = "vgpu-ids-new", "devices-to-allocate", "volcano.sh/", "hamivgpu"
     else:
         ids, to_allocate = f"{plugin}-devices-allocated", f"{plugin}-devices-to-allocate"
         own, lock = "hami.io/", "hami.io/mutex.lock"
-    return Words(own + ids, own + to_allocate, f"{own}vgpu-node", f"{own}bind-phase", f"{own}vgpu-time", lock)
+    return DeviceAnnotations(
+        own + ids, own + to_allocate, f"{own}vgpu-node", f"{own}bind-phase", f"{own}vgpu-time", lock
+    )
 
 
 class PluginAllocation:

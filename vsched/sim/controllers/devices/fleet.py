@@ -6,25 +6,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from vsched.sim.controllers.devices.plugins import PluginDevices
-from vsched.sim.controllers.devices.pools import DevicePool
+from vsched.sim.controllers.devices.pools import DriverDevices
 
 
 @dataclass(slots=True)
 class DeviceFleet:
     """The devices of all nodes; may be replaced while the cluster runs."""
 
-    pools: tuple[DevicePool, ...] = ()
+    pools: tuple[DriverDevices, ...] = ()
     """What the DRA driver publishes."""
     plugins: tuple[PluginDevices, ...] = ()
     """What device plugins register."""
     changed: list[Callable[[], None]] = field(default_factory=list)
     """Called after the pools were replaced."""
 
-    def replace(self, pools: Sequence[DevicePool], plugins: Sequence[PluginDevices] = ()) -> None:
+    def replace(self, pools: Sequence[DriverDevices], plugins: Sequence[PluginDevices] = ()) -> None:
         self.pools, self.plugins = tuple(pools), tuple(plugins)
         for tell in self.changed:
             tell()
 
-    def of(self, driver: str) -> DevicePool | None:
+    def of(self, driver: str) -> DriverDevices | None:
         """The first pool of a driver, which says how its binding goes."""
         return next((each for each in self.pools if each.driver == driver), None)

@@ -21,7 +21,7 @@ CLAIM_CONTROLLER = "resource_claim"
 GROUPS = "scheduling.k8s.io/podgroups"
 
 
-class DeviceId(NamedTuple):
+class DeviceKey(NamedTuple):
     """A device of the cluster."""
 
     driver: str
@@ -43,11 +43,11 @@ def results_of(claim: Obj) -> list[Obj]:
     return list((allocation.get("devices") or {}).get("results") or ())
 
 
-def device_of(result: Obj) -> DeviceId:
-    return DeviceId(result["driver"], result["pool"], result["device"])
+def device_of(result: Obj) -> DeviceKey:
+    return DeviceKey(result["driver"], result["pool"], result["device"])
 
 
-def exclusive_devices(claim: Obj) -> Iterator[DeviceId]:
+def exclusive_devices(claim: Obj) -> Iterator[DeviceKey]:
     """The devices that a claim shares with no other."""
     return (device_of(each) for each in results_of(claim) if not each.get("adminAccess") and not each.get("shareID"))
 

@@ -22,7 +22,7 @@ CONTENT = "vsched.io/published-content"
 
 
 @dataclass(frozen=True, slots=True)
-class DevicePool:
+class DriverDevices:
     """Devices that a driver has on some nodes, or for all of them."""
 
     driver: str
@@ -63,9 +63,9 @@ class PoolSlices:
         return "-".join(part for part in parts if part)
 
 
-def slices_on(pools: Sequence[DevicePool], node: str) -> list[PoolSlices]:
+def slices_on(pools: Sequence[DriverDevices], node: str) -> list[PoolSlices]:
     """The slices of a node; with an empty name those of the devices that all nodes share."""
-    found: dict[tuple[str, str], list[DevicePool]] = {}
+    found: dict[tuple[str, str], list[DriverDevices]] = {}
     for each in pools:
         if each.is_on(node) if node else each.shared:
             found.setdefault((each.driver, each.pool or node or "shared"), []).append(each)
@@ -76,7 +76,7 @@ def slices_on(pools: Sequence[DevicePool], node: str) -> list[PoolSlices]:
     ]
 
 
-def _parts(pools: Sequence[DevicePool], node: str) -> Iterator[Obj]:
+def _parts(pools: Sequence[DriverDevices], node: str) -> Iterator[Obj]:
     counters = [filled(each, {"node": node}) for pool in pools for each in pool.counters]
     devices = [filled(each, {"node": node}) for pool in pools for each in pool.devices]
     if counters:

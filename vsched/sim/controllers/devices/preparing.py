@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.devices.objects import (
     CLAIMS,
-    DeviceId,
+    DeviceKey,
     allocation_of,
     consumers_of,
     device_of,
@@ -38,9 +38,9 @@ class DevicesPrepared:
         self._client = client
         self._pod_index = pod_index
         self._published = PublishedDevices()
-        self._prepared: dict[DeviceId, str] = {}
+        self._prepared: dict[DeviceKey, str] = {}
         """The claims (by uid) that devices are prepared for."""
-        self._devices_of: dict[str, list[DeviceId]] = {}
+        self._devices_of: dict[str, list[DeviceKey]] = {}
         self._waiting: dict[str, None] = {}
         """The pods that wait for a device to be published, or to be free."""
 

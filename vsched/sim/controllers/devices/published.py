@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from vsched.sim.controllers.devices.objects import DeviceId
+from vsched.sim.controllers.devices.objects import DeviceKey
 from vsched.sim.store.kinds import Obj
 
 
@@ -28,7 +28,7 @@ class PublishedDevices:
         if not self._slices[before]:
             del self._slices[before]
 
-    def __contains__(self, device: DeviceId) -> bool:
+    def __contains__(self, device: DeviceKey) -> bool:
         slices = self._slices.get((device.driver, device.pool), {}).values()
         newest = max((generation for generation, _ in slices), default=0)
         return any(generation == newest and device.device in devices for generation, devices in slices)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from vsched.sim.client import LocalClient
 from vsched.sim.controllers.actions import Action, After, Tell, delete, set_status
 from vsched.sim.controllers.controller import Controller
-from vsched.sim.controllers.devices.objects import CLAIMS, RULES, SLICES, DeviceId, consumers_of, device_of, results_of
+from vsched.sim.controllers.devices.objects import CLAIMS, RULES, SLICES, DeviceKey, consumers_of, device_of, results_of
 from vsched.sim.controllers.objects import is_deleting, is_finished, seconds_since, split_key, tolerates
 from vsched.sim.controllers.pod_claims import resource_claims
 from vsched.sim.controllers.pod_index import PodIndex
@@ -29,7 +29,7 @@ def tolerated_seconds(result: Obj, taint: Obj) -> float | None:
     return min((max(0.0, float(seconds)) for seconds in found if seconds is not None), default=0.0)
 
 
-def _is_about(rule: Obj, device: DeviceId) -> bool:
+def _is_about(rule: Obj, device: DeviceKey) -> bool:
     """Whether a DeviceTaintRule, by its spec, taints a device; without a selector it taints none."""
     selector = rule.get("deviceSelector")
     if selector is None:
@@ -49,13 +49,13 @@ class DeviceTaintEviction(Controller):
 
     def __init__(self, client: LocalClient, pod_index: PodIndex) -> None:
         super().__init__(client, pod_index)
-        self._taints: dict[DeviceId, list[Obj]] = {}
-        self._tainted_in: dict[str, list[DeviceId]] = {}
+        self._taints: dict[DeviceKey, list[Obj]] = {}
+        self._tainted_in: dict[str, list[DeviceKey]] = {}
         """The tainted devices of a slice."""
         self._rules: dict[str, Obj] = {}
         """The specs of DeviceTaintRules that evict."""
-        self._claims_of: dict[DeviceId, dict[str, None]] = defaultdict(dict)
-        self._devices_of: dict[str, list[DeviceId]] = {}
+        self._claims_of: dict[DeviceKey, dict[str, None]] = defaultdict(dict)
+        self._devices_of: dict[str, list[DeviceKey]] = {}
 
     def affected(self, resource: str, obj: Obj, old: Obj | None, *, gone: bool) -> Iterable[str]:
         if resource == SLICES:
@@ -78,11 +78,11 @@ class DeviceTaintEviction(Controller):
         changed = self._tainted_in.pop(name, [])
         for device in changed:
             self._taints.pop(device, None)
-        tainted: list[DeviceId] = []
+        tainted: list[DeviceKey] = []
         for each in () if gone else spec.get("devices") or ():
             taints = [taint for taint in each.get("taints") or () if taint["effect"] == _EVICTS]
             if taints:
-                device = DeviceId(spec["driver"], spec["pool"]["name"], each["name"])
+                device = DeviceKey(spec["driver"], spec["pool"]["name"], each["name"])
                 self._taints[device] = taints
                 tainted.append(device)
         if tainted:
@@ -99,7 +99,7 @@ class DeviceTaintEviction(Controller):
         used = (device for device in self._claims_of if any(_is_about(each, device) for each in concerned))
         return [claim for device in used for claim in self._claims_of[device]]
 
-    def _taints_of(self, device: DeviceId) -> list[Obj]:
+    def _taints_of(self, device: DeviceKey) -> list[Obj]:
         """The taints of a device that evict: by its driver, and by rules."""
         found = self._taints.get(device, [])
         return [*found, *(rule["taint"] for rule in self._rules.values() if _is_about(rule, device))]

@@ -101,7 +101,7 @@ def bind_to_named(claim: Obj, volume: Obj | None, now: datetime) -> list[Action]
 
 
 def keep_bound(claim: Obj, volume: Obj | None, now: datetime) -> list[Action]:
-    """For a claim that was bound: it is lost once its volume is gone or belongs to somebody else."""
+    """For a claim that was bound: it is lost once its volume is gone or belongs to another object."""
     if not claim["spec"].get("volumeName"):
         return _lose(claim, "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!")
     if volume is None:

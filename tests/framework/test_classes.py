@@ -11,10 +11,7 @@ from tests.support.backlogged import Backlogged, backlog, change, job
 from tests.support.clusters import seeded
 from tests.support.examples import examples
 from tests.support.plans import policy_of
-from tests.support.small import SmallCluster
 from tests.support.taking import taking
-from vsched.framework.crowds import Batch, Crowd, outside
-from vsched.framework.jobs import JobView
 
 POLICIES = {
     "shares": policy_of("priority gang conformance", "overcommit drf predicates proportion nodeorder binpack"),
@@ -29,20 +26,6 @@ POLICIES = {
 }
 
 
-def test_batches_and_what_is_in_none_of_them_are_all_of_a_crowd() -> None:
-    cluster = SmallCluster().node("n1")
-    crowd = Crowd("kind", JobView(cluster.job("j0", 1)))
-    crowd.change((), [((), number, f"ns/j{number}") for number in range(7)])
-    batches = [Batch(crowd, start, end, None, (), ()) for start, end in ((4, 6), (1, 2))]
-
-    assert [[*batch.keys] for batch in batches] == [["ns/j4", "ns/j5"], ["ns/j1"]]
-    assert [*outside(crowd, batches)] == ["ns/j0", "ns/j2", "ns/j3", "ns/j6"]
-    assert [*outside(crowd, [])] == crowd.keys
-    assert crowd.part(2, 5).keys == ["ns/j2", "ns/j3", "ns/j4"]
-    crowd.change([crowd.ranks[3]], [((), 2.5, "ns/new")])
-    assert crowd.keys == [f"ns/{name}" for name in ("j0", "j1", "j2", "new", "j4", "j5", "j6")]
-
-
 def test_jobs_of_one_kind_are_kept_together_and_others_are_not() -> None:
     cluster = Backlogged()
     cluster.put("job x/odd queue=r min=2 pods=1 cpu=30 phase=Inqueue")
@@ -53,21 +36,21 @@ def test_jobs_of_one_kind_are_kept_together_and_others_are_not() -> None:
         cluster.put(job(number, "pending"))
     cluster.run(POLICIES["shares"], assume=False)
     waiting = [f"x/pending{number}" for number in range(3)]
-    assert cluster.crowds == [[f"x/huge{number}" for number in range(4)], waiting]
+    assert cluster.classes == [[f"x/huge{number}" for number in range(4)], waiting]
     cluster.drop("job x/huge1")
     cluster.put(job(7, "huge", age=9))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [[f"x/huge{number}" for number in (0, 2, 3, 7)], waiting]
+    assert cluster.classes == [[f"x/huge{number}" for number in (0, 2, 3, 7)], waiting]
 
 
 def test_a_job_is_in_a_crowd_once_another_one_is_like_it() -> None:
     cluster = Backlogged()
     cluster.put(job(0, "huge"))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == []
+    assert cluster.classes == []
     cluster.put(job(1, "huge", age=9))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [["x/huge0", "x/huge1"]]
+    assert cluster.classes == [["x/huge0", "x/huge1"]]
     cluster.drop("job x/huge0")
     cluster.drop("job x/huge1")
     cluster.run(POLICIES["shares"], assume=False)
@@ -76,7 +59,7 @@ def test_a_job_is_in_a_crowd_once_another_one_is_like_it() -> None:
     cluster.drop("job x/huge2")
     cluster.put(job(3, "huge"))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == []
+    assert cluster.classes == []
 
 
 def test_jobs_that_only_look_alike_are_in_no_crowd_until_others_are_like_them() -> None:
@@ -85,18 +68,18 @@ def test_jobs_that_only_look_alike_are_in_no_crowd_until_others_are_like_them() 
     words = "queue=s min=1 pods=1 cpu=64 phase=Inqueue"
     cluster.put(f"job x/hasty {words} class=high", f"job x/odd {words} gated")
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == []
+    assert cluster.classes == []
     cluster.put(f"job x/hastier {words} class=high")
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [["x/hastier", "x/hasty"]]
+    assert cluster.classes == [["x/hastier", "x/hasty"]]
     cluster.put(job(1, "huge", age=9))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [["x/hastier", "x/hasty"], ["x/huge0", "x/huge1"]]
+    assert cluster.classes == [["x/hastier", "x/hasty"], ["x/huge0", "x/huge1"]]
     cluster.drop("job x/hastier")
     cluster.drop("job x/huge0")
     cluster.put(job(2, "huge", age=3))
     cluster.run(POLICIES["shares"], assume=False)
-    assert cluster.crowds == [["x/hasty"], ["x/huge1", "x/huge2"]], "one that is left stays"
+    assert cluster.classes == [["x/huge1", "x/huge2"]]
 
 
 def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:
@@ -104,7 +87,7 @@ def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:
     for number in range(4):
         cluster.put(job(number, "huge"))
     cluster.run(POLICIES["deadlines"], assume=False)
-    assert cluster.crowds == []
+    assert cluster.classes == []
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -129,3 +112,11 @@ def test_a_job_that_joins_a_crowd_or_changes_in_it_is_told_while_the_others_keep
     after = cluster.run(policy, assume=True)
     kept = {key for key, outcome in after.jobs.items() if before.jobs.get(key) is outcome}
     assert kept == before.jobs.keys() - {"x/huge28", "x/huge30"}
+
+
+def test_a_job_that_comes_later_is_let_in_as_those_of_its_class_where_nobody_admits_jobs() -> None:
+    cluster = Backlogged(*(job(number, "promised") for number in range(4)))
+    cluster.run(POLICIES["across queues"], assume=False)
+    cluster.put(job(9, "promised"))
+    report = cluster.run(POLICIES["across queues"], assume=False)
+    assert {outcome.phase for outcome in report.jobs.values()} == {"Inqueue"}

@@ -10,7 +10,7 @@ from vsched.model.amounts.resources import NOTHING, Amounts, plus, times
 from vsched.model.pods.task import Task
 
 
-class Kind(NamedTuple):
+class TaskKind(NamedTuple):
     """Tasks that ask for the same."""
 
     kind: Hashable
@@ -18,10 +18,10 @@ class Kind(NamedTuple):
     tasks: int
 
 
-class Batch(NamedTuple):
+class TaskSet(NamedTuple):
     """Tasks to place together, and how many of them are wanted at least."""
 
-    kinds: Sequence[Kind]
+    kinds: Sequence[TaskKind]
     tasks: int
     wanted: int
     request: Amounts
@@ -30,19 +30,19 @@ class Batch(NamedTuple):
     """The smallest sum of ``wanted`` of the requests, resource by resource; nothing where all ask for the same."""
 
 
-def batch_of(tasks: Sequence[Task], wanted: int, kind_of: Callable[[Task], Hashable]) -> Batch:
-    """The batch of tasks; there is at least one."""
+def task_set_of(tasks: Sequence[Task], wanted: int, kind_of: Callable[[Task], Hashable]) -> TaskSet:
+    """The task_set of tasks; there is at least one."""
     kinds = [kind_of(task) for task in tasks]
     first = dict(zip(reversed(kinds), reversed(tasks), strict=True))
-    found = [Kind(kind, first[kind], count) for kind, count in Counter(kinds).items()]
+    found = [TaskKind(kind, first[kind], count) for kind, count in Counter(kinds).items()]
     request = NOTHING
     for one in found:
         request = plus(request, times(one.first.shape.request, one.tasks))
     least = NOTHING if len(found) == 1 else tuple((column, _smallest(found, column, wanted)) for column, _ in request)
-    return Batch(found, len(tasks), wanted, request, least)
+    return TaskSet(found, len(tasks), wanted, request, least)
 
 
-def _smallest(kinds: Sequence[Kind], column: int, wanted: int) -> int:
+def _smallest(kinds: Sequence[TaskKind], column: int, wanted: int) -> int:
     total = 0
     for amount, count in sorted((dict(one.first.shape.request).get(column, 0), one.tasks) for one in kinds):
         taken = min(count, wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import fields
 from typing import Any
@@ -12,15 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
+from tests.support.keeping import keeping
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_from, policy_of
 from vsched.framework.cycle import run_cycle
-from vsched.framework.memory import Memory
-from vsched.framework.nodes.carried import NAME, CarriedNodes
+from vsched.framework.nodes.carried import OWNER, CarriedNodes
 from vsched.framework.policy import Policy
-from vsched.framework.reports.verdicts import Told
+from vsched.framework.unchanged import CycleInputs, is_same, is_timeless, lasting_situation
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
+from vsched.model.memo import ENTRIES_MAX, Memo, Mode, Unequal
 from vsched.model.nodes.usage import Reading, table_of
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -98,7 +100,7 @@ class Changing:
     def __init__(self, text: str) -> None:
         self._lines = text.strip().splitlines()
         self.cache = mirror(manifests("\n".join(self._lines)))
-        self.told = Told()
+        self.memo = keeping()
         self.now = NOW
 
     def toggle(self, line: str) -> None:
@@ -126,7 +128,7 @@ class Changing:
         """A cycle, compared with one that nothing was kept for."""
         self.now += 1.0
         snapshot = self.cache.snapshot(self.now)
-        report = run_cycle(snapshot, policy, REGISTRY, told=self.told)
+        report = run_cycle(snapshot, policy, REGISTRY, memo=self.memo)
         assert report_bytes(report) == report_bytes(run_cycle(snapshot, policy, REGISTRY))
         if assume:
             self.cache.assume(report)
@@ -158,11 +160,18 @@ def test_whatever_changes_between_cycles_the_policy_included(steps: list[tuple[s
         cluster.run(POLICIES[name], assume=assume)
 
 
+def carried(memo: Memo) -> CarriedNodes:
+    """What the next cycle takes over."""
+    found = memo.take(OWNER, CarriedNodes)
+    assert found is not None
+    memo.leave(OWNER, found)
+    return found
+
+
 def test_scores_of_a_shape_are_used_again_and_follow_what_changed() -> None:
     cluster = Changing("node n1 cpu=8\nnode n2 cpu=8\njob x/first min=1 pods=1 cpu=3")
     assert [bind.node for bind in cluster.run(DEFAULT_POLICY, assume=True).binds] == ["n1"]
-    known = cluster.told.memory.parts[NAME]
-    assert isinstance(known, CarriedNodes)
+    known = carried(cluster.memo)
     for line, nodes in (
         ("job x/second min=1 pods=1 cpu=3", ["n1"]),
         ("job x/third min=1 pods=1 cpu=3", ["n2"]),
@@ -173,7 +182,7 @@ def test_scores_of_a_shape_are_used_again_and_follow_what_changed() -> None:
         cluster.toggle(line)
         assert [bind.node for bind in cluster.run(DEFAULT_POLICY, assume=True).binds] == nodes
         if nodes == ["n1"]:
-            assert cluster.told.memory.parts[NAME] is known
+            assert carried(cluster.memo) is known
 
 
 def test_while_nothing_changes_waiting_jobs_get_the_same_report() -> None:
@@ -197,24 +206,23 @@ UNREAD = {"now", "previous", "since", "history", "learnt"}
 """Fields that policies do not read that are timeless."""
 
 
+def situation(snapshot: Snapshot) -> CycleInputs | None:
+    return lasting_situation(snapshot, timeless=is_timeless(DEFAULT_POLICY, REGISTRY))
+
+
 @pytest.mark.parametrize("name", [field.name for field in fields(Snapshot)])
 def test_a_report_lasts_as_long_as_no_field_of_the_snapshot_changes(name: str) -> None:
-    cache, memory = mirror(manifests(BASE)), Memory()
-
-    def settled() -> tuple[Snapshot, CycleReport]:
-        snapshot, told = cache.snapshot(NOW), Told()
-        told.memory = memory
-        return snapshot, run_cycle(snapshot, DEFAULT_POLICY, REGISTRY, told=told)
-
+    cluster = Changing(BASE)
     for _ in range(3):
-        cache.assume(settled()[1])
-    snapshot, report = settled()
+        cluster.run(DEFAULT_POLICY, assume=True)
+    snapshot = cluster.cache.snapshot(cluster.now)
     changed = copy(snapshot)
     setattr(changed, name, {"nodes": copy(snapshot.nodes), "changed": ["x/large"]}.get(name, object()))
     lasts = name in UNREAD | FOLLOWING - {"state"}
+    before, after = situation(snapshot), situation(changed)
 
-    assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is report
-    assert (memory.begin(changed, DEFAULT_POLICY, REGISTRY) is report) is lasts
+    assert before is not None
+    assert (after is not None and is_same(before, after)) is lasts or name == "changed"
 
 
 @pytest.mark.parametrize(
@@ -227,26 +235,80 @@ def test_a_report_lasts_as_long_as_no_field_of_the_snapshot_changes(name: str) -
     ],
 )
 def test_no_report_lasts_beside(name: str, value: object) -> None:
-    cluster = Changing(BASE)
-    for _ in range(3):
-        cluster.run(DEFAULT_POLICY, assume=True)
-    memory, snapshot = cluster.told.memory, cluster.cache.snapshot(cluster.now)
+    snapshot = Changing(BASE).cache.snapshot(NOW)
     setattr(snapshot, name, value)
-    for _ in range(2):
-        assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is None
-        memory.end(CycleReport(), whole=True)
+    assert situation(snapshot) is None
 
 
 def test_a_report_lasts_no_longer_than_what_was_measured_of_nodes() -> None:
-    cluster, memory = Changing(BASE), Memory()
-    cluster.told.memory = memory
-    for _ in range(3):
-        report = cluster.run(DEFAULT_POLICY, assume=True)
-    snapshot = cluster.cache.snapshot(cluster.now)
-    memory.begin(snapshot, DEFAULT_POLICY, REGISTRY)
-    assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is not None, report
+    snapshot = Changing(BASE).cache.snapshot(NOW)
+    before = situation(snapshot)
     snapshot.nodes.usage = table_of(Reading(NOW, {}), snapshot.nodes.statics.names)
-    assert memory.begin(snapshot, DEFAULT_POLICY, REGISTRY) is None
+    after = situation(snapshot)
+    assert before is not None
+    assert after is not None
+    assert not is_same(before, after)
+
+
+# -- the memo itself --------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_made_again_where_an_input_is_another_one() -> None:
+    memo, some, others = keeping(), (1, 2), (4, 5)
+    assert [memo.of("owner", "key", (found,), sum) for found in (some, some, others, some)] == [3, 3, 9, 3]
+    assert (memo.hits, memo.misses) == ({"owner": 1}, {"owner": 3})
+
+
+def test_owners_do_not_see_what_others_keep() -> None:
+    memo = keeping()
+    memo.leave("one", [1])
+    assert memo.take("other", list) is None
+    assert memo.take("one", list) == [1]
+    assert memo.take("one", list) is None, "it was taken over"
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        pytest.param(lambda memo: memo.begin("another policy"), id="another policy"),
+        pytest.param(lambda memo: memo.begin("policy"), id="a cycle that did not end"),
+    ],
+)
+def test_what_was_kept_is_forgotten_with(begin: Callable[[Memo], None]) -> None:
+    memo = keeping()
+    memo.begin("policy")
+    memo.leave("owner", [1])
+    begin(memo)
+    assert memo.take("owner", list) is None
+
+
+def test_nothing_is_kept_where_it_is_off() -> None:
+    memo = Memo(Mode.OFF)
+    memo.leave("owner", [1])
+    assert memo.take("owner", list) is None
+    assert [memo.renewed("owner", "key", int, lambda before: (before or 0) + 1) for _ in range(3)] == [1, 1, 1]
+
+
+def test_what_is_kept_by_mistake_is_named_where_it_is_proved() -> None:
+    memo, hidden = Memo(Mode.PROVE), [1]
+
+    def make(found: str) -> str:
+        return f"{found}{hidden[0]}"
+
+    memo.of("careless", "key", ("a",), make)
+    hidden[0] = 2
+    with pytest.raises(Unequal, match="careless: the answer kept for 'key'"):
+        memo.of("careless", "key", ("a",), make)
+    memo.renewed("counting", "key", int, lambda before: (before or 0) + 1)
+    with pytest.raises(Unequal, match="counting: what is kept of 'key'"):
+        memo.renewed("counting", "key", int, lambda before: (before or 0) + 1)
+
+
+def test_owners_keep_so_much_at_most() -> None:
+    memo = keeping()
+    for number in range(ENTRIES_MAX + 1):
+        memo.renewed("owner", number, int, lambda before: 0 if before is None else before + 1)
+    assert memo.renewed("owner", 0, int, lambda before: 0 if before is None else before + 1) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""Sentences for people use the words of Kubernetes and of the field, not those that the code once had of its own."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.sentences import PACKAGE, sentences
+
+OURS = re.compile(
+    r"\b(told|tells?|wish(es)?|crowds?|likeness|worn|footing|stance|stands?|lanes?|sheets?|trail|whom others)\b"
+)
+"""Words that people had to look up, or that are said otherwise elsewhere."""
+
+
+def test_no_sentence_needs_a_glossary() -> None:
+    found = [f"{one.path}:{one.line}: {one.text}" for one in sentences() if OURS.search(one.text)]
+    assert found == []
+
+
+def test_sentences_are_found_with_their_places(tmp_path: Path) -> None:
+    (tmp_path / "room.py").write_text(
+        '"""A docstring of several words."""\n\nWHY = "the queue is full"\n\n\ndef why(name: str) -> str:\n'
+        '    """Another docstring of words."""\n    return f"queue {name} is closed" + "key"\n'
+    )
+    assert [(one.line, one.text) for one in sentences(tmp_path)] == [
+        (3, "the queue is full"),
+        (8, "queue {} is closed"),
+    ]
+
+
+@pytest.mark.parametrize("room", ["plugins", "framework", "explain", "cli", "daemon", "sim", "lab"])
+def test_every_room_is_looked_through(room: str) -> None:
+    assert any(one.path.startswith(f"{PACKAGE.name}/{room}/") for one in sentences())

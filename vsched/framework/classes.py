@@ -1,0 +1,229 @@
+"""Classes of waiting jobs: jobs that differ in names and ages alone, in the order of their turns.
+
+A session works on one job of a class and says the same of the rest in one step. So a long backlog costs little for each
+of its jobs. Where plugins tell all jobs apart, each is the only one of its class. Classes are kept from session to
+session; one changes only where one of its jobs has changed, came, or went.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from sortedcontainers import SortedSet
+
+from vsched.framework.combine.orders import OrderKey
+from vsched.framework.combine.pluginset import PluginSet
+from vsched.framework.jobs import JobView
+from vsched.model.jobs.likeness import waiting_job
+from vsched.model.pods.shape import Shape
+
+T = TypeVar("T")
+_FEW = 16
+"""So many changes are made one by one; more of them by sorting."""
+
+
+class JobClass:
+    """Jobs that differ in names and ages alone."""
+
+    __slots__ = ("keys", "kind", "namespace", "priority", "queue", "ranks", "shapes", "sub_grouped", "user")
+
+    def __init__(self, job: JobView, ranks: Sequence[OrderKey], kind: Hashable = None) -> None:
+        """``job`` is one of the jobs; ``ranks`` are the sort keys of all, in order. The kinds of two classes differ."""
+        self.kind = kind
+        self.queue = job.queue
+        self.namespace = job.namespace
+        self.user = job.job.user
+        self.priority = job.priority
+        self.sub_grouped = job.sub_groups is not None
+        waiting = waiting_job(job.job) if job.job.frozen else None
+        self.shapes: tuple[Shape, ...] = () if waiting is None else waiting.shapes
+        """What the pods of each job ask for."""
+        self.ranks: list[OrderKey] = [*ranks]
+        """The sort keys of the jobs, in order; each ends with the key of the job."""
+        self.keys: list[str] = [str(rank[-1]) for rank in ranks]
+        """The keys of the jobs, in the same order."""
+
+    def change(self, gone: Iterable[OrderKey], new: Sequence[OrderKey]) -> None:
+        """Take jobs out and add others, by their sort keys."""
+        gone = set(gone)
+        if len(gone) + len(new) > _FEW:
+            self.ranks = [rank for rank in self.ranks if rank not in gone] if gone else self.ranks
+            self.ranks.extend(new)
+            self.ranks.sort()
+            self.keys = [str(rank[-1]) for rank in self.ranks]
+            return
+        for rank in gone:
+            at = bisect_left(self.ranks, rank)
+            del self.ranks[at], self.keys[at]
+        for rank in new:
+            at = bisect_left(self.ranks, rank)
+            self.ranks.insert(at, rank)
+            self.keys.insert(at, str(rank[-1]))
+
+
+class Span(NamedTuple, Generic[T]):
+    """Jobs of a class, one after the other, of which the same is said."""
+
+    job_class: JobClass
+    start: int
+    """The position of the first job."""
+    end: int
+    """That after the last job."""
+    value: T
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys of the jobs."""
+        return self.job_class.keys[self.start : self.end]
+
+    @property
+    def first(self) -> str:
+        """The key of the first job."""
+        return self.job_class.keys[self.start]
+
+
+Rank = tuple[bool, OrderKey]
+"""False for a gang that lost pods, where such gangs go first; and the sort key."""
+
+
+class Row:
+    """Jobs of one class, one after the other, that wait for their turns."""
+
+    __slots__ = ("_span", "at", "is_shared", "job_class", "lead", "passed")
+
+    def __init__(self, span: Span[Any], *, lead: bool = True) -> None:
+        self._span = span
+        self.is_shared = span.value is not None
+        """Whether what was said of the jobs before was said of a span."""
+        self.job_class = span.job_class
+        self.at = span.start
+        """The position of the next job in its class."""
+        self.lead = lead
+        self.passed: list[Span[Any]] | tuple[()] = ()
+        """Jobs without turns of their own, and what they get."""
+
+    @classmethod
+    def again(cls, job: JobView, key: OrderKey) -> Row:
+        """A job that had a turn, and waits for another one."""
+        return cls(Span(JobClass(job, [key]), 0, 1, None))
+
+    @property
+    def queue(self) -> str:
+        return self.job_class.queue
+
+    @property
+    def priority(self) -> int:
+        return self.job_class.priority
+
+    @property
+    def rank(self) -> Rank:
+        """The sort key of the next job."""
+        return self.lead, self.job_class.ranks[self.at]
+
+    @property
+    def waiting(self) -> Span[Any]:
+        """The jobs that wait, with what was said of all of them before."""
+        return self._span._replace(start=self.at)
+
+    @property
+    def first(self) -> str:
+        """The key of the next job."""
+        return self.job_class.keys[self.at]
+
+    def until(self, bound: Rank | None) -> int:
+        """The position of the first job that does not go before a sort key; that after the last one without a key."""
+        if bound is None:
+            return self._span.end
+        return (
+            bisect_left(self.job_class.ranks, bound[1], self.at, self._span.end) if bound[0] >= self.lead else self.at
+        )
+
+    def pass_over(self, value: object, end: int | None = None) -> None:
+        """The jobs before a position, or all, get this without turns."""
+        end = self._span.end if end is None else end
+        if self.at < end:
+            if not self.passed:
+                self.passed = []
+            self.passed.append(Span(self.job_class, self.at, end, value))
+            self.at = end
+
+    def __bool__(self) -> bool:
+        """Whether any job waits."""
+        return self.at < self._span.end
+
+
+class ClassMember(NamedTuple):
+    """A job in its class."""
+
+    job_class: JobClass
+    rank: OrderKey
+
+
+class JobClasses:
+    """The classes of the jobs that a session may work on. A job some pods of which do not wait is in none."""
+
+    def __init__(self) -> None:
+        self._classes: dict[Hashable, JobClass] = {}
+        """By kind."""
+        self._of: dict[str, ClassMember] = {}
+        """By job."""
+        self.others: SortedSet[str] = SortedSet()
+        """The keys of the jobs that are in none."""
+        self.may_be_kept = True
+        """Whether the next session may go on with them."""
+
+    def follow(self, plugins: PluginSet, left: Iterable[str], changed: Collection[JobView]) -> None:
+        """Follow the jobs of a session: some have left, others have come or changed."""
+        gone: dict[JobClass, list[OrderKey]] = {}
+        new: dict[JobClass, list[OrderKey]] = {}
+        for key in chain(left, [job.key for job in changed]):
+            member = self._of.pop(key, None)
+            if member is None:
+                self.others.discard(key)
+            else:
+                gone.setdefault(member.job_class, []).append(member.rank)
+        others: list[str] = []
+        for job in changed:
+            kind = _kind(plugins, job)
+            if kind is None:
+                others.append(job.key)
+                continue
+            found, rank = self._classes.get(kind), plugins.job_key(job)
+            if found is None:
+                found = self._classes[kind] = JobClass(job, [rank], kind)
+            else:
+                new.setdefault(found, []).append(rank)
+            self._of[job.key] = ClassMember(found, rank)
+        if others:
+            self.others.update(others)
+        for one in {**gone, **new}:
+            one.change(gone.get(one, ()), new.get(one, ()))
+            if not one.keys:
+                del self._classes[one.kind]
+
+    def of(self, key: str) -> JobClass | None:
+        """The class of a job; None for a job that is in none."""
+        member = self._of.get(key)
+        return None if member is None else member.job_class
+
+    def at(self, job_class: JobClass, key: str) -> int | None:
+        """The position of a job in a class; None where it is not in it."""
+        member = self._of.get(key)
+        if member is None or member.job_class is not job_class:
+            return None
+        return bisect_left(job_class.ranks, member.rank)
+
+    def __iter__(self) -> Iterator[JobClass]:
+        return iter(self._classes.values())
+
+
+def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
+    """Equal for jobs of one class; None for a job some pods of which do not wait."""
+    waiting = waiting_job(job.job) if job.job.frozen else None
+    if waiting is None or job.moved or job.job.best_effort or (job.waiting_to_enter and not plugins.admits_alike):
+        return None
+    apart = job.key if plugins.tells_jobs_apart else ""
+    return waiting.likeness, job.phase, apart, *[ask(job) for ask in plugins.job_classes]

@@ -1,0 +1,34 @@
+"""Compares a report with that of a cycle that nothing was kept for, and names who may have made a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from vsched.framework.policy import Policy
+from vsched.framework.registry import Registry
+from vsched.model.dump.cycle import report_bytes
+from vsched.model.memo import Unequal
+from vsched.model.plan import CycleReport
+
+PROMISES = ("timeless", "by_job_alone", "by_nodes_alone", "by_request_alone", "votes_by_kind")
+"""What plugins may say of themselves that lets answers be kept or shared."""
+
+
+def prove(report: CycleReport, anew: CycleReport, policy: Policy, registry: Registry) -> None:
+    """Raises Unequal where both do not say the same."""
+    if report_bytes(msgspec.structs.replace(report, spans=())) == report_bytes(anew):
+        return
+    promising = [*_promising_plugins(policy, registry)]
+    who = f"; look at what these plugins promise: {', '.join(promising)}" if promising else ""
+    raise Unequal(f"a cycle that nothing was kept for reports something else{who}")
+
+
+def _promising_plugins(policy: Policy, registry: Registry) -> Iterator[str]:
+    """Plugins of others that promise something, and their promises."""
+    for conf in policy.plugins():
+        plugin = registry.plugins[conf.name]
+        made = [name for name in PROMISES if getattr(plugin, name, False)]
+        if made and not plugin.__module__.startswith("vsched."):
+            yield f"{conf.name} ({', '.join(made)})"

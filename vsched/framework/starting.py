@@ -1,0 +1,33 @@
+"""What is said of tasks that have a node and cannot start yet, and of limits that are the whole cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vsched.framework.codes import Code
+from vsched.framework.refusal import Refusal
+from vsched.framework.wording import leaving_by_themselves
+from vsched.model.pods.task import Task
+from vsched.model.snapshot import Snapshot
+
+PIPELINED = "Pipelined"
+"""The reason of a task that has a node but is not bound yet."""
+
+
+def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
+    """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
+    what = leaving_by_themselves(asked) if asked else "the terminating pods are gone"
+    return Refusal(PIPELINED, f"will go to {node} once {what}", code=Code.LEAVING, subject=node)
+
+
+def to_start(node: str, *, at_once: bool) -> Refusal:
+    """The refusal of a task that has a free node and waits for the next session (``at_once``) or for its gang."""
+    message = f"will go to {node} in the next session" if at_once else f"has a place on {node} and waits for its gang"
+    return Refusal(PIPELINED, message, code=Code.STARTING, subject=node)
+
+
+def is_whole(snapshot: Snapshot, refusal: Refusal) -> bool:
+    """Whether every limit in the refusal is the capacity of the whole cluster."""
+    totals = dict(zip(snapshot.axis.names, snapshot.total, strict=False))
+    short = refusal.shortages
+    return bool(short) and all(one.limit >= totals.get(one.resource, one.limit + 1) for one in short)

@@ -1,0 +1,217 @@
+"""What a session has said of the jobs that wait: of each by itself, or of spans of a class together.
+
+All jobs of a span differ in names and ages alone, and so far the same was said of all of them. A job leaves its span
+when something is said or decided of it alone. Whoever needs to see each job opens the spans up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from vsched.framework.classes import JobClass, JobClasses, Span
+from vsched.framework.combine.orders import OrderKey
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import Ledger, LedgerEntry
+from vsched.framework.nodes.selection import NodeSelection
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.refusal import Refusal
+from vsched.model.jobs.likeness import tasks_of
+from vsched.model.pods.shape import Shape
+from vsched.model.pods.task import Task
+
+OfTasks = Mapping[str, NodeReasons | Refusal | None]
+"""Why tasks were refused, by uid; None for those that were not."""
+
+
+class Said(NamedTuple):
+    """What is said of a waiting job and its tasks."""
+
+    of_job: Refusal | None = None
+    of_tasks: tuple[tuple[int, NodeReasons | Refusal], ...] = ()
+    """By position among the tasks of the job (``likeness.tasks_of``)."""
+    tried: tuple[int, ...] = ()
+    """The positions of the tasks that found a node."""
+    protected: Refusal | None = None
+    """What protects the only victims that would have made room for the job."""
+
+
+NOTHING_SAID = Said()
+
+
+class Refusals:
+    """Why jobs and tasks were refused; later refusals replace earlier ones."""
+
+    def __init__(self, jobs: Mapping[str, Refusal]) -> None:
+        self.jobs: dict[str, Refusal] = dict(jobs)
+        """Why a job was skipped, refused or not admitted, by key."""
+        self.tasks: dict[str, NodeReasons | Refusal] = {}
+        """Why a task was not placed, by uid."""
+        self.tried: set[str] = set()
+        """Uids of tasks that found a node in a try that was rolled back."""
+        self.protected: dict[str, Refusal] = {}
+        """By key of a job: what protects the only victims that would have made room for it."""
+
+    def of_tasks(self, tasks: Iterable[Task]) -> OfTasks:
+        """Why tasks were refused, to be said again after a try (``restore``)."""
+        return {task.uid: self.tasks.get(task.uid) for task in tasks}
+
+    def restore(self, before: OfTasks) -> None:
+        """Say again of tasks what was said of them, and nothing else."""
+        for uid, why in before.items():
+            if why is None:
+                self.tasks.pop(uid, None)
+            else:
+                self.tasks[uid] = why
+
+    def of(self, view: JobView) -> Said:
+        """What is said of a job of a class."""
+        of_tasks: list[tuple[int, NodeReasons | Refusal]] = []
+        tried: list[int] = []
+        for at, task in enumerate(tasks_of(view.job)) if self.tasks or self.tried else ():
+            why = self.tasks.get(task.uid)
+            if why is not None:
+                of_tasks.append((at, why))
+            if task.uid in self.tried:
+                tried.append(at)
+        return Said(self.jobs.get(view.key), tuple(of_tasks), tuple(tried), self.protected.get(view.key))
+
+    def tell(self, view: JobView, said: Said) -> None:
+        """Say this of a job of a class of which nothing was said, or less."""
+        if said.of_job is not None:
+            self.jobs[view.key] = said.of_job
+        if said.protected is not None:
+            self.protected[view.key] = said.protected
+        if said.of_tasks or said.tried:
+            tasks = tasks_of(view.job)
+            for at, why in said.of_tasks:
+                self.tasks[tasks[at].uid] = why
+            self.tried.update([tasks[at].uid for at in said.tried])
+
+    def retell(self, view: JobView, said: Said) -> None:
+        """Say this of a job of a class, and nothing else that was said of it before."""
+        self.jobs.pop(view.key, None)
+        self.protected.pop(view.key, None)
+        for task in tasks_of(view.job):
+            self.tasks.pop(task.uid, None)
+            self.tried.discard(task.uid)
+        self.tell(view, said)
+
+
+class WaitingJobs:
+    """The jobs of a session: those of spans, and those that stand alone."""
+
+    def __init__(
+        self,
+        classes: JobClasses,
+        jobs: Mapping[str, JobView],
+        job_key: Callable[[JobView], OrderKey],
+        refused: Refusals,
+        selection: NodeSelection,
+        ledger: Ledger,
+    ) -> None:
+        self.classes = classes
+        self._jobs = jobs
+        self._job_key = job_key
+        self._refused = refused
+        self._selection, self._ledger = selection, ledger
+        self.spans: list[Span[Said]] = []
+        """Of more than one job each. Nothing was said or decided of one of these jobs alone."""
+        self._single: list[str] = []
+        for one in classes:
+            if len(one.keys) > 1:
+                self.spans.append(Span(one, 0, len(one.keys), NOTHING_SAID))
+            else:
+                self._single += one.keys
+        self.let_in: list[str] = []
+        """The keys of jobs of spans that an action has let in, for it takes part without admission."""
+        self._left: set[str] = set()
+        """The keys of jobs that have left their spans."""
+        self._reads: dict[Shape, bool] = {}
+        """Whether labels are read of tasks of a shape, as of the latest step in the ledger."""
+        self._latest: LedgerEntry | None = None
+
+    def keys_alone(self) -> Iterator[str]:
+        """The keys of the jobs in no span, in no particular order."""
+        return chain(self.classes.others, self._single, self._left)
+
+    def alone(self) -> list[JobView]:
+        """The jobs in no span, sorted by key."""
+        return [*map(self._jobs.__getitem__, sorted(self.keys_alone()))]
+
+    def say(self, span: Span[Said]) -> None:
+        """Say the same of all jobs of a span that was taken (``take``)."""
+        if span.end - span.start == 1:
+            self.open(span)
+        elif span.end > span.start:
+            self.spans.append(span)
+
+    def open(self, span: Span[Said], keys: Iterable[str] | None = None) -> None:
+        """Say of each job of a span, or of some, by itself what is said of the span: it stands alone from now on."""
+        for key in span.keys if keys is None else keys:
+            self._left.add(key)
+            self._refused.tell(self._jobs[key], span.value)
+
+    def open_all(self) -> None:
+        """From now on, all jobs stand alone."""
+        spans, self.spans = self.spans, []
+        for span in spans:
+            self.open(span)
+
+    def take(self, wanted: Callable[[JobView], bool]) -> list[Span[Any]]:
+        """The jobs that an action works on; it says again what is said of those of spans (``say``).
+
+        ``wanted`` is asked of each job that stands alone and of one of each span; it may record why not. The value of a
+        job that stands alone is None.
+        """
+        spans, self.spans = self.spans, []
+        taken: list[Span[Any]] = []
+        for span in spans:
+            view, refused = self._jobs[span.first], self._refused
+            refused.tell(view, span.value)
+            phase, takes_part = view.phase, wanted(view)
+            if view.phase != phase:  # the action has let it in, so it lets in all of them
+                self.let_in += span.keys
+                for key in span.keys:
+                    self._jobs[key].phase = view.phase
+            asked = span._replace(value=refused.of(view))
+            refused.retell(view, NOTHING_SAID)
+            if takes_part:
+                taken.append(asked)
+            else:
+                self.spans.append(asked)
+        return [*taken, *(self.span_of(view) for view in self.alone() if wanted(view))]
+
+    def span_of(self, view: JobView) -> Span[None]:
+        """A job that stands alone as a span."""
+        found = None if view.moved else self.classes.of(view.key)
+        if found is None:
+            return Span(JobClass(view, [self._job_key(view)]), 0, 1, None)
+        at = 0 if len(found.keys) == 1 else self.classes.at(found, view.key)
+        assert at is not None, "it is in this class"
+        return Span(found, at, at + 1, None)
+
+    # -- which jobs get the same answers -----------------------------------------------------------------------------
+
+    def kind(self, job: JobView) -> Hashable | None:
+        """Equal for jobs that get equal answers at present; None for a job that is like no other."""
+        found = None if job.moved else self.classes.of(job.key)
+        if found is None:
+            return None
+        if not self.reads_labels(found):
+            return found, job.phase
+        return found, job.phase, *[self._selection.label_class(task) for task in tasks_of(job.job)]
+
+    def reads_labels(self, job_class: JobClass) -> bool:
+        """Whether rules about pods may tell jobs of a class apart by the labels of their pods, at present."""
+        if self._latest is not self._ledger.latest:
+            self._latest = self._ledger.latest
+            self._reads.clear()
+        for shape in job_class.shapes:
+            reads = self._reads.get(shape)
+            if reads is None:
+                reads = self._reads[shape] = self._selection.reads_labels(shape)
+            if reads:
+                return True
+        return False
