@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 
 # -- arguments without effect -------------------------------------------------------------------------------------
 

@@ -11,9 +11,9 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, NoArgs, Plugin, SessionContext, Vote
 from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.words import limits as words
 from vsched.model.amounts.resources import format_amount
 from vsched.model.queues.quota import Quota, QuotaLine
-from vsched.plugins.words import queues as words
 
 QUOTA_FULL = "NamespaceQuotaInsufficient"
 

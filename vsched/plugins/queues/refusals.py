@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.why import NO_NODES_KNOWN, shortages
+from vsched.framework.nodes.why import shortages
 from vsched.framework.refusal import QueueBound, Refusal, Shortage
+from vsched.framework.words.nodes import NO_NODES_KNOWN
 from vsched.model.amounts.resources import Amounts
 from vsched.model.queues.queue import Queue
 from vsched.model.queues.tree import above

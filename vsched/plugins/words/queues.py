@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vsched.framework.refusal import QueueBound, Shortage
-from vsched.framework.wording import amounts, guaranteed, in_all
+from vsched.framework.words.limits import amounts, guaranteed, in_all
 
 
 def names_of(short: Iterable[Shortage]) -> str:
@@ -106,12 +106,3 @@ def beyond_cluster(short: Iterable[Shortage]) -> str:
 def overused(short: Iterable[Shortage]) -> str:
     """The minima of admitted jobs exceed what is there, times a factor."""
     return f"resource in cluster is overused: overused {names_of(short)}"
-
-
-# -- the ResourceQuota of its namespace ---------------------------------------------------------------------------
-
-
-def over_quota(quota: str, lines: Iterable[tuple[str, str, str, str]]) -> str:
-    """What the quota allows of each resource, the resource, how much of it is used, and how much is asked."""
-    shown = (f"{hard} {resource}: {used} used, {asked} more asked" for hard, resource, used, asked in lines)
-    return f"ResourceQuota {quota} allows {'; '.join(shown)}"

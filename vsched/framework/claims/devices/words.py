@@ -9,9 +9,7 @@ from vsched.kernels.devices.search import MOST_RESULTS
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceRequest
 from vsched.model.pods.task import Task
 
-TOO_FEW = "cannot allocate all claims"
 TIMED_OUT = "timed out trying to allocate devices"
-ELSEWHERE = "resourceclaim not available on the node"
 IN_USE = "resourceclaim in use"
 REASON = "ResourceClaim"
 """The reason of refusals, for programs."""
