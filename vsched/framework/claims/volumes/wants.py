@@ -10,9 +10,10 @@ import msgspec
 from vsched.framework.claims.part import ClaimRules
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
+from vsched.framework.claims.volumes.obstacles import not_there, refused, unbound, unusable
 from vsched.framework.claims.volumes.static import ClaimWish, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.words import not_there, refused, unbound, unusable, volume_gone
+from vsched.framework.claims.volumes.words import volume_gone
 from vsched.framework.refusal import Refusal
 from vsched.kernels.volumes import ZONE_LABELS, Terms
 from vsched.model.claims.catalogue import VolumeCatalogue
