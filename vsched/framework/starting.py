@@ -17,7 +17,8 @@ PIPELINED = "Pipelined"
 
 def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
     """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
-    message = words.goes_once(node, leaving_by_themselves(asked) if asked else "")
+    requests = [(task.key, task.asked) for task in asked if task.asked is not None]
+    message = words.goes_once(node, leaving_by_themselves(requests) if requests else "")
     return Refusal(PIPELINED, message, code=Code.LEAVING, subject=node)
 
 

@@ -174,7 +174,7 @@ class Capacity(
         for one in (account, *account.above):
             short = shortages(self._names, request, one.terms.limit, one.taken(self._usage), one.reserved)
             if short:
-                message = words.over_limit(one.name, account.name, short)
+                message = words.over_limit(one.name, account.name, words.names_of(short))
                 return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
         return None if self._guarantees is None else self._guarantees.refusal(queue.name, request)
 
@@ -191,7 +191,7 @@ class Capacity(
         if found is None or account is None:
             return None
         one, short = found
-        message = words.over_limit(one.name, account.name, short)
+        message = words.over_limit(one.name, account.name, words.names_of(short))
         return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:

@@ -129,4 +129,4 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
 def overused(short: tuple[Shortage, ...]) -> Refusal:
     """The refusal of a job that would exceed the limit."""
-    return Refusal(OVERUSED, words.overused(short), code=Code.QUEUE_ADMISSION, shortages=short)
+    return Refusal(OVERUSED, words.overused(words.names_of(short)), code=Code.QUEUE_ADMISSION, shortages=short)

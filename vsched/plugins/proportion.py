@@ -178,7 +178,7 @@ class Proportion(
         short = shortages(self._names, request, bounds, held, reserved)
         if short:
             code = self._sort(queue, short)
-            message = words.over_share(queue.name, short, capability=code is Code.QUEUE_CAPABILITY)
+            message = words.over_share(queue.name, words.names_of(short), capability=code is Code.QUEUE_CAPABILITY)
             return Refusal(QUEUE_OVER_SHARE, message, not self._is_capped(queue, short), code, queue.name, short)
         return None
 

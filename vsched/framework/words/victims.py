@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from vsched.framework.words.lists import clock_time
 from vsched.model.pods.cooperation import EvictionRequest
-from vsched.model.pods.task import Task
 
 # -- what protects them -------------------------------------------------------------------------------------------
 
@@ -44,20 +43,17 @@ EVICTION_REFUSED = "the API server refuses its eviction"
 """Why a pod is asked no more."""
 
 
-def leaving_by_themselves(asked: Sequence[Task]) -> str:
-    """``ml/train-0 is done, expected at 14:05:30 UTC``, of the pod that is done last.
+def leaving_by_themselves(asked: Sequence[tuple[str, EvictionRequest]]) -> str:
+    """``ml/train-0 is done, expected at 14:05:30 UTC``, of the pod (by its key) that is done last.
 
     Times are moments, not spans: a message in a condition is not to change with each second.
     """
-    ends = [(task.asked, task) for task in asked if task.asked is not None]
-    request, last = max(ends, key=lambda one: (one[0].end, one[1].key))
-    others = f" and {len(ends) - 1} more" if len(ends) > 1 else ""
+    last, request = max(asked, key=lambda one: (one[1].end, one[0]))
+    others = f" and {len(asked) - 1} more" if len(asked) > 1 else ""
     verb = "are" if others else "is"
     if request.expects:
-        return f"{last.key}{others} {verb} done, expected at {clock_time(request.end)}"
-    return (
-        f"{last.key}{others} {verb} done, which {'were' if others else 'was'} asked to end by {clock_time(request.end)}"
-    )
+        return f"{last}{others} {verb} done, expected at {clock_time(request.end)}"
+    return f"{last}{others} {verb} done, which {'were' if others else 'was'} asked to end by {clock_time(request.end)}"
 
 
 def told_of_request(request: EvictionRequest | None, called: Callable[[str], str]) -> str:

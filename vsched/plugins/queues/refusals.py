@@ -49,7 +49,7 @@ def quota_insufficient(
     """
     if beyond is not None and all(one is not None and not one.holder and not one.guaranteed for one in bounds):
         return beyond
-    message = words.quota_insufficient(shown, short)
+    message = words.quota_insufficient(shown, words.names_of(short))
     return Refusal(QUEUE_FULL, message, code=Code.QUEUE_CAPABILITY, subject=queue, shortages=short)
 
 

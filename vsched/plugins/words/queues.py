@@ -9,7 +9,7 @@ from vsched.framework.words.limits import amounts, guaranteed, in_all
 
 
 def names_of(short: Iterable[Shortage]) -> str:
-    """The scarce resources."""
+    """The scarce resources, as the sentences below name them."""
     return ", ".join(sorted(one.resource for one in short))
 
 
@@ -72,20 +72,20 @@ def jobs_and_children(other_problem: str) -> str:
 # -- it may hold no more ------------------------------------------------------------------------------------------
 
 
-def over_limit(name: str, queue: str, short: Iterable[Shortage]) -> str:
+def over_limit(name: str, queue: str, resources: str) -> str:
     """The queue or one above it would exceed what it may hold."""
-    return f"{called(name, queue)} would hold more than it may of {names_of(short)}"
+    return f"{called(name, queue)} would hold more than it may of {resources}"
 
 
-def over_share(queue: str, short: Iterable[Shortage], *, capability: bool) -> str:
+def over_share(queue: str, resources: str, *, capability: bool) -> str:
     """The queue would exceed its capability, or what it deserves."""
     bound = "its capability" if capability else "it deserves"
-    return f"queue {queue} would hold more than {bound} of {names_of(short)}"
+    return f"queue {queue} would hold more than {bound} of {resources}"
 
 
-def quota_insufficient(shown: str, short: Iterable[Shortage]) -> str:
+def quota_insufficient(shown: str, resources: str) -> str:
     """A job's minimum exceeds what the queue may hold; ``shown`` names the queue."""
-    return f"{shown} resource quota insufficient: insufficient {names_of(short)}"
+    return f"{shown} resource quota insufficient: insufficient {resources}"
 
 
 def guarantee_kept(keepers: Sequence[str], within: str, short: Shortage) -> str:
@@ -103,6 +103,6 @@ def beyond_cluster(short: Iterable[Shortage]) -> str:
     return f"the cluster has {'; '.join(in_all(one) for one in sorted(short))}"
 
 
-def overused(short: Iterable[Shortage]) -> str:
+def overused(resources: str) -> str:
     """The minima of admitted jobs exceed what is there, times a factor."""
-    return f"resource in cluster is overused: overused {names_of(short)}"
+    return f"resource in cluster is overused: overused {resources}"
