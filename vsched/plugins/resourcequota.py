@@ -11,6 +11,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobEnqueued, NoArgs, Plugin, SessionContext, Vote
 from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.words import limits as words
 from vsched.model.amounts.resources import format_amount
 from vsched.model.queues.quota import Quota, QuotaLine
 
@@ -69,12 +70,11 @@ def _exceeds(line: QuotaLine, asked: dict[str, int], admitted: dict[str, int]) -
 
 
 def _message(quota: Quota, over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> str:
-    lines = "; ".join(
-        f"{_written(line, line.hard)} {line.name}: {_written(line, line.used + admitted.get(line.resource, 0))} used, "
-        f"{_written(line, asked[line.resource])} more asked"
-        for line in over
-    )
-    return f"ResourceQuota {quota.name} allows {lines}"
+    def figures(line: QuotaLine) -> tuple[str, str, str, str]:
+        used = line.used + admitted.get(line.resource, 0)
+        return _written(line, line.hard), line.name, _written(line, used), _written(line, asked[line.resource])
+
+    return words.over_quota(quota.name, map(figures, over))
 
 
 def _shortages(over: list[QuotaLine], asked: dict[str, int], admitted: dict[str, int]) -> tuple[Shortage, ...]:

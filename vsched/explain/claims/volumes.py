@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.explain.claims.places import places
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.amounts.quantity import format_bytes
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import NO_PROVISIONER, VolumeClaim

@@ -14,7 +14,9 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import Failing
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.wording import counted, in_words, resource_in
+from vsched.framework.words.limits import in_words
+from vsched.framework.words.lists import counted
+from vsched.framework.words.nodes import resource_in
 from vsched.kernels.podaffinity import term_matches
 from vsched.kernels.ports import conflicting
 from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount

@@ -16,7 +16,7 @@ from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.surplus import kept_by
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
