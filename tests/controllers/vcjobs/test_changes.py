@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.controllers.vcjobs.manifests import job_from, manifest, worker
-from vsched.controllers.vcjobs.changes import RULE, forbidden_changes, late_changes
+from vsched.controllers.vcjobs.changes import forbidden_changes, late_changes
+from vsched.controllers.vcjobs.words import ONLY_THESE_MAY_CHANGE
 
 Obj = dict[str, Any]
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -111,7 +112,7 @@ def test_what_may_be_changed(before: Obj, after: Obj) -> None:
     ],
 )
 def test_what_may_not_be_changed(before: Obj, after: Obj, expected: list[str]) -> None:
-    assert forbidden_changes(before, after) == [RULE, *expected]
+    assert forbidden_changes(before, after) == [ONLY_THESE_MAY_CHANGE, *expected]
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, OFF, TASK_ORDER, task_topology_of
+from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, TASK_ORDER, task_topology_of
+from vsched.mirror.ingest.words.groups import TASK_TOPOLOGY_PASSED_OVER as OFF
 from vsched.model.jobs.task_topology import TaskTopology
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.gangs import facts_of, slug
-from vsched.mirror.ingest.paths import SYNTAX, ObjectPlace, path_of
+from vsched.mirror.ingest.paths import ObjectPlace, path_of
+from vsched.mirror.ingest.words.fields import PATH_SYNTAX
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind
 from vsched.mirror.ingest.workload_tables import read_table
 
@@ -59,12 +60,12 @@ def entry(**fields: Any) -> dict[str, Any]:
         ),
         pytest.param(
             entry(roles=[{"name": "a", "replicas": "spec..n"}]),
-            f"f: workloads[0].roles[0].replicas: 'spec..n' is no path (expected {SYNTAX})",
+            f"f: workloads[0].roles[0].replicas: 'spec..n' is no path (expected {PATH_SYNTAX})",
             id="a path that is none",
         ),
         pytest.param(
             entry(roles=[{"name": "a", "minimum": [{"path": "n", "when": "x[a]"}]}]),
-            f"f: workloads[0].roles[0].minimum[0].when: 'x[a]' is no path (expected {SYNTAX})",
+            f"f: workloads[0].roles[0].minimum[0].when: 'x[a]' is no path (expected {PATH_SYNTAX})",
             id="a condition that is none",
         ),
         pytest.param(

@@ -7,6 +7,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import QUOTA_LINES_MAX, read
 from vsched.mirror.ingest.metadata import naming
 from vsched.mirror.ingest.rules import decoded, selector_of
+from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import parse_quantity
@@ -101,5 +102,5 @@ def _amount(resource: str, quantity: str | float, at: str) -> int:
     except BadQuantity as error:
         raise BadObject(f"{at}: {error}") from None
     if value < 0:
-        raise BadObject(f"{at}: {quantity!r} is negative (expected zero or more)")
+        raise BadObject(words.negative(at, quantity))
     return value
