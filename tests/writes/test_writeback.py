@@ -174,7 +174,7 @@ async def test_what_would_help_is_added_soon_and_reworded_seldom() -> None:
         test.submit(snapshot, queues={"default": QueueOutcome("default", 1)})
         await until(lambda: test.server.of("queues"))
         assert len(test.server.of("podgroups")) == 1
-        helped = msgspec.structs.replace(said, message=f"{wobbling}{WOULD_START}2 more cpu on a node like n1")
+        helped = msgspec.structs.replace(said, message=f"{wobbling}{WOULD_START}2 more cpu")
         test.submit(snapshot, jobs={"ns/g": outcome("Pending", helped)})
         await test.quiet()
         written = [sent.body["status"]["conditions"][0]["message"] for sent in test.server.of("podgroups")]

@@ -166,7 +166,7 @@ class QueueController:
         else:
             if command.target_uid in ("", _said(found, "uid")):
                 return False
-        message = words.no_queue(name) + (" any more" if command.target_uid else "")
+        message = words.no_queue(name, any_more=bool(command.target_uid))
         self._events.record(command.reference, WARNING, "CommandRefused", message)
         return await self._remove(name, command)
 

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 # -- allocations -------------------------------------------------------------------------------------------------------
 
+
+def not_managed(why: str) -> str:
+    return f"not managed: {why}"
+
+
 CANNOT_BE_WRITTEN = "cannot be written"
 
 
@@ -49,8 +54,8 @@ def unknown_action(action: str, actions: str) -> str:
     return f"action: {action!r} is unknown (expected {actions})"
 
 
-def no_queue(queue: str) -> str:
-    return f"Queue {queue} does not exist"
+def no_queue(queue: str, *, any_more: bool = False) -> str:
+    return f"Queue {queue} does not exist{' any more' if any_more else ''}"
 
 
 def unknown_state(state: str, states: str) -> str:

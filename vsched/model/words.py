@@ -16,7 +16,7 @@ def too_many_unknown_resources(name: str, most: int) -> str:
     return f"{name}: no node offers it, and {most} others that none offers are asked for (expected fewer)"
 
 
-def negative(name: str, text: str) -> str:
+def negative(name: str, text: str | float) -> str:
     return f"{name}: {text!r} is negative (expected zero or more)"
 
 

@@ -109,7 +109,7 @@ def rich() -> Snapshot:
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
         ignored=("claims",),
-        foreign={"x/train": "2 of its pods are for scheduler other"},
+        foreign={"x/train": "pods for others"},
         claims=catalogue([holder, stranger]),
         topology=TOPOLOGY,
         masks=[NodeMask(("n1", "n2"), True, "ours"), NodeMask(("n2",), False)],
@@ -342,7 +342,7 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
         pytest.param(lambda: b"[1, 2]", "not a recording: must be an object", id="other JSON"),
         pytest.param(lambda: b'{"kind": "Pod"}', "expected JSON with kind 'vsched recording'", id="a manifest"),
         pytest.param(lambda: b"\x1f\x8bnonsense", "not a recording: not gzip after all", id="half of a magic number"),
-        pytest.param(lambda: pack(recorded(RICH, DEFAULT_POLICY))[:2000], "the end of its gzip", id="a cut file"),
+        pytest.param(lambda: pack(recorded(RICH, DEFAULT_POLICY))[:2000], words.CUT_OFF_GZIP, id="a cut file"),
         pytest.param(lambda: encode(recorded(RICH, DEFAULT_POLICY))[:2000], "it is cut off", id="cut JSON"),
         pytest.param(
             lambda: edited(put("format", value=FORMAT + 1)),

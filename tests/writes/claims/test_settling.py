@@ -96,7 +96,7 @@ async def test_a_server_that_does_not_keep_what_is_written_is_not_asked_for_ever
         step = await at.settle(
             VolumeClaimRead, "default/data", lambda found: annotate(found, {"x": "y"}) if found else DONE
         )
-        assert step == Failed("PersistentVolumeClaim default/data could not be written: what is written does not last")
+        assert step == Failed(words.could_not_be("PersistentVolumeClaim", "default/data", words.WRITTEN))
         assert proxy.writes("PATCH") == MOST_ROUNDS
 
 

@@ -28,6 +28,7 @@ from vsched.controllers.flows.records import NOT_DECODED, BadMaker, Kept, MakerR
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.controllers.vcjobs.view import VcjobPod
+from vsched.controllers.words import not_managed
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
@@ -161,7 +162,7 @@ class MakerController:
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
             why = report(words.key_not_managed(key), error)
-            self._blame(maker.reference, f"Invalid{maker.reference.kind}", words.not_managed(why))
+            self._blame(maker.reference, f"Invalid{maker.reference.kind}", not_managed(why))
             settled = True
         if settled:
             self._back_offs.forget(key)

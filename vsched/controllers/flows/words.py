@@ -19,10 +19,6 @@ def key_not_managed(key: str) -> str:
     return f"{key!a} not managed"
 
 
-def not_managed(why: str) -> str:
-    return f"not managed: {why}"
-
-
 def created_vcjob(name: object) -> str:
     return f"created vcjob {name}"
 

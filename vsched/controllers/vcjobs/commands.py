@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vsched.controllers import words
 from vsched.controllers.queue_records import Order
-from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.spec import JobAction
 from vsched.controllers.vcjobs.view import ActionRequest
 

@@ -29,6 +29,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.writes import JobWrites
+from vsched.controllers.words import not_managed
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
@@ -184,7 +185,7 @@ class JobController:
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
             why = report(words.vcjob_not_managed(key), error)
-            self._complain(key, "InvalidJob", words.not_managed(why))
+            self._complain(key, "InvalidJob", not_managed(why))
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -319,7 +320,7 @@ class JobController:
         else:
             if order.target_uid in ("", found.get("metadata", {}).get("uid")):
                 return False
-        message = words.no_job(name) + (" any more" if order.target_uid else "")
+        message = words.no_job(name, any_more=bool(order.target_uid))
         self._refuse(order.reference, message)
         return await self._remove(order)
 

@@ -148,10 +148,6 @@ def only_for_new_pods(paths: str) -> str:
 # -- commands ----------------------------------------------------------------------------------------------------------
 
 
-def unknown_action(action: str, actions: str) -> str:
-    return f"action: {action!r} is unknown (expected {actions})"
-
-
 # -- controller --------------------------------------------------------------------------------------------------------
 
 
@@ -183,10 +179,6 @@ def vcjob_not_managed(key: str) -> str:
     return f"vcjob not managed: {key!a}"
 
 
-def not_managed(why: str) -> str:
-    return f"not managed: {why}"
-
-
 def podgroup_waits(why: str) -> str:
     return f"its PodGroup waits: {why}"
 
@@ -199,8 +191,8 @@ def no_more_pods(why: str) -> str:
     return f"no more pods are created until this is fixed: {why}"
 
 
-def no_job(name: str) -> str:
-    return f"Job {name} does not exist"
+def no_job(name: str, *, any_more: bool = False) -> str:
+    return f"Job {name} does not exist{' any more' if any_more else ''}"
 
 
 # -- plugins -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Sized
 
 from vsched.errors import BadObject, Beyond
 from vsched.mirror.ingest.words import fields as words
+from vsched.mirror.wire.words import too_many_entries
 
 LABELS_MAX = 512
 """Labels of a pod, a node or a namespace."""
@@ -82,7 +83,7 @@ PART_BYTES_MAX = 256 << 10
 def bounded(count: int, most: int, at: str) -> None:
     """Raise Beyond where ``count`` is more than ``most``."""
     if count > most:
-        raise Beyond(words.too_many_entries(at, count, most))
+        raise Beyond(too_many_entries(at, count, most))
 
 
 def read(found: Sized | None, most: int, at: str) -> None:

@@ -7,7 +7,6 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import QUOTA_LINES_MAX, read
 from vsched.mirror.ingest.metadata import naming
 from vsched.mirror.ingest.rules import decoded, selector_of
-from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import parse_quantity
@@ -15,6 +14,7 @@ from vsched.model.amounts.resources import is_schedulable, scale_of
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.queues.quota import Quota, QuotaLine
 from vsched.model.shared import shared
+from vsched.model.words import negative
 
 REQUESTS, LIMITS = "requests.", "limits."
 _ON_STORAGE_CLASSES = ".storageclass.storage.k8s.io/"
@@ -102,5 +102,5 @@ def _amount(resource: str, quantity: str | float, at: str) -> int:
     except BadQuantity as error:
         raise BadObject(f"{at}: {error}") from None
     if value < 0:
-        raise BadObject(words.negative(at, quantity))
+        raise BadObject(negative(at, quantity))
     return value

@@ -21,6 +21,7 @@ from vsched.model.claims.devices import (
 )
 from vsched.model.pods.shape import NodeTerm
 from vsched.model.shared import KNOWN_MAX, shared
+from vsched.model.words import negative
 
 SCALE = 1000
 """Quantities are in thousandths."""
@@ -64,5 +65,5 @@ def amount_of(quantity: Quantity, at: str) -> int:
     except BadQuantity as error:
         raise BadObject(f"{at}: {error}") from None
     if value < 0:
-        raise BadObject(words.negative(at, quantity))
+        raise BadObject(negative(at, quantity))
     return value

@@ -13,6 +13,7 @@ from vsched.mirror.ingest.bounds import MEMBERS_MAX, PATTERN_LENGTH_MAX, read, s
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import decoded, selector_of
 from vsched.mirror.ingest.words import nodes as words
+from vsched.mirror.ingest.words.fields import too_long
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.topology import MemberFields
 from vsched.model.shared import shared
@@ -92,7 +93,7 @@ def _pattern(pattern: str, at: str) -> str:
     if not pattern:
         raise BadObject(words.empty_pattern(at))
     if len(pattern) > PATTERN_LENGTH_MAX:
-        raise BadObject(words.long_pattern(at, len(pattern), PATTERN_LENGTH_MAX))
+        raise BadObject(too_long(at, len(pattern), PATTERN_LENGTH_MAX))
     if problem := problem_of(pattern):
         raise BadObject(words.bad_pattern(at, problem))
     return pattern

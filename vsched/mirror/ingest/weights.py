@@ -47,10 +47,10 @@ def remark_hierarchy_weights(text: str, remarks: Remarks) -> None:
             continue
         if weight > WEIGHT_MAX and "inf" not in part.lower():
             at = f"metadata.annotations[{HIERARCHY_WEIGHTS}]"
-            remarks.append(words.heavy_part(at, part[:40], WEIGHT_MAX))
+            remarks.append(words.too_heavy(at, part[:40], WEIGHT_MAX))
 
 
 def _at_most(weight: int, most: int, where: str, text: str, remarks: Remarks) -> int:
     if weight > most:
-        remarks.append(words.heavy_weight(where, text[:40], most))
+        remarks.append(words.too_heavy(where, text[:40], most))
     return min(weight, most)

@@ -71,10 +71,10 @@ class ForeignPodIndex:
         total = sum(counts.values())
         whose = sorted(counts, key=lambda name: (-counts[name], name))
         if len(whose) == 1:
-            whose_pods = words.for_scheduler(whose[0])
+            whose_pods = words.one_scheduler(whose[0])
         else:
             parts = [f"{counts[name]} for {name}" for name in whose[:NAMED_MAX]]
             parts += ["…"] if len(whose) > NAMED_MAX else []
-            whose_pods = words.for_schedulers(", ".join(parts))
+            whose_pods = words.other_schedulers(", ".join(parts))
         served = words.daemon_serves(self._served) if self._served else ""
         return words.pods_for_others(total, whose_pods, served)

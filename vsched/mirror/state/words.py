@@ -34,12 +34,12 @@ def its_priority_is(whose: str, lost: str, priority: int) -> str:
 # -- foreign pods ------------------------------------------------------------------------------------------------------
 
 
-def for_scheduler(scheduler: str) -> str:
-    return f"for scheduler {scheduler}"
+def one_scheduler(scheduler: str) -> str:
+    return f"scheduler {scheduler}"
 
 
-def for_schedulers(schedulers: str) -> str:
-    return f"for other schedulers ({schedulers})"
+def other_schedulers(schedulers: str) -> str:
+    return f"other schedulers ({schedulers})"
 
 
 def daemon_serves(schedulers: str) -> str:
@@ -47,7 +47,7 @@ def daemon_serves(schedulers: str) -> str:
 
 
 def pods_for_others(pods: int, whose: str, served: str) -> str:
-    return f"{pods} of its pods {'is' if pods == 1 else 'are'} {whose}{served}"
+    return f"{pods} of its pods {'is' if pods == 1 else 'are'} for {whose}{served}"
 
 
 # -- members -----------------------------------------------------------------------------------------------------------

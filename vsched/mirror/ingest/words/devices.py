@@ -69,10 +69,6 @@ def no_cel(at: str, position: int) -> str:
     return f"{at}[{position}]: no cel (expected a CEL expression)"
 
 
-def negative(at: str, amount: str | int | float) -> str:
-    return f"{at}: {amount!r} is negative (expected zero or more)"
-
-
 # -- device taints -----------------------------------------------------------------------------------------------------
 
 

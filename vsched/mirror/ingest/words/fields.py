@@ -5,10 +5,6 @@ from __future__ import annotations
 # -- bounds ------------------------------------------------------------------------------------------------------------
 
 
-def too_many_entries(at: str, count: int, most: int) -> str:
-    return f"{at}: {count:,} entries ({most:,} are read at most)"
-
-
 def too_long(at: str, letters: int, most: int) -> str:
     return f"{at}: {letters:,} letters ({most} are read at most)"
 
@@ -96,9 +92,5 @@ def no_such_priority_class(name: str) -> str:
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
-def heavy_part(at: str, part: str, most: int) -> str:
+def too_heavy(at: str, part: str, most: int) -> str:
     return f"{at}: {part!r} (expected {most} at most): counts as {most}"
-
-
-def heavy_weight(at: str, text: str, most: int) -> str:
-    return f"{at}: {text!r} (expected {most} at most): counts as {most}"

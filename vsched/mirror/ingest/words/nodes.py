@@ -5,10 +5,6 @@ from __future__ import annotations
 # -- budgets -----------------------------------------------------------------------------------------------------------
 
 
-def negative(at: str, amount: str | float) -> str:
-    return f"{at}: {amount!r} is negative (expected zero or more)"
-
-
 # -- hypernodes --------------------------------------------------------------------------------------------------------
 
 SELECTORS = "exactMatch, regexMatch and labelMatch"
@@ -29,10 +25,6 @@ def hypernode_by_name(at: str) -> str:
 
 def empty_pattern(at: str) -> str:
     return f"{at}: empty (expected a regular expression)"
-
-
-def long_pattern(at: str, letters: int, most: int) -> str:
-    return f"{at}: {letters:,} letters ({most:,} are read at most)"
 
 
 def bad_pattern(at: str, why: str) -> str:
