@@ -17,10 +17,16 @@ OURS = re.compile(
 ROOMS = [
     "actions",
     "arbitrator",
+    "collectors",
+    "controllers",
+    "explain",
     "framework",
     "kernels",
+    "mirror",
+    "model",
     "plugins",
     "proof",
+    "writes",
 ]
 """The rooms whose sentences stand in modules of words alone."""
 

@@ -11,6 +11,7 @@ import pytest
 from tests.collectors.asking import collected, problem, targets
 from tests.support.answering import Reply, answering, content
 from tests.support.elastic import Elastic
+from vsched.collectors import words
 from vsched.collectors.source import CollectedUsage, NodeTarget
 from vsched.settings.metrics import ElasticsearchSettings, MetricsSource, Queries
 
@@ -94,7 +95,7 @@ async def test_an_index_that_is_not_there() -> None:
     async with answering() as server:
         Elastic().serve(server)
         wild = MetricsSource(type="elasticsearch", address=server.url)
-        assert await problem(wild) == "metricbeat-*: the index does not exist"
+        assert await problem(wild) == words.no_such_index("metricbeat-*")
         named = MetricsSource(type="elasticsearch", address=server.url, elasticsearch=ElasticsearchSettings(index="a"))
         assert (await problem(named)).endswith("/a/_search: 404: no such index [a]")
 
@@ -103,8 +104,8 @@ SHARDS = {"total": 2, "successful": 0, "failed": 2}
 REFUSALS = {
     "nobody knows us": (content({"error": "missing authentication credentials"}, 401), "401: missing authentication"),
     "it is overloaded": (content(b"", 503), "503: Service Unavailable"),
-    "it ran out of time": (content({"timed_out": True}), "metricbeat-*: the search ran out of time"),
-    "all shards failed": (content({"_shards": SHARDS}), "metricbeat-*: all 2 shards failed"),
+    "it ran out of time": (content({"timed_out": True}), words.search_out_of_time("metricbeat-*")),
+    "all shards failed": (content({"_shards": SHARDS}), words.all_shards_failed("metricbeat-*", 2)),
     "buckets of numbers": (
         content({"aggregations": {"hosts": {"buckets": [{"key": 7}]}}}),
         "metricbeat-*: must be a string, is an integer - at `$.aggregations.hosts.buckets[0].key`",

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
+from vsched.collectors import words
 from vsched.collectors.figures import CPU, collect
 from vsched.collectors.poll import Poller, PollSettings, SourceCondition, SourceState, numbers_of, why_blind
 from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError
@@ -124,7 +125,7 @@ async def test_a_source_that_never_answers_is_given_up_in_time() -> None:
     source = Silent(knows(), clock=clock)
     async with running(Listening(source, clock, timeout=0.02)) as listening:
         await until(lambda: source.reads >= 2)
-    assert listening.told == [(SourceCondition.FAILING, "script: no answer within 0.02 s")]
+    assert listening.told == [(SourceCondition.FAILING, words.no_answer_within("script", 0.02))]
 
 
 async def test_an_answer_that_nobody_thought_of_is_a_failure_like_others() -> None:
@@ -163,13 +164,13 @@ def test_waits_after_failures_are_bounded() -> None:
     [
         pytest.param(
             CollectedUsage(Reading(0.0, {}), ("a", "b", "c", "d")),
-            "it knows none of the 3 nodes, only a, b, c: check instanceLabel and nodeLabel",
+            words.knows_none_of(3, "a, b, c"),
             id="it knows others",
         ),
-        pytest.param(CollectedUsage(Reading(0.0, {})), "it has figures of none of the 3 nodes", id="it knows nobody"),
+        pytest.param(CollectedUsage(Reading(0.0, {})), words.no_figures_of(3), id="it knows nobody"),
         pytest.param(
             CollectedUsage(Reading(0.0, {}), (), 2),
-            "the figures of 2 of 3 nodes are from the future: a clock is wrong",
+            words.figures_from_the_future(2, 3),
             id="its clock is wrong",
         ),
     ],

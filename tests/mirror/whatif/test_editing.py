@@ -19,6 +19,7 @@ from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput
 from vsched.explain.situation import Situation, apply, apply_all
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
@@ -290,7 +291,7 @@ def _with_usage() -> Any:
         pytest.param(Uncordon(("none",)), "node none", id="no such node"),
         pytest.param(AddPods("x/new", "none", 1), "pod x/none", id="no such pod"),
         pytest.param(SetThreshold("cpu", 1.0), "plugin usage", id="no such plugin"),
-        pytest.param(SetArgument("gang", "size", 1.0), "plugin gang: has no argument size", id="no such argument"),
+        pytest.param(SetArgument("gang", "size", 1.0), words.no_argument("gang", "size"), id="no such argument"),
     ],
 )
 def test_what_does_not_exist_is_named(edit: Edit, names: str) -> None:

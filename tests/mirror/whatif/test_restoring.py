@@ -20,6 +20,7 @@ from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
+from vsched.mirror.state import words
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.amounts.resources import CPU
@@ -79,7 +80,7 @@ def test_it_tells_of_pods_of_other_schedulers_that_wait() -> None:
             found["spec"]["schedulerName"] = "other"
     snapshot = freeze(mirror(objects).snapshot(NOW))
     told = decided(restored_view(snapshot)).jobs["ns/b"].message
-    assert "2 of its pods are for scheduler other" in told
+    assert words.pods_for_others(2, words.one_scheduler("other"), "") in told
     assert told == decided(snapshot).jobs["ns/b"].message
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.edits import (
     AddPods,
     CreatePodGroup,
@@ -76,7 +77,7 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
             _reshape(cluster, job, lambda shape: _without(shape, edit))
         case SetHighestTier():
             if spec.topology is None:
-                raise BadInput(f"job {edit.job}: its spec has no networkTopology")
+                raise BadInput(words.no_network_topology(edit.job))
             _restate(cluster, job, topology=_wider(spec.topology, edit.tier))
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
             _edit_policy(cluster, job, edit)
@@ -99,7 +100,7 @@ def edit_other(cluster: EditableMirror, edit: OtherEdit) -> None:
             cluster.put_class(PriorityClass(edit.name, edit.value))
         case CreatePodGroup():
             if cluster.stray(edit.job) is None:
-                raise BadInput(f"job {edit.job}: no pods name a PodGroup of this name that does not exist")
+                raise BadInput(words.no_pods_without_podgroup(edit.job))
             namespace, _, name = edit.job.partition("/")
             now = cluster.origin.now
             group = JobSpec(namespace, name, created=now, queue=edit.queue, min_member=edit.minimum)
@@ -114,7 +115,7 @@ def let_in(cluster: EditableMirror, key: str) -> None:
 def _known(cluster: EditableMirror, key: str) -> Job:
     job = cluster.job(key)
     if job is None:
-        raise BadInput(f"job {key}: there is none of this name")
+        raise BadInput(words.no_job(key))
     return job
 
 
@@ -142,11 +143,11 @@ def _edit_policy(cluster: EditableMirror, job: Job, edit: SubGroupEdit) -> None:
     spec, with_ = job.spec, msgspec.structs.replace
     policies = list(spec.sub_groups)
     if edit.policy >= len(policies):
-        raise BadInput(f"job {edit.job}: its spec has no subGroupPolicy[{edit.policy}]")
+        raise BadInput(words.no_sub_group_policy(edit.job, edit.policy))
     found = policies[edit.policy]
     if isinstance(edit, SetSubGroupTier):
         if found.topology is None:
-            raise BadInput(f"job {edit.job}: its subGroupPolicy[{edit.policy}] has no networkTopology")
+            raise BadInput(words.no_sub_group_topology(edit.job, edit.policy))
         policies[edit.policy] = with_(found, topology=_wider(found.topology, edit.tier))
         _restate(cluster, job, sub_groups=tuple(policies))
         return
@@ -279,7 +280,7 @@ def _enlarge(cluster: EditableMirror, job: Job, edit: AddPods) -> None:
     """Add pending copies of a pod to its job; raises BadInput if the job does not have the pod."""
     like = next((task for task in job.tasks.values() if task.name == edit.like), None)
     if like is None:
-        raise BadInput(f"pod {job.spec.namespace}/{edit.like}: there is none of this name in {job.key}")
+        raise BadInput(words.no_pod_in_job(job.spec.namespace, edit.like, job.key))
     fresh = []
     for number in range(edit.count):
         uid, name = (f"{whose}-more{edit.role and '-'}{edit.role}-{number}" for whose in (like.uid, like.name))

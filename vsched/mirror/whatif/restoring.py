@@ -16,6 +16,7 @@ import msgspec
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import Problem
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.mirror.whatif.claims import OwnedClaims
 from vsched.mirror.whatif.paper import PaperMirror
@@ -168,7 +169,7 @@ class RestoredMirror(PaperMirror):
         default = self._default_queue
         if default in origin.books and default not in origin.queues:
             # The default queue has an object that cannot be used; without one, the mirror would have created the queue.
-            self.broken["Queue", default] = Problem("Queue", "", default, "", f"Queue {default}: was left out")
+            self.broken["Queue", default] = Problem("Queue", "", default, "", words.queue_left_out(default))
 
     def _inheriting_queues(self) -> frozenset[str]:
         """Queues that set priority 0 themselves, so that their jobs do not get that of the default priority class."""
