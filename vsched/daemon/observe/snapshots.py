@@ -7,11 +7,10 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
-from vsched.daemon.observe.letting_go import let_go_slowly
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
 from vsched.model.dump.cycle import ExternalCall
-from vsched.model.frozen import freeze, pieces_of
+from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import LEADER, STARTING, FrozenSnapshot, idle_of
@@ -102,14 +101,12 @@ class SnapshotService:
 
     async def capture(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
         """The session that has just decided. Await this before the mirror makes its next snapshot."""
-        frozen, pieces = await asyncio.to_thread(self._freeze, snapshot, report)
-        let_go_slowly(frozen, pieces)
+        frozen = await asyncio.to_thread(self._freeze, snapshot)
         return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
 
-    def _freeze(self, snapshot: Snapshot, report: CycleReport) -> tuple[Snapshot, list[object]]:
+    def _freeze(self, snapshot: Snapshot) -> Snapshot:
         with self.freezing():
-            frozen = freeze(snapshot)
-            return frozen, pieces_of(frozen, report)
+            return freeze(snapshot)
 
     def hear(self, calls: tuple[ExternalCall, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""

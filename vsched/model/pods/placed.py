@@ -170,11 +170,6 @@ class PlacedPods:
         other._by_namespace, other._by_pair = self._by_namespace.copy(), self._by_pair.copy()
         return other
 
-    @property
-    def tables(self) -> tuple[object, ...]:
-        """What is large in it where many pods have labels of their own."""
-        return self.counts, self._by_pair
-
     def writable(self) -> PlacedPods:
         """A copy that may be changed."""
         other = self.copy()
