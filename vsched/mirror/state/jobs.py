@@ -22,7 +22,6 @@ from vsched.model.jobs.runs import RunBook
 from vsched.model.parted import PartedDict
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.sorting import sorting
 
 _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
@@ -289,7 +288,7 @@ class JobStore:
         for _ in range(_ROUNDS):
             if len(self._dirty) < _MANY:
                 return
-            for key in (yield from sorting(self._dirty)):
+            for key in sorted(self._dirty):
                 if key in self._dirty:
                     del self._dirty[key]
                     self._publish_one(key)
