@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
@@ -27,7 +26,6 @@ class SnapshotService:
         pull: Callable[[], None],
         role: Callable[[], str] = lambda: LEADER,
         patience_seconds: float = PATIENCE_SECONDS,
-        freezing: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._pull = pull
         """Starts a session soon."""
@@ -39,8 +37,6 @@ class SnapshotService:
         self._heard: tuple[tuple[ExternalCall, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
-        self.freezing = freezing
-        """What a copy is made in, in its thread: it may be large."""
         self.at_rest = threading.Event()
         """Set while no session is under way. Other threads with long work wait for it now and then."""
         self.at_rest.set()
@@ -101,12 +97,8 @@ class SnapshotService:
 
     async def capture(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
         """The session that has just decided. Await this before the mirror makes its next snapshot."""
-        frozen = await asyncio.to_thread(self._freeze, snapshot)
+        frozen = await asyncio.to_thread(freeze, snapshot)
         return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
-
-    def _freeze(self, snapshot: Snapshot) -> Snapshot:
-        with self.freezing():
-            return freeze(snapshot)
 
     def hear(self, calls: tuple[ExternalCall, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""

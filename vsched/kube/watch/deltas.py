@@ -25,7 +25,7 @@ class Delta(StrEnum):
     DELETED = "DELETED"
 
 
-class ReadLine(msgspec.Struct, Generic[T], frozen=True, gc=False):
+class ReadLine(msgspec.Struct, Generic[T], frozen=True):
     """A line of a watch: what happened to which object."""
 
     delta: Delta

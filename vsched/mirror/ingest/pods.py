@@ -78,7 +78,7 @@ _NONE: Mapping[str, str] = {}
 _NAMED_AT = f"metadata.annotations[{GROUP_NAME}]"
 
 
-class PodFacts(msgspec.Struct, frozen=True, gc=False):
+class PodFacts(msgspec.Struct, frozen=True):
     """A pod as a task, and what the stores need besides."""
 
     task: Task

@@ -176,7 +176,7 @@ class ZoneRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What all of it asks for at once."""
 
 
-class PodLabels(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
     """Namespace and labels of a pod, interned; selectors of other pods match them."""
 
     namespace: str

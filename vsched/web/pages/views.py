@@ -80,7 +80,6 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
     snapshot = findings.snapshot
     if snapshot is None:
         return
-    # No copies are kept: the collector of garbage would look through them while everybody waits.
     ahead = goes_before(dict(findings.jobs))
     for key in sorted(snapshot.jobs):
         job = snapshot.jobs.get(key)
