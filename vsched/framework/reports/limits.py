@@ -89,7 +89,7 @@ class LimitMessages:
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = (
-            f"; part of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
+            f"; part of it is reserved for {listed_jobs(sorted(map(self.session.snapshot.called, kept)))}"
             if kept
             else ""
         )
