@@ -156,6 +156,14 @@ def test_it_goes_on_as_the_first_one_does(text: str, policy: Policy) -> None:
     )
 
 
+def test_quotas_count_evicted_pods_no_longer_but_those_that_come_again() -> None:
+    quota = "quota x/q requests.cpu=4 used=requests.cpu:4"
+    again = restored(f"node n1 cpu=4\n{quota}", pod("a", "web", nodeName="n1"), pod("b", nodeName="n1"))
+    tasks = [task for job in again.snapshot(NOW).jobs.values() for task in job.tasks.values()]
+    again.settle(CycleReport(evictions=tuple(_evicted(task.uid, task.name) for task in tasks)))
+    assert [line.used for line in again.snapshot(NOW + 1).quotas["x"][0].lines] == [3000]
+
+
 def test_pods_run_from_the_cycle_that_bound_them_on() -> None:
     cache = cache_of("node n0 cpu=2\njob x/j0 min=1 phase=Inqueue\npods x/j0 1 cpu=1")
     cache.snapshot(NOW - 9.0)
