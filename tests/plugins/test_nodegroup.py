@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.plans import plan, policy_of
 from tests.support.worlds import World
+from vsched.framework.words.nodes import available
 from vsched.plugins.nodegroup import NodeGroup, NodeGroupArgs
 from vsched.plugins.words.nodes import GROUP_AT_LIMIT, LIMITS_UNREADABLE, OTHER_GROUP
 
@@ -181,7 +182,7 @@ job ns/c queue=none pods=1 cpu=1
     assert near == ["n1", "n1", "n2", "n2", "n2"], "the better group until its limit, then the one to avoid"
     assert {decided.nodes[f"b.{number}"] for number in range(2)} == {"n3"}
     assert "c.0" not in decided.nodes
-    assert decided.why("ns/c.0") == f"0/4 nodes are available: 4 {OTHER_GROUP}."
+    assert decided.why("ns/c.0") == available(4, {OTHER_GROUP: 4})
 
 
 def test_what_another_cycle_placed_counts_against_the_limit() -> None:
@@ -190,4 +191,4 @@ def test_what_another_cycle_placed_counts_against_the_limit() -> None:
     decided = plan(text, policy_of("nodegroup predicates"), cycles=2)
 
     assert decided.nodes == {"b.0": "n1"}
-    assert decided.why("ns/a.0") == f"0/4 nodes are available: 1 {GROUP_AT_LIMIT}, 3 {OTHER_GROUP}."
+    assert decided.why("ns/a.0") == available(4, {GROUP_AT_LIMIT: 1, OTHER_GROUP: 3})

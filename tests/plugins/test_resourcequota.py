@@ -10,6 +10,7 @@ from tests.support.worlds import World
 from vsched.framework.codes import Code
 from vsched.framework.points.extension import NoArgs, Vote
 from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.words.limits import over_quota
 from vsched.plugins.resourcequota import ResourceQuota
 
 
@@ -50,7 +51,7 @@ def test_a_refusal_names_the_quota_and_the_amounts() -> None:
 
     assert answer == Refusal(
         "NamespaceQuotaInsufficient",
-        "ResourceQuota small allows 1Gi memory: 0 used, 2Gi more asked; 4 requests.cpu: 2500m used, 2 more asked",
+        over_quota("small", [("1Gi", "memory", "0", "2Gi"), ("4", "requests.cpu", "2500m", "2")]),
         code=Code.QUOTA,
         subject="small",
         shortages=(
@@ -120,4 +121,4 @@ job other/d minResources=cpu:4
     decided = plan(f"node n1 cpu=1\n{text}", policy_of("resourcequota predicates"))
 
     assert decided.phases() == {"a": "Inqueue", "b": "Pending", "c": "Inqueue", "d": "Inqueue"}
-    assert decided.message("ns/b") == "ResourceQuota q allows 4 cpu: 3 used, 2 more asked"
+    assert decided.message("ns/b") == over_quota("q", [("4", "cpu", "3", "2")])
