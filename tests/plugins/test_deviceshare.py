@@ -14,6 +14,7 @@ from tests.support.devices import device as published_device
 from tests.support.devices import resource_slice
 from tests.support.deviceshare import IDS, INDEX, VGPU, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
+from tests.support.keeping import memos_keep
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
 from vsched.framework.words.nodes import available
@@ -590,6 +591,7 @@ def test_no_device_is_given_away_twice_and_what_is_undone_is_as_it_was(
             assert (table.memory <= table.total_memory).all()
 
 
+@memos_keep()
 def test_books_are_counted_again_only_where_pods_have_changed() -> None:
     objects = [vgpu_node("n1", devices(1)), vgpu_node("n2", devices(1))]
     pod = held("a", "n1", part(0, 100, 10), vgpu_number=1, vgpu_memory=100)
@@ -606,6 +608,7 @@ def test_books_are_counted_again_only_where_pods_have_changed() -> None:
     assert after.now.users.tolist() == [[0, 0]]
 
 
+@memos_keep()
 def test_what_devices_could_hold_is_worked_out_once_as_long_as_they_are_the_same() -> None:
     def reasons(*objects: Obj) -> tuple[list[str], SharedDeviceBooks]:
         snapshot = found.snapshot(NOW) if not objects else mirror(list(objects)).snapshot(NOW)

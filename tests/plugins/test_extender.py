@@ -25,6 +25,7 @@ from tests.support.extending import (
     refusing,
 )
 from tests.support.small import SmallCluster
+from tests.support.waiting import until_now
 from vsched.daemon.loop.callouts import Caller
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
@@ -341,6 +342,7 @@ def test_what_is_only_told_may_go_unheard(server: ExtenderServer, caller: Caller
     bench.open()
     ASKED[verb][0](bench)
 
+    until_now(lambda: server.verbs)  # it may be given up before the server has read it
     assert server.verbs == [verb]
     assert bench.plugin.job_ready(bench.view)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests.support.keeping import memos_keep
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
 from tests.support.zones import DECISION, POLICY, report, volcano_report
 from vsched.framework.words.nodes import available
@@ -400,6 +401,7 @@ def test_the_zones_of_a_node_follow_it_to_another_row() -> None:
 
 
 @pytest.mark.parametrize("count", [200, 2000])
+@memos_keep()
 def test_a_session_counts_only_the_nodes_that_changed(count: int) -> None:
     world = mirror(manifests("\n".join(f"node n{at} cpu=8" for at in range(count)))).snapshot(NOW)
     found = zones(reported=NOW - 20)

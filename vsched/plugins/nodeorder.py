@@ -65,7 +65,7 @@ class NodeOrderArgs(msgspec.Struct, frozen=True):
     pod_topology_spread: Weight = msgspec.field(default=2, name="podtopologyspread.weight")
 
 
-class ScoredShape(msgspec.Struct, frozen=True, gc=False):
+class ScoredShape(msgspec.Struct, frozen=True):
     """What scoring needs of one shape."""
 
     scoring: tuple[int, int]

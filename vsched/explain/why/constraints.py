@@ -10,6 +10,7 @@ import numpy as np
 
 from vsched.actions.held import QUEUE_OVERUSED
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.explain.why.forever import (
     SHAPES_MAX,
     is_to_hold,
@@ -21,6 +22,7 @@ from vsched.explain.why.groups import reasons_by_group
 from vsched.explain.why.holding import in_domain, of_limit, on_nodes
 from vsched.explain.why.protectors import protected
 from vsched.explain.why.rules import of_rules
+from vsched.explain.words.reasons import GATED
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import Failing
@@ -41,7 +43,6 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
-GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
 AT_FAULT = frozenset((Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
 """Codes for queues in which nothing can start until the queue changes, or the queue of the job."""
@@ -144,7 +145,7 @@ class Examiner:
             yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
         gated = sum(task.at_gate for task in view.job.pending.values())
         if gated and not view.is_ready and not of_pod:
-            yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
+            yield Constraint(Code.GATED, words.gates_hold_back(gated))
         if not session.snapshot.queues[view.queue].open:
             yield from self._once_open(view, tasks)
         entering: set[tuple[str, str]] = set()
@@ -176,7 +177,7 @@ class Examiner:
         asked.append(plugins.claim_limit(queue, tasks))
         said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
         if not said and tasks and not tasks[0].best_effort and any(one.overused(queue) for one in dividers):
-            message = f"queue {queue.name} holds all that it deserves"
+            message = words.holds_all_it_deserves(queue.name)
             asked.append(Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name))
         counts = Counter(task.shape for task in tasks)
         for task in _kinds(tasks):
@@ -311,7 +312,7 @@ def _of_unknown_roles(view: JobView) -> Iterator[Constraint]:
     known = dict(view.spec.min_task_member)
     strange = Counter(task.role for task in view.job.tasks.values() if known and task.role and task.role not in known)
     for role, count in strange.most_common(1):
-        message = f"{counted(count, 'pod has', 'pods have')} role {role}, which minTaskMember does not name"
+        message = words.role_not_named(count, role)
         yield Constraint(Code.GANG_INCOMPLETE, message, subject=view.key)
 
 

@@ -119,8 +119,9 @@ class Holders:
         jobs = Counter[str]()
         for row in np.flatnonzero(rows).tolist():
             jobs.update({one: count for one, count in self._rows.get(row, {}).items() if one != key})
-        ranked = sorted(jobs, key=lambda one: (-jobs[one], one))
-        return listed_jobs([self._session.snapshot.called(one) for one in ranked])
+        snapshot = self._session.snapshot
+        ranked = sorted(jobs, key=lambda one: (-jobs[one], snapshot.by_name(one)))
+        return listed_jobs([*map(snapshot.called, ranked)])
 
     def _held(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> Mask | None:
         """bool[nodes]: nodes that lack room for the task only because other jobs hold it; None where there are none."""

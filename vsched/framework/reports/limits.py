@@ -86,7 +86,7 @@ class LimitMessages:
         if refusal.code is Code.QUEUE_ADMISSION:
             return UnschedulableReason(refusal.code, words.admitted_may_ask(short))
         kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
-        others = listed_jobs([self.session.snapshot.called(one) for one in kept]) if kept else ""
+        others = listed_jobs(sorted(map(self.session.snapshot.called, kept))) if kept else ""
         return UnschedulableReason(refusal.code, words.deserves(refusal.subject, short, others))
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:

@@ -28,7 +28,7 @@ SCORES_WITHOUT_SUMS = 4
 """So many requests are scored on all nodes before it pays to keep what is used on them."""
 
 
-class PackedRequest(msgspec.Struct, frozen=True, gc=False):
+class PackedRequest(msgspec.Struct, frozen=True):
     """The part of one shape's request that counts for the score."""
 
     wishes: Sequence[PackedResource]
