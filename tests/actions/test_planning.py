@@ -8,7 +8,7 @@ from tests.support.plans import plan, policy_from
 from tests.support.start_plans import CLUSTER, POLICY, easy, hours, starts
 from vsched.framework.codes import Code
 from vsched.framework.words import jobs as words
-from vsched.framework.words.nodes import A_START, KEPT, available, on_nodes, start_of
+from vsched.framework.words.nodes import A_START, KEPT, KEPT_IN_QUEUE, available, on_nodes, said_of_nodes, start_of
 
 
 def test_a_gang_without_room_starts_when_enough_has_ended() -> None:
@@ -181,7 +181,7 @@ def test_a_job_that_its_queue_does_not_let_in_starts_when_enough_of_the_queue_ha
     assert planned[0] == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = "the rest of the queue's limit is reserved for the start of x/big at 08:20 UTC"
+        told = said_of_nodes(KEPT_IN_QUEUE, 2).replace(A_START, start_of(["x/big at 08:20 UTC"]))
         assert told in found.message("x/small")
 
 

@@ -9,11 +9,13 @@ from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words.jobs import no_priority_class, some_wait
 from vsched.mirror import wire
+from vsched.mirror.state.words import priority_of_queue_holds, queue_without_priority
+from vsched.mirror.wire.words import too_many_entries
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet"
-BEYOND = "spec.minTaskMember: 257 entries (256 are read at most)"
+BEYOND = too_many_entries("spec.minTaskMember", 257, 256)
 NO_CLASS = no_priority_class("gone")
 TAKING = taking("enqueue, allocate, preempt, backfill", "priority gang-P conformance", "predicates nodeorder")
 
@@ -168,10 +170,10 @@ def test_a_pod_goes_on_the_moment_its_class_is_there() -> None:
 @pytest.mark.parametrize(
     ("text", "notice"),
     [
-        pytest.param("class ten 10\nqueue q class=ten", f"{NO_CLASS}: its queue's priority holds", id="of the job"),
+        pytest.param("class ten 10\nqueue q class=ten", priority_of_queue_holds("", NO_CLASS), id="of the job"),
         pytest.param(
             "class own 2\nqueue q class=gone",
-            f"queue q: {NO_CLASS}: the queue has priority 0",
+            queue_without_priority("queue q: ", NO_CLASS),
             id="of its queue",
         ),
     ],

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
+from vsched.explain.words.edits import request_of_pods
 from vsched.framework.cycle import run_cycle
 from vsched.framework.reports.closing import merged
 from vsched.framework.words import jobs as words
@@ -13,6 +14,7 @@ from vsched.framework.words.nodes import CORDONED, NO_NODE, available, has_no, o
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import Condition
 from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.words import WOULD_START
 from vsched.plugins.words.jobs import GANG_READY, some_exist
 from vsched.settings.built_in import REGISTRY
 
@@ -233,10 +235,10 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
 def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
     mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
     told = f"{words.needs(words.THE_GANG, 3, 3, 0)}: {has_no(NO_NODE, 'cpu', '5', '4')}"
-    mirrored.advise({"ns/a": Advice(told, "4 cpu a pod instead of 5")})
+    mirrored.advise({"ns/a": Advice(told, request_of_pods("4", "cpu", "5"))})
     report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
 
-    assert report.jobs["ns/a"].message == f"{told}; would start with 4 cpu a pod instead of 5"
+    assert report.jobs["ns/a"].message == f"{told}{WOULD_START}{request_of_pods('4', 'cpu', '5')}"
     assert report.unschedulable["ns/a.2"].message == words.gang_waits("ns/a", told)
 
 
