@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,44 @@ def test_tests_name_sentences_by_their_functions() -> None:
     tables = [TESTS / table for table in TABLES]
     others = [path for path in paths if not any(path.is_relative_to(table) for table in tables)]
     assert [f"{one.path}:{one.line}: {one.text}" for path in others for one in spelt_out(path, known)] == []
+
+
+COMPOSERS = {"commands", "commands_pods", "commands_subgroups", "lines", "owners", "requests", "telling"}
+"""Modules of ``explain/words`` that put sentences of others together; they are tested in ``tests/explain/words``."""
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_sentence_is_in_a_table(room: str) -> None:
+    tables = {name for path in sorted((TESTS / "words").glob("test_*.py")) for name in _named(path)}
+    missing = []
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        if is_said_by_words(str(path.relative_to(PACKAGE))) and path.stem not in COMPOSERS:
+            module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+            missing += [f"{module}.{name}" for name in _public(path) if f"{module}.{name}" not in tables]
+    assert missing == []
+
+
+def _named(table: Path) -> Iterator[str]:
+    """The names of modules that a table of sentences uses, as ``vsched.writes.words.STOPPING``."""
+    tree = ast.parse(table.read_text())
+    modules = {
+        each.asname or each.name: f"{node.module}.{each.name}"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            yield f"{modules[node.value.id]}.{node.attr}"
+
+
+def _public(path: Path) -> Iterator[str]:
+    """The functions and constants of a module that others may use."""
+    for node in ast.parse(path.read_text()).body:
+        names = [node.name] if isinstance(node, ast.FunctionDef) else []
+        if isinstance(node, ast.Assign):
+            names = [each.id for each in node.targets if isinstance(each, ast.Name)]
+        yield from (name for name in names if not name.startswith("_"))
 
 
 def test_a_sentence_that_a_test_writes_out_is_found(tmp_path: Path) -> None:
