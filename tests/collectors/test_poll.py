@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
 from vsched.collectors import words
@@ -135,21 +136,25 @@ async def test_an_answer_that_nobody_thought_of_is_a_failure_like_others() -> No
     assert listening.told[0] == (SourceCondition.FAILING, "script: KeyError: 'x'")
 
 
+@in_virtual_time
 async def test_failures_are_followed_by_longer_and_longer_waits() -> None:
     clock = SystemClock()
     source = Script(SourceError("down"), clock=clock)
     async with running(Listening(source, clock, interval=0.1)):
         await asyncio.sleep(0.45)
-    # Without backing off there would be a hundred; waits are 0.05 to 0.1 s, then twice as long each time.
-    assert 2 <= source.reads <= 6
+    # Waits are 0.05 to 0.1 s, then twice as long each time.
+    assert 3 <= source.reads <= 4
 
 
+@in_virtual_time
 async def test_a_source_is_left_alone_for_as_long_as_it_asks() -> None:
     clock = SystemClock()
     source = Script(SourceError("busy", asked_seconds=30.0), clock=clock)
     async with running(Listening(source, clock, interval=0.01)):
-        await asyncio.sleep(0.1)
-    assert source.reads == 1
+        await asyncio.sleep(29.9)
+        assert source.reads == 1
+        await asyncio.sleep(0.2)
+    assert source.reads == 2
 
 
 def test_waits_after_failures_are_bounded() -> None:

@@ -242,9 +242,31 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
     (
         "a quota without room for the minimum",
         "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:3\n"
+        "job x/b min=2 pods=2 cpu=1 minResources=cpu:4",
+        QUOTAS,
+        [
+            "minResources cpu 3",
+            "minMember 1 (1 fewer), and minResources cpu 2",
+            edits.request_of_pods("500m", "cpu", "1") + edits.and_min_resources("cpu 3"),
+            edits.more_in_quota("1 more requests.cpu", "x/small", "5"),
+        ],
+    ),
+    (
+        "a quota without room for the pods that a gang lacks",
+        "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:4\n"
+        "job x/a min=3 pods=3 cpu=1 on=n1 phase=Running\njob x/b min=3 minResources=cpu:3\npods x/b 1 cpu=1",
+        QUOTAS,
+        [
+            f"{edits.more_in_quota('2 more requests.cpu', 'x/small', '6')} and {edits.more_pods(2)}",
+            "minMember 1 (2 fewer), and minResources cpu 1",
+        ],
+    ),
+    (
+        "a quota that the gang's pods fill needs no change",
+        "node n1 cpu=8\nquota x/small requests.cpu=2 used=requests.cpu:2\n"
         "job x/b min=2 pods=2 cpu=1 minResources=cpu:2",
         QUOTAS,
-        ["minMember 1 (1 fewer)", "500m cpu a pod", edits.more_in_quota("1 more requests.cpu", "x/small", "5")],
+        [],
     ),
     (
         "no slot for another pod",

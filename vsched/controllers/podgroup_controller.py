@@ -32,7 +32,6 @@ from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.parted import PartedDict
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
@@ -99,7 +98,7 @@ class PodGroupController:
         self._records.on_named = self._named
         mirror.on_gang.add(self._touched)
         mirror.on_regathered.add(self._records.regather)
-        self._dirty: PartedDict[None] = PartedDict()
+        self._dirty: dict[str, None] = {}
         """Keys of PodGroups to be checked, each once."""
         self._wake = asyncio.Event()
         self._made: LRUCache[str, float] = LRUCache(self._settings.remembered)

@@ -17,7 +17,6 @@ from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP, COMMANDS
 from vsched.mirror.wire.base import NAMES
 from vsched.model.jobs.native import NativeQueue
-from vsched.model.parted import PartedDict
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
 from vsched.writes.bodies import ObjectReference, deletion_options
@@ -78,7 +77,7 @@ class ObjectFeed(Generic[V]):
         changed: Callable[[str, V | None, V | None], None],
         listed: Callable[[], None],
     ) -> None:
-        self.found: PartedDict[V] = PartedDict()
+        self.found: dict[str, V] = {}
         """By name, or by ``namespace/name`` for namespaced kinds."""
         self.listed = False
         self._under_way = ListUnderWay()
@@ -88,7 +87,7 @@ class ObjectFeed(Generic[V]):
 
     def restart(self) -> None:
         """A list begins."""
-        self._under_way.restart(self.found.parts)
+        self._under_way.restart(self.found)
 
     def include(self, item: wire.Object) -> None:
         """An object of the list; ignored if the watch has delivered it since the list began."""

@@ -22,7 +22,6 @@ from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.snapshot import Snapshot
-from vsched.model.sorting import in_order
 
 AHEAD_MAX = 3
 """How many of the jobs before a job are named."""
@@ -88,8 +87,8 @@ class WaitingOrder:
                 self._lanes.setdefault(view.queue, []).append(standing)
                 across.append((standing.wave, queue, standing.namespace, standing.user, standing.job, view.key))
         for lane in self._lanes.values():
-            lane[:] = [lane[at] for _, at in in_order((standing.key, at) for at, standing in enumerate(lane))]
-        self._overall = {entry[-1]: at for at, entry in enumerate(in_order(across), start=1)}
+            lane[:] = [lane[at] for _, at in sorted((standing.key, at) for at, standing in enumerate(lane))]
+        self._overall = {entry[-1]: at for at, entry in enumerate(sorted(across), start=1)}
         self._positions = {
             standing.view.key: at for lane in self._lanes.values() for at, standing in enumerate(lane, start=1)
         }

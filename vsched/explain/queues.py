@@ -23,7 +23,8 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.times import length
-from vsched.framework.wording import counted, in_words
+from vsched.framework.words.limits import in_words
+from vsched.framework.words.lists import counted
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport, QueueOutcome

@@ -178,7 +178,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
         ),
         pytest.param(
             "node n1 cpu=9\nquota ns/small requests.cpu=4 used=requests.cpu:2\n"
-            "job ns/a min=1 minResources=cpu:3 pods=1 cpu=3",
+            "job ns/a min=1 minResources=cpu:4 pods=1 cpu=1",
             policy_of("gang resourcequota", "predicates"),
             Whereabouts.WAITS,
             [Code.QUOTA],

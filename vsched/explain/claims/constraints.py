@@ -14,7 +14,7 @@ from vsched.explain.records import ClaimState, Constraint
 from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.devices.shortages import DeviceShortage
 from vsched.framework.codes import Code
-from vsched.framework.wording import listed
+from vsched.framework.words.lists import listed
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.pods.task import Task

@@ -10,7 +10,7 @@ from vsched.explain.claims import words
 from vsched.explain.claims.places import places
 from vsched.explain.claims.selectors import in_words
 from vsched.framework.claims.devices.shortages import DeviceShortage
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.amounts.quantity import format_bytes, format_milli
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 
 # -- constraints -------------------------------------------------------------------------------------------------------
 

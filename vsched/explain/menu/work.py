@@ -15,7 +15,7 @@ from vsched.explain.single_changes import ChangeSearch, Helping, least, singles
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror.whatif.edits import CreatePriorityClass, Edit, EndJobs, SetPriority, UseAction
 from vsched.model.jobs.job import Job
 

@@ -25,17 +25,18 @@ from vsched.explain.why.rules import of_rules
 from vsched.explain.words.reasons import GATED
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing
+from vsched.framework.nodes.why import Failing
 from vsched.framework.obstacles import no_such_queue, told_of_pods
 from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.reports.holders import HELD, named
 from vsched.framework.reports.lasting import LASTING
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import is_whole
-from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
+from vsched.framework.words.limits import at_limit
+from vsched.framework.words.lists import counted
+from vsched.framework.words.nodes import HELD, NO_NODES_KNOWN, resource_in, said_of_nodes, with_others
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
@@ -273,7 +274,7 @@ class Examiner:
             held = next((one.rows for one in failing if one.reason == HELD), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
-                yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
+                yield one if not others else msgspec.structs.replace(one, message=with_others(one.message, others))
             yield from self._held(task, failing)
             yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
             yield from of_rules(self._session, task, {one.code for one in failing})

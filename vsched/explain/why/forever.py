@@ -20,7 +20,7 @@ from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
-from vsched.framework.wording import larger_than_nodes
+from vsched.framework.words.nodes import larger_than_nodes
 from vsched.kernels.registering import awaited
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.nodes.table import Ints, Mask

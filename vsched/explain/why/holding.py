@@ -15,7 +15,9 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import Failing
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.wording import counted, in_words, resource_in
+from vsched.framework.words.limits import in_words
+from vsched.framework.words.lists import counted
+from vsched.framework.words.nodes import resource_in
 from vsched.kernels.podaffinity import term_matches
 from vsched.kernels.ports import conflicting
 from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount
@@ -46,7 +48,7 @@ def held_by(
     as_text: Callable[[str, int], str] = in_words,
 ) -> str:
     """``ns/o holds 3 cpu, x/p 2 and 4 others 7``, by key of the job; empty where nobody holds any."""
-    ranked = _ranked(found)
+    ranked = _ranked(snapshot, found)
     if not ranked:
         return ""
     told = [
@@ -60,14 +62,15 @@ def held_by(
     return f"{text} and {counted(len(more), 'other', 'others')} {rest}" if more else text
 
 
-def _ranked(found: Mapping[str, int]) -> list[tuple[str, int]]:
+def _ranked(snapshot: Snapshot, found: Mapping[str, int]) -> list[tuple[str, int]]:
     """Who holds any, the most first."""
-    return sorted(((key, amount) for key, amount in found.items() if amount > 0), key=lambda one: (-one[1], one[0]))
+    holding = ((key, amount) for key, amount in found.items() if amount > 0)
+    return sorted(holding, key=lambda one: (-one[1], snapshot.by_name(one[0])))
 
 
 def _is_alone(found: Mapping[str, int], key: str) -> bool:
     """Whether the job that waits holds all of it itself."""
-    return all(one == key for one, _ in _ranked(found))
+    return all(one == key for one, amount in found.items() if amount > 0)
 
 
 # -- queues and namespaces --------------------------------------------------------------------------------------------
@@ -99,7 +102,7 @@ def of_limit(session: Session, view: JobView, refusal: Refusal) -> Iterator[Cons
         held = held_by(snapshot, found, short.resource, words.HOLDS_OR_RESERVES if entering else "holds")
         if held and not _is_alone(found, view.key):
             message = f"queue {name}: {held}" if name else held
-            yield Constraint(refusal.code, message, resource=short.resource, subject=_ranked(found)[0][0])
+            yield Constraint(refusal.code, message, resource=short.resource, subject=_ranked(snapshot, found)[0][0])
 
 
 def _running(session: Session, view: JobView) -> Iterator[Constraint]:
@@ -163,7 +166,7 @@ def of_devices(snapshot: Snapshot, classes: Collection[str]) -> Iterator[Constra
                     found.setdefault(name, Counter())[owner] += 1
     for name, holders in sorted(found.items()):
         held = held_by(snapshot, holders, words.of_class(name), as_text=lambda _, number: f"{number:,}")
-        yield Constraint(Code.DEVICES, held, subject=_ranked(holders)[0][0])
+        yield Constraint(Code.DEVICES, held, subject=_ranked(snapshot, holders)[0][0])
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
@@ -231,7 +234,7 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
     idle = nodes.idle[column]
     free = int(idle[rows].sum())
     found[NOBODYS] = int(nodes.allocatable[column][rows].sum()) - free - found.total()
-    ranked = _ranked(found)
+    ranked = _ranked(snapshot, found)
     if not ranked or _is_alone(found, task.job):
         return
     best = max(there, key=lambda name: (int(idle[nodes.statics.row[name]]), name))
@@ -269,7 +272,7 @@ def _meant(snapshot: Snapshot, terms: Iterable[PodTerm], task: Task) -> bool:
 
 def _by_pods(snapshot: Snapshot, code: Code, begins: str, found: Mapping[str, int]) -> Iterator[Constraint]:
     """``host port 80 is used by ns/o (1 pod)``; nothing where it is nobody's."""
-    ranked = _ranked(found)
+    ranked = _ranked(snapshot, found)
     told = [f"{snapshot.called(key)} ({counted(pods, 'pod', 'pods')})" for key, pods in ranked[:HOLDERS_TOLD]]
     more = len(ranked) - len(told)
     if told:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from vsched.explain.why import words
 from vsched.framework.codes import NoStart
-from vsched.framework.wording import listed_jobs
+from vsched.framework.words.lists import listed_jobs
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.snapshot import Snapshot
 

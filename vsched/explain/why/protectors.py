@@ -17,7 +17,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.amounts.resources import PODS
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

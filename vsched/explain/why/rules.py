@@ -8,7 +8,7 @@ from vsched.explain.records import Constraint
 from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.session import Session
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.kernels.podaffinity import term_matches
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import ONCE_POD

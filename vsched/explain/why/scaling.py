@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from vsched.explain.why import words
-from vsched.framework.reports.verdicts import NO_HELP, asked_for
+from vsched.framework.reports.verdicts import asked_for
+from vsched.framework.words.jobs import NO_HELP
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import GIVEN_UP
 from vsched.model.plan import PROVISIONING, CycleReport

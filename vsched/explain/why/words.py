@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vsched.framework.codes import NoStart
-from vsched.framework.wording import counted, listed
+from vsched.framework.words.lists import counted, listed
 
 # -- gates, queues and roles -------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.amounts.quantity import format_bytes
 
 # -- a job and its pods ------------------------------------------------------------------------------------------------

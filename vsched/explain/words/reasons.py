@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vsched.explain.records import Whereabouts
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 
 # -- kinds of changes --------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from vsched.explain.words import reasons
 from vsched.framework.times import clock, length
-from vsched.framework.wording import said_by_responder
+from vsched.framework.words.victims import said_by_responder
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot, asked_jobs

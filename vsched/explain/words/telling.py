@@ -11,7 +11,7 @@ from vsched.explain.words.commands import command, consumer_of, taint_of
 from vsched.explain.words.owners import noted_by, told_of
 from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import Policy
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror.whatif.edits import (
     AddDevices,
     AddNodeGroup,

@@ -6,7 +6,7 @@ what depends on other objects (priority classes, default queues, membership).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import msgspec
@@ -79,7 +79,7 @@ _NONE: Mapping[str, str] = {}
 _NAMED_AT = f"metadata.annotations[{GROUP_NAME}]"
 
 
-class PodFacts(msgspec.Struct, frozen=True, gc=False):
+class PodFacts(msgspec.Struct, frozen=True):
     """A pod as a task, and what the stores need besides."""
 
     task: Task
@@ -154,10 +154,10 @@ class PodReader:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
-    def sweeping(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
-        """Forget what no pod uses any more, in steps."""
+    def sweep(self, shapes: Set[Shape], labels: Set[PodLabels]) -> None:
+        """Forget what no pod uses any more; these are what pods have."""
         self.known.clear()
-        yield from self.shaper.sweeping(shapes, labels)
+        self.shaper.sweep(shapes, labels)
 
     def occupant(self, pod: wire.Pod) -> Occupant | None:
         """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""

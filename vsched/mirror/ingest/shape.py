@@ -6,7 +6,7 @@ by meaning. Parts that differ between equal pods (mounts, environment, tokens) a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -133,9 +133,9 @@ class Shaper:
         """Whether the tables have doubled since the last sweep."""
         return len(self._table) + self._table.labels_count >= self._sweep_at
 
-    def sweeping(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
-        """Forget what no pod uses any more, in steps."""
-        yield from self._table.forgetting(shapes, labels)
+    def sweep(self, shapes: Set[Shape], labels: Set[PodLabels]) -> None:
+        """Forget what no pod uses any more; these are what pods have."""
+        self._table.keep(shapes, labels)
         self._memo.clear()
         self._large.clear()
         self._occupants.clear()

@@ -41,6 +41,7 @@ from vsched.model.pods.shape import PodAffinity, Shape, Toleration
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import PriorityClass
+from vsched.model.queues.quota import asked_by, exceeded
 from vsched.model.topology.constraints import NetworkTopology
 
 EditTask = Callable[[Task], Task]
@@ -277,14 +278,22 @@ def _let_in(task: Task) -> Task:
 
 
 def _enlarge(cluster: EditableMirror, job: Job, edit: AddPods) -> None:
-    """Add pending copies of a pod to its job; raises BadInput if the job does not have the pod."""
+    """Add pending copies of a pod to its job, as many as quotas allow; raises BadInput if there is no such pod."""
     like = next((task for task in job.tasks.values() if task.name == edit.like), None)
     if like is None:
         raise BadInput(words.no_pod_in_job(job.spec.namespace, edit.like, job.key))
     fresh = []
-    for number in range(edit.count):
+    for number in range(_allowed(cluster, like, edit.count)):
         uid, name = (f"{whose}-more{edit.role and '-'}{edit.role}-{number}" for whose in (like.uid, like.name))
         one = like.moved(Status.PENDING, "")
         new = msgspec.structs.replace(one, uid=uid, name=name, role=edit.role, nominated="", condition="")
         fresh.append(new if like.claims is None else cluster.with_own_claims(new, like))
     cluster.put_tasks(fresh)
+
+
+def _allowed(cluster: EditableMirror, like: Task, count: int) -> int:
+    """How many more pods like one the API server lets anybody make, ``count`` at most."""
+    quotas, names = cluster.quotas(like.namespace), cluster.axis.names
+    while count and any(exceeded(quotas, asked_by(like.shape, names, count))):
+        count -= 1
+    return count

@@ -26,6 +26,7 @@ from vsched.model.plan import CycleReport
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.quota import Quota, counting, used_by
 from vsched.model.snapshot import Snapshot
 
 
@@ -90,8 +91,12 @@ class RestoredMirror(PaperMirror):
         said = [(self._jobs.implicit_of(task), self._paper.owned(task)) for task in evicted]
         super().settle(report)
         for task, (implicit, owned) in zip(evicted, said, strict=True):
-            if task.owned and not task.returns and self.task(task.uid) is None:
+            if self.task(task.uid) is not None:
+                continue
+            if task.owned and not task.returns:
                 self._begin_anew(task, implicit, owned)
+            else:
+                self._no_longer_count(task)
 
     @property
     def _decided_at(self) -> float:
@@ -121,6 +126,23 @@ class RestoredMirror(PaperMirror):
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)
         self._paper.make_anew(fresh, owned)
         self._pods.restore(fresh, said)
+
+    def _no_longer_count(self, task: Task) -> None:
+        """A pod is gone: quotas do not count it any more."""
+        for namespace, quota in self._recounted((task,), ()):
+            self._quotas.put(namespace, f"{namespace}/{quota.name}", quota)
+
+    def _recounted(self, gone: Iterable[Task], come: Iterable[Task]) -> Iterator[tuple[str, Quota]]:
+        """The quotas that some pods change which are gone, and others which have come, with their namespaces."""
+        names, changes = self.axis.names, dict[str, tuple[list[Task], list[Task]]]()
+        for side, tasks in enumerate((gone, come)):
+            for task in tasks:
+                if self._quotas.items(task.namespace):
+                    changes.setdefault(task.namespace, ([], []))[side].append(task)
+        for namespace, (went, came) in changes.items():
+            less, more = used_by(went, names), used_by(came, names)
+            for quota in list(self._quotas.items(namespace).values()) if less != more else ():
+                yield namespace, counting(quota, less, more)
 
     # Adopting the snapshot
 

@@ -26,7 +26,7 @@ _SHOWN = 60
 """The longest bad name or value in a message."""
 
 
-class Wire(msgspec.Struct, rename="camel", gc=False):
+class Wire(msgspec.Struct, rename="camel"):
     """Base of all structs here: camelCase on the wire."""
 
 

@@ -22,7 +22,7 @@ NAMED_MAX = 3
 LONGEST = 63
 
 
-class NativePod(msgspec.Struct, frozen=True, gc=False):
+class NativePod(msgspec.Struct, frozen=True):
     """A pod that names a native PodGroup."""
 
     scheduler: str
