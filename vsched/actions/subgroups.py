@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, permutations
 
+from vsched.actions import words
 from vsched.actions.held import Worksheet
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
@@ -21,7 +22,6 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.subgroups import Composite, Part, SubGroup, SubGroups
-from vsched.framework.wording import counted
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.topology.constraints import NO_POLICY
@@ -29,7 +29,6 @@ from vsched.model.topology.constraints import NO_POLICY
 Place = Callable[[Worksheet], object]
 """Places tasks of a sheet on nodes that may be chosen."""
 TOO_FEW = "NotEnoughPodsOfTask"
-PART = "sub-group "
 """How messages about one part begin."""
 ORDERS_MAX = 24
 """How many orders of parts are tried for one job in one turn, besides the simple ones: all orders of four parts."""
@@ -276,8 +275,8 @@ class GroupPlacing:
         """Say in the refusal of its first task which part finds no domain."""
         refusals = self._session.refused.tasks
         why = refusals.get(first.uid)
-        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
-            refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")
+        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY:
+            refusals[first.uid] = why._replace(message=words.of_sub_group(unit.name, why.message))
 
     def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
         """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""
@@ -309,8 +308,7 @@ def _may_complete(group: SubGroup, tasks: Sequence[Task]) -> bool:
 
 def _too_few(unit: Part) -> Refusal:
     if isinstance(unit, Composite):
-        message = f"{PART}{unit.name} needs {unit.minimum} of its groups, and these have too few pods"
+        message = words.sub_group_lacks_groups(unit.name, unit.minimum)
     else:
-        have = unit.occupied(waiting=True, pending=True)
-        message = f"{PART}{unit.name} needs {unit.minimum} pods, and {counted(have, 'exists', 'exist')}"
+        message = words.sub_group_lacks_pods(unit.name, unit.minimum, unit.occupied(waiting=True, pending=True))
     return Refusal(TOO_FEW, message, code=Code.GANG_INCOMPLETE)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
+from vsched.controllers import words
 from vsched.controllers.queues import STATE_WISH, WISHES, QueueState
 from vsched.errors import BadObject
 from vsched.kube.paths import is_name
@@ -261,7 +262,7 @@ class QueueRecords:
     @property
     def _elsewhere(self) -> str:
         named = " or ".join(sorted(self._namespaces))
-        return f"Commands for queues are accepted in namespace {named} only"
+        return words.commands_in_namespace_only(named)
 
     def _queue_of(self, item: wire.Object) -> str | None:
         return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
@@ -302,7 +303,7 @@ def order_of(item: wire.Object, kind: str = "Queue", group: str = BATCH_GROUP) -
         return None
     if not is_name(target.name):
         what = f"a {kind.lower()}"
-        raise BadObject(f"target.name: {target.name[:60]!a} cannot be the name of {what} (expected {NAMES})")
+        raise BadObject(words.no_name(target.name[:60], what, NAMES))
     return Order(
         created_of(metadata),
         metadata.namespace,

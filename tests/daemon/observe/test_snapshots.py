@@ -72,7 +72,7 @@ async def test_where_nothing_decides_it_is_said_after_a_while() -> None:
 async def test_where_others_decide_it_is_said_at_once() -> None:
     role = "standby"
     with pytest.raises(Unavailable, match=r"^this daemon is standby; ask the leader"):
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await SnapshotService(lambda: None, lambda: role).look()
     role = "starting"  # that may be over any moment
     service = SnapshotService(lambda: None, lambda: role, patience_seconds=0.01)

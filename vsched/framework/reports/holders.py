@@ -15,18 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.kept import A_START
-from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, sentence
+from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason
 from vsched.framework.reports.on_paper import placed_on_paper
 from vsched.framework.session import Session
 from vsched.framework.times import SOON_SECONDS, clock
-from vsched.framework.wording import BEGINNING, listed_jobs
+from vsched.framework.words import nodes as words
+from vsched.framework.words.lists import listed_jobs
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-
-OTHERS = "reserved for others"
-HELD = f"{BEGINNING}had resources that are {OTHERS}"
 
 
 class HeldReasons(NamedTuple):
@@ -39,13 +36,8 @@ class HeldReasons(NamedTuple):
 
     def named(self, text: str) -> str:
         """The sentence with the names of these jobs and these starts in it."""
-        text = named(text, self.others)
-        return text.replace(A_START, self.starts) if self.starts else text
-
-
-def named(text: str, others: str) -> str:
-    """The sentence with the names of the jobs that room is held for; unchanged where ``others`` is empty."""
-    return text.replace(OTHERS, f"reserved for {others}") if others else text
+        text = words.with_others(text, self.others)
+        return text.replace(words.A_START, self.starts) if self.starts else text
 
 
 class Holders:
@@ -91,7 +83,7 @@ class Holders:
             f"{plan.job.called} at {clock(plan.at, now, plan.at - now < SOON_SECONDS)} UTC"
             for plan in kept.binding(task)
         ]
-        return found._replace(starts=f"the start of {' and '.join(starts)}") if starts else found
+        return found._replace(starts=words.start_of(starts)) if starts else found
 
     def _of_places(self, key: str, task: Task, why: NodeReasons) -> HeldReasons:
         if Code.RESOURCES not in why.codes.values() or not self._rows:
@@ -106,12 +98,12 @@ class Holders:
     def _explained(self, key: str, task: Task, why: NodeReasons) -> HeldReasons:
         filled = why.fits is not None
         found = self.split(key, task, self._session.node_selection.failing(task, filled=filled), filled)
-        held = next((one.rows for one in found if one.reason == HELD), None)
+        held = next((one.rows for one in found if one.reason == words.HELD), None)
         if held is None or not np.logical_or.reduce([one.rows for one in found]).all():
             return HeldReasons(why)
         reasons, codes = counted_by_reason(found)
         total = len(self._session.nodes)
-        message = why.message.replace(sentence(total, why.reasons), sentence(total, reasons))
+        message = why.message.replace(words.available(total, why.reasons), words.available(total, reasons))
         return HeldReasons(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, held))
 
     def split(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> list[Failing]:
@@ -120,15 +112,16 @@ class Holders:
         if held is None:
             return list(found)
         rest = (one._replace(rows=one.rows & ~held) if one.code is Code.RESOURCES else one for one in found)
-        return [*(one for one in rest if one.rows.any()), Failing(HELD, Code.ORDER, held)]
+        return [*(one for one in rest if one.rows.any()), Failing(words.HELD, Code.ORDER, held)]
 
     def names(self, key: str, rows: Mask) -> str:
         """The other jobs that hold room on these rows as text, those with the most tasks there first."""
         jobs = Counter[str]()
         for row in np.flatnonzero(rows).tolist():
             jobs.update({one: count for one, count in self._rows.get(row, {}).items() if one != key})
-        ranked = sorted(jobs, key=lambda one: (-jobs[one], one))
-        return listed_jobs([self._session.snapshot.called(one) for one in ranked])
+        snapshot = self._session.snapshot
+        ranked = sorted(jobs, key=lambda one: (-jobs[one], snapshot.by_name(one)))
+        return listed_jobs([*map(snapshot.called, ranked)])
 
     def _held(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> Mask | None:
         """bool[nodes]: nodes that lack room for the task only because other jobs hold it; None where there are none."""

@@ -49,6 +49,7 @@ from vsched.mirror.ingest.pod_status import (
 from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.shape import length_of as shape_length_of
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import check_names, seconds_of
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
@@ -324,7 +325,7 @@ def _remark_numa_policy(annotations: Mapping[str, str], shape: Shape, remarks: R
     if policy and policy not in NUMA_POLICIES:
         remarks.append(f"{at}: {policy[:40]!r} (expected {', '.join(NUMA_POLICIES)}): ignored")
     elif policy not in ("", "none") and shape.zones is None:
-        remarks.append(f"{at}: it has no effect on a pod that is not Guaranteed or has no whole cpus: ignored")
+        remarks.append(words.not_guaranteed(at))
 
 
 def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:

@@ -26,6 +26,7 @@ from vsched.mirror.ingest.metadata import is_revocable, numa_policy_of
 from vsched.mirror.ingest.npus import npu_wishes_of
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible, zones_asked_by
 from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
 from vsched.mirror.wire.pods import Container, Pod
@@ -219,7 +220,7 @@ def _bound_parts(pod: Pod) -> None:
     for at, raw in _parts(pod):
         size = len(bytes(raw))
         if size > PART_BYTES_MAX:
-            raise Beyond(f"{at}: {size:,} bytes ({PART_BYTES_MAX:,} are read at most)")
+            raise Beyond(words.too_many_bytes(at, size, PART_BYTES_MAX))
     bounded(len(spec.containers or ()) + len(spec.init_containers or ()), CONTAINERS_MAX, "spec.containers")
     bound_resources(pod)
 
@@ -305,7 +306,7 @@ def _host_port(fields: ContainerPort, host_network: bool, at: str) -> HostPort |
         raise BadObject(f"{at}.hostPort: {port} (expected 1 to 65535)")
     protocol = fields.protocol or "TCP"
     if protocol not in _PROTOCOLS:
-        raise BadObject(f"{at}.protocol: {protocol!r} is unknown (expected {', '.join(_PROTOCOLS)})")
+        raise BadObject(words.unknown_protocol(at, protocol, ", ".join(_PROTOCOLS)))
     address = fields.host_ip or ""
     return HostPort(port, protocol, "0.0.0.0" if address in _EVERY_ADDRESS else address)
 

@@ -192,6 +192,7 @@ class PodStore:
     def adopt(self, tasks: dict[str, Task]) -> None:
         """Take over the pods that another mirror knows; the books of jobs and nodes have them already."""
         self._tasks = tasks
+        self._reader.shaper.table.adopt(dict.fromkeys(task.shape for task in tasks.values()))
 
     def restore(self, task: Task, implicit: JobSpec | None) -> None:
         """A pod as it is on paper, and the job it stands for where it names none."""

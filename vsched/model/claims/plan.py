@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model import words
 from vsched.model.claims.devices import AllocationResult, ClaimConsumer
 
-NOT_HAD = "what its gang claims could not be had: "
+NOT_HAD = words.NOT_HAD
 """How the message about a placement begins that was given back, with everything that its gang had reserved."""
 
 

@@ -8,7 +8,7 @@ shapes. Shapes are interned: compare them by identity.
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 import msgspec
 
@@ -315,6 +315,28 @@ class ShapeTable:
                 overhead=overhead,
             )
         return shape
+
+    def adopt(self, shapes: Iterable[Shape]) -> None:
+        """Take over the shapes of another table: equal ones are these objects from now on."""
+        for shape in shapes:
+            key = (
+                shape.request,
+                (shape.scoring_cpu, shape.scoring_memory),
+                self.rules(shape.rules),
+                shape.ports,
+                shape.affinity,
+                shape.spread,
+                shape.images,
+                shape.containers,
+                shape.strategy,
+                shape.burst,
+                shape.limits,
+                shape.zones,
+                shape.devices,
+                shape.overhead,
+            )
+            self._shapes.setdefault(key, shape)
+            self._made = max(self._made, shape.number)
 
     def with_rules(self, shape: Shape, rules: Rules) -> Shape:
         """The interned shape that differs in its rules alone."""
