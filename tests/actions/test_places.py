@@ -24,7 +24,7 @@ from tests.support.topologies import (
     opened,
     snapshot_of,
 )
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import Worksheet
 from vsched.actions.pending import to_place
 from vsched.actions.places import gang_of, place_together
 from vsched.actions.placing import place_until_ready

@@ -17,9 +17,9 @@ from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
 from tests.support.views import view
-from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.selection import NodeSelection
+from vsched.framework.nominations import hold_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.reports.closing import close
 from vsched.framework.session import Session

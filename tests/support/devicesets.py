@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.small import SmallCluster
-from vsched.framework.claims.devices.part import DevicePart
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.devices.handler import DevicePart
+from vsched.framework.claims.handler import ClaimRules
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import (
     AllocatedDevice,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vsched.framework.claims.part import ClaimRules
-from vsched.framework.claims.volumes.part import VolumePart
+from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.claims.volumes.handler import VolumePart
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import (
     NO_PROVISIONER,

@@ -11,13 +11,13 @@ from typing import Annotated
 
 import msgspec
 
-from vsched.actions.booking import keep_nodes
+from vsched.actions.blocked import may_start, note_overused
+from vsched.actions.failed_turns import TurnsInVain
 from vsched.actions.gates import open_gates
-from vsched.actions.held import may_start, note_overused
-from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.one_turn import plan_first, take_turn
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import PendingTasks, has_work, workable
+from vsched.actions.provisioned import keep_nodes
 from vsched.actions.turns import JobTurns, next_of
 from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView

@@ -11,7 +11,7 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.keeping import Places
+from vsched.framework.nodes.reserving import Places
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape

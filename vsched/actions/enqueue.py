@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from vsched.actions.held import lacks_claims
+from vsched.actions.blocked import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns, next_of

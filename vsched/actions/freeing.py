@@ -12,7 +12,7 @@ from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt, FreedRoom
 from vsched.framework.places.domains import Domain
-from vsched.framework.places.footing import Footing
+from vsched.framework.places.placed_pods import Footing
 from vsched.framework.places.task_sets import TaskKind
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session

@@ -21,10 +21,10 @@ from vsched.actions.gang_search import (
 from vsched.actions.ordering import QueueOrdering, by_queue
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
-from vsched.actions.standings import standings
 from vsched.actions.takers import starving
 from vsched.actions.taking import take_for
 from vsched.actions.victim_search import unplaced
+from vsched.actions.waiting_queues import standings
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add

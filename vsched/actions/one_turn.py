@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, tell_of_all
+from vsched.actions.blocked import Worksheet, held_back, may_start, note_cluster_room, tell_of_all
 from vsched.actions.pending import to_place
 from vsched.actions.places import place_close
 from vsched.actions.placing import place_until_ready

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import Worksheet
 from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session

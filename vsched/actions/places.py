@@ -12,18 +12,18 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import Worksheet
 from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
 from vsched.framework.codes import Code
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.nominations import lift
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
-from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import TierLook
+from vsched.framework.places.placed_pods import Footing
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session

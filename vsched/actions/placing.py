@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from vsched.actions.held import Worksheet, nodes_first
-from vsched.framework.holding import lift
+from vsched.actions.blocked import Worksheet, nodes_first
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
+from vsched.framework.nominations import lift
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import to_leave

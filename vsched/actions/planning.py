@@ -1,18 +1,18 @@
 """Plans the start of a job that finds no room: the earliest moment at which it fits as running work ends.
 
-What stays of the search (``actions.foresight``) is the room that is reserved for the job (``framework.nodes.kept``), or
-why no start is planned.
+The search (``actions.start_search``) ends with room that is reserved for the job (``framework.nodes.planned_room``),
+or with the reason why no start is planned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from vsched.actions.foresight import Foresight
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import Worksheet
+from vsched.actions.start_search import Foresight
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.kept import KeptRoom
+from vsched.framework.nodes.planned_room import KeptRoom
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue

@@ -14,11 +14,11 @@ from vsched.actions.ordering import QueueOrdering, by_queue
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.sparing import spare_of_tries
-from vsched.actions.standings import standings
 from vsched.actions.takers import Takers, claiming
 from vsched.actions.taking import take_for, take_missing
 from vsched.actions.victim_search import RECLAIM, ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
 from vsched.actions.victims import likeness
+from vsched.actions.waiting_queues import standings
 from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session

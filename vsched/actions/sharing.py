@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import Worksheet
 from vsched.actions.placing import place_until_ready
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from vsched.actions.lines import Line
 from vsched.actions.pending import workable
+from vsched.actions.row_heaps import Line
 from vsched.actions.turns import Lane, next_of
 from vsched.actions.victim_search import VictimSearch
 from vsched.framework.classes import Row

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
+from vsched.actions.blocked import gang_refusal, may_start
 from vsched.actions.freeing import Cost, WantedRoom, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
-from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
 from vsched.actions.rivals import NO_ROOM, Rehearsal, could_take_back
 from vsched.actions.room import first_that_does, make_room, note_protection, signature

@@ -3,7 +3,7 @@
 The order is kept in heaps of keys, and a key is computed when an entry is added. A turn changes the keys of its queue,
 namespace, user and job only, and these are not in their heaps during the turn, so no key becomes stale. Where a turn
 decided nothing, which is what most turns of a long backlog come to, they keep their keys, and the queue stays the first
-one. With a hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
+one. With a hierarchy of queues a turn may change the keys of other queues too (``actions.waiting_queues``).
 
 Jobs wait in rows of one class each. Once it is known what the turns of a row come to, the row is set aside, until
 something is decided: then those of its jobs get that whose turns would have been before, and the others go on.
@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vsched.actions.lines import AnyLine, GroupedLine, Line
 from vsched.actions.ordering import QueueOrdering
-from vsched.actions.standings import standings
+from vsched.actions.row_heaps import AnyLine, GroupedLine, Line
+from vsched.actions.waiting_queues import standings
 from vsched.framework.classes import Rank, Row
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session

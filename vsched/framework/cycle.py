@@ -6,7 +6,7 @@ import msgspec
 
 from vsched.framework.callout import Callout
 from vsched.framework.ending import end_overdue
-from vsched.framework.holding import hold_nominations
+from vsched.framework.nominations import hold_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.proving import prove
 from vsched.framework.registry import Action, Registry

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from vsched.framework.claims.claims import Claims
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.booked import BookedRoom
-from vsched.framework.nodes.kept import KeptRoom
-from vsched.framework.nodes.kept_limits import LimitsOf
+from vsched.framework.nodes.limited import LimitsOf
+from vsched.framework.nodes.planned_room import KeptRoom
+from vsched.framework.nodes.provisioned import BookedRoom
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.policy import Policy
 from vsched.model.nodes.table import NodeTable

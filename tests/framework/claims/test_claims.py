@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.claim_parts import Slots, slots
+from tests.support.claim_handlers import Slots, slots
 from tests.support.small import SmallCluster
 from vsched.framework.claims.claims import Claims
 from vsched.framework.jobs import JobView

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.claim_parts import MISSING, ODD, TAKEN, Slots, slots
+from tests.support.claim_handlers import MISSING, ODD, TAKEN, Slots, slots
 from tests.support.small import SmallCluster
 from vsched.framework.claims.claims import Claims
 from vsched.framework.codes import Code

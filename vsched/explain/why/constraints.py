@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from vsched.actions.held import QUEUE_OVERUSED
+from vsched.actions.blocked import QUEUE_OVERUSED
 from vsched.explain.records import Constraint
 from vsched.explain.why.forever import (
     SHAPES_MAX,

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from vsched.framework.claims.devices.shortages import DeviceShortage, MeasuresShortages
-from vsched.framework.claims.part import ClaimPart, ClaimRoom
+from vsched.framework.claims.handler import ClaimPart, ClaimRoom
 from vsched.framework.claims.unread import why_unread
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vsched.framework.claims.claims import Claims
-from vsched.framework.claims.devices.part import device_part
-from vsched.framework.claims.part import ClaimPart, ClaimRules
-from vsched.framework.claims.volumes.part import volume_part
+from vsched.framework.claims.devices.handler import device_part
+from vsched.framework.claims.handler import ClaimPart, ClaimRules
+from vsched.framework.claims.volumes.handler import volume_part
 from vsched.model.nodes.table import NodeTable
 from vsched.model.snapshot import Snapshot
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from vsched.framework.nodes.carried import CarriedNodes
-from vsched.framework.nodes.few import FewNodes, FewScores
 from vsched.framework.nodes.masks import admitted
+from vsched.framework.nodes.representatives import FewNodes, FewScores
 from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes
 from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
 from vsched.kernels.lowest import LowestIdle

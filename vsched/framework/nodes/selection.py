@@ -16,8 +16,8 @@ import numpy as np
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins
-from vsched.framework.nodes.keeping import KeepsRoom
 from vsched.framework.nodes.masks import ONE_SHARD, ShardMasks
+from vsched.framework.nodes.reserving import KeepsRoom
 from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.rooms import rooms_of
 from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes, ShapeRoom

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
-from vsched.framework.nodes.few import FewScores
+from vsched.framework.nodes.representatives import FewScores
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Mask

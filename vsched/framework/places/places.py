@@ -17,8 +17,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
-from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import DomainCounts, TierLook, ordered
+from vsched.framework.places.placed_pods import Footing
 from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.kept import A_START
+from vsched.framework.nodes.planned_room import A_START
 from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, sentence
 from vsched.framework.reports.on_paper import placed_on_paper
 from vsched.framework.session import Session

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.devicesets import GPU, DeviceWorld, amounts, device, gpus, has, only, pool, request, spec
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.model.claims.devices import (
     AllocatedDevice,
     CapacityPolicy,

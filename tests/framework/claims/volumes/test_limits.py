@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.storage_world import CSI, StorageWorld, ask, on
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 
 TOO_MANY = "node(s) exceed max volume count"
 OTHER = "other.csi.example.com"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.codes import Code
 
 NOT_OWNED = "PVC ns/p-tmp was not created for pod ns/p (pod is not owner)"

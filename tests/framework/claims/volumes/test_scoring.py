@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask, labelled, on
-from vsched.framework.claims.part import ClaimRules, VolumeScoring
+from vsched.framework.claims.handler import ClaimRules, VolumeScoring
 
 FULLER = VolumeScoring(shape=((0, 0), (100, 10)))
 """Fuller storage is better."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.storage_world import CSI, HOST, StorageWorld, ask, labelled, on, within
-from vsched.framework.claims.volumes.part import VolumePart
+from vsched.framework.claims.volumes.handler import VolumePart
 from vsched.model.claims.volumes import Volume
 from vsched.model.pods.task import Task
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from vsched.framework.claims.devices.needs import DeviceNeeds, Total
 from vsched.framework.claims.devices.words import TOO_FEW
-from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.kernels.devices.books import DeviceBooks

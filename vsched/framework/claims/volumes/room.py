@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.claims.volumes.arranging import StorageLookup
 from vsched.framework.claims.volumes.static import ClaimWish
 from vsched.framework.claims.volumes.storage import ClassStorage

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import VolumeScoring
+from vsched.framework.claims.handler import VolumeScoring
 from vsched.framework.claims.volumes.static import ClaimWish
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages

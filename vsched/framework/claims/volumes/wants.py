@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
 from vsched.framework.claims.volumes.static import ClaimWish, is_for

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace as changed
 
 from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
-from vsched.framework.claims.devices.part import device_part
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.devices.handler import device_part
+from vsched.framework.claims.handler import ClaimRules
 from vsched.model.claims.devices import (
     ALL,
     AllocationResult,

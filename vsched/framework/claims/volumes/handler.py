@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.claims.volumes.arranging import Arranged, arrange
 from vsched.framework.claims.volumes.attached import AttachedVolumes, AttachStep
 from vsched.framework.claims.volumes.limits import VolumeLimits

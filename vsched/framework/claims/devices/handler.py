@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from vsched.framework.claims.devices.allocations import allocation_of
 from vsched.framework.claims.devices.needs import DeviceNeeds, Implicit, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles
-from vsched.framework.claims.devices.parts import hold_parts
 from vsched.framework.claims.devices.room import DeviceRoom
+from vsched.framework.claims.devices.shared import hold_parts
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
 from vsched.framework.claims.devices.uses import ClaimUses, GivenUp, is_for_group
 from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
-from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal

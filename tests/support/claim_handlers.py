@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRoom, Unfit
+from vsched.framework.claims.handler import ClaimRoom, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal

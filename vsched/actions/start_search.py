@@ -15,21 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.blocked import Worksheet
 from vsched.actions.ending import EndingWork
-from vsched.actions.held import Worksheet
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.keeping import Places
-from vsched.framework.nodes.kept import KeptRoom
-from vsched.framework.nodes.kept_limits import Left
-from vsched.framework.nodes.kept_runs import StartsLeft
-from vsched.framework.nodes.planned import JobStart
+from vsched.framework.nodes.job_start import JobStart
+from vsched.framework.nodes.limited import Left
+from vsched.framework.nodes.planned_room import KeptRoom
+from vsched.framework.nodes.reserving import Places
+from vsched.framework.nodes.run_slots import StartsLeft
+from vsched.framework.nominations import lift
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask

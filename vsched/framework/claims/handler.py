@@ -33,7 +33,7 @@ class ClaimRules(NamedTuple):
     """How long volumes may take to be bound before the gang gives everything back."""
     search_seconds: float = 10.0
     """Bounds the search for devices on one node; 0 for no bound. A cycle has no clock, so the search counts steps, of
-    which a second has ``devices.part.STEPS_A_SECOND``."""
+    which a second has ``devices.handler.STEPS_A_SECOND``."""
     scoring: VolumeScoring | None = None
     """None where nodes are not scored by volumes."""
     scores: bool = True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.selecting import World
-from vsched.framework.nodes.few import SHAPES_WITHOUT, FewNodes, FewScores
+from vsched.framework.nodes.representatives import SHAPES_WITHOUT, FewNodes, FewScores
 from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.framework.points.nodes import NodeScore
 from vsched.model.amounts.resources import CPU

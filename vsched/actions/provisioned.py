@@ -7,14 +7,14 @@ from itertools import islice
 
 import numpy as np
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import Worksheet
 from vsched.actions.places import place_close
 from vsched.actions.placing import choose
 from vsched.actions.subgroups import place_in_groups
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.keeping import Places
+from vsched.framework.nodes.reserving import Places
+from vsched.framework.nominations import lift
 from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add

@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
+from vsched.framework.nodes.reserving import Places, limit_beside, limit_to
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED

@@ -13,7 +13,7 @@ from tests.support.clusters import contended
 from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.standings import Standings, standings
+from vsched.actions.waiting_queues import Standings, standings
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry

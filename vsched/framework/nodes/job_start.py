@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places
-from vsched.framework.nodes.kept_limits import Left
-from vsched.framework.nodes.kept_runs import KeptRuns
+from vsched.framework.nodes.limited import Left
+from vsched.framework.nodes.reserving import Places
+from vsched.framework.nodes.run_slots import KeptRuns
 from vsched.model.nodes.table import Ints
 
 

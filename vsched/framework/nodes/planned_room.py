@@ -15,10 +15,10 @@ import numpy as np
 
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
-from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
-from vsched.framework.nodes.kept_runs import KeptRuns, LimitsOnStart, StartsLeft
-from vsched.framework.nodes.planned import JobStart, Overlap
+from vsched.framework.nodes.job_start import JobStart, Overlap
+from vsched.framework.nodes.limited import Left, Limited, LimitsOf, asked
+from vsched.framework.nodes.reserving import Places, limit_beside, limit_to
+from vsched.framework.nodes.run_slots import KeptRuns, LimitsOnStart, StartsLeft
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.model.amounts.quantity import UNLIMITED
