@@ -17,9 +17,9 @@ STRANDED = "job x/lost queue=nowhere min=1 pods=1 cpu=1"
 LINES = ("job x/first queue=r min=1 pods=1 cpu=64", "job x/second queue=r min=1 pods=1 cpu=64", STRANDED)
 
 
-def left_by(opened: Opened, snapshot: Snapshot, *worn: str) -> Backlog:
+def left_by(opened: Opened, snapshot: Snapshot, *modified: str) -> Backlog:
     """What a session leaves that has changed the views of some jobs."""
-    return Backlog(opened.views, worn, opened.refusals, snapshot.queues, snapshot.state, None)
+    return Backlog(opened.views, modified, opened.refusals, snapshot.queues, snapshot.state, None)
 
 
 def held(opened: Opened) -> object:

@@ -11,7 +11,7 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.reserving import Places
+from vsched.framework.nodes.reserving import Placements
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
@@ -83,7 +83,7 @@ class EndingWork:
         """Those of some tasks (bool[ends]) that have ended by a step."""
         return (self._tasks[number] for number in np.flatnonzero(which[: self.steps[step][1]]).tolist())
 
-    def ahead(self, step: int, places: Places) -> list[str]:
+    def ahead(self, step: int, places: Placements) -> list[str]:
         """The jobs that have begun on these nodes since this one was created, and have ended by then; by name."""
         later = self.ended(step, np.isin(self._rows, [row for _, row in places]))
         return sorted({task.job for task in later if (task.started or task.created) > self._job.created})

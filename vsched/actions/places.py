@@ -12,18 +12,18 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
-from vsched.actions.blocked import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.nodes.why import NodeReasons
-from vsched.framework.nominations import lift
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.look import TierLook
-from vsched.framework.places.placed_pods import Footing
+from vsched.framework.places.placed_pods import PlacedPods
 from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
@@ -53,12 +53,12 @@ class GangPlacement(NamedTuple):
 
     job: JobView
     topology: NetworkTopology
-    footing: Callable[[], Footing]
+    placed_pods: Callable[[], PlacedPods]
     """Where those of its pods stand that have a node, as of now."""
     goal: PlacingGoal
     pipelined: Callable[[], bool]
     """Whether placements that wait for other pods to leave may be kept."""
-    place: Callable[[Worksheet], object] | None = None
+    place: Callable[[PendingTasks], object] | None = None
     """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
 
 
@@ -67,13 +67,13 @@ def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPl
     return GangPlacement(
         job,
         topology,
-        lambda: session.places.footing(job, topology),
+        lambda: session.places.placed_pods(job, topology),
         goal_of(session, job),
         lambda: session.plugins.job_pipelined(job),
     )
 
 
-def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
+def place_close(session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement) -> None:
     """Place the tasks that the job lacks in one domain, or none of them; one more task where it is ready already.
 
     What is placed leaves the sheet, and so does a task of a ready job for which no allowed domain has room.
@@ -82,12 +82,12 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
     assert topology is not None, "the caller has looked"
     gang = gang_of(session, job, topology)
     if not gang.goal.met():
-        if gang.goal.missing() <= len(sheet):
-            place_gang(session, queue, sheet, statement, gang)
+        if gang.goal.missing() <= len(pending):
+            place_gang(session, queue, pending, statement, gang)
         return
     failed: dict[Hashable, NodeReasons | Refusal] = {}
-    while sheet:
-        one = deque((sheet.popleft(),))
+    while pending:
+        one = deque((pending.popleft(),))
         uid, kind = one[0].uid, (session.node_selection.kind(one[0]), one[0].role)
         if kind in failed and uid not in session.decisions.nominated:
             session.refused.tasks[uid] = failed[kind]
@@ -99,20 +99,22 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
             failed[kind] = why
 
 
-def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
+def place_gang(
+    session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement
+) -> None:
     """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not.
 
     The caller rolls back what does not meet the goal.
     """
-    if place_together(session, queue, sheet, statement, gang) is None and _may_be_anywhere(session, gang):
-        _place(session, queue, sheet, statement, gang)
+    if place_together(session, queue, pending, statement, gang) is None and _may_be_anywhere(session, gang):
+        _place(session, queue, pending, statement, gang)
 
 
-def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
+def _place(session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement) -> None:
     if gang.place is None:
-        place_until_ready(session, queue, gang.job, sheet, statement, gang.goal)
+        place_until_ready(session, queue, gang.job, pending, statement, gang.goal)
     else:
-        gang.place(sheet)
+        gang.place(pending)
 
 
 def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
@@ -121,7 +123,7 @@ def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
 
 
 def place_together(
-    session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement
+    session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement
 ) -> Domain | None:
     """Place the tasks of a sheet in the closest allowed domain with room, until the gang's goal is met; else none.
 
@@ -129,14 +131,14 @@ def place_together(
     domain will do, nothing changes, and the first task says why. A restriction of the choice of nodes stays in force.
     """
     before, job = statement.savepoint(), gang.job
-    for task in sheet:
-        lift(session, statement, job, task)
-    footing = gang.footing()
-    reach = session.places.reach(gang.topology, footing)
+    for task in pending:
+        lift_nomination(session, statement, job, task)
+    placed_pods = gang.placed_pods()
+    reach = session.places.reach(gang.topology, placed_pods)
     if isinstance(reach, Refusal):
         refusal = reach
     else:
-        search = PlaceSearch(session, queue, sheet, statement, gang, footing, reach)
+        search = PlaceSearch(session, queue, pending, statement, gang, placed_pods, reach)
         found = search.run()
         if found is not None or search.refused:
             if found is None:
@@ -144,7 +146,7 @@ def place_together(
             return found
         refusal = Refusal(REASON, search.words(), code=Code.TOPOLOGY)
     statement.rollback(before)
-    session.refused.tasks[sheet[0].uid] = refusal
+    session.refused.tasks[pending[0].uid] = refusal
     return None
 
 
@@ -155,22 +157,22 @@ class PlaceSearch:
         self,
         session: Session,
         queue: Queue,
-        sheet: Worksheet,
+        pending: PendingTasks,
         statement: Statement,
         gang: GangPlacement,
-        footing: Footing,
+        placed_pods: PlacedPods,
         reach: Reach,
     ) -> None:
         self.session = session
         self.refused = False
         """Whether a rule that is not about nodes refused a task, so that other domains would not help."""
         self._queue = queue
-        self._sheet = sheet
+        self._pending = pending
         self._statement = statement
         self._gang = gang
         self._reach = reach
-        self._footing = footing
-        self._scores = session.places.near_scores(gang.topology, footing)
+        self._placed_pods = placed_pods
+        self._scores = session.places.near_scores(gang.topology, placed_pods)
         self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
@@ -214,12 +216,12 @@ class PlaceSearch:
         """The domains to try: closest tier first, and within a tier the best first."""
         places, only = self.session.places, self.session.node_selection.restricted_to
         tier, domain = self._reach[0]
-        if domain is not None and len(self._sheet) == 1 and not places.has_counted(self._sheet[0]):
+        if domain is not None and len(self._pending) == 1 and not places.has_counted(self._pending[0]):
             # One more pod mostly fits where the others are: to try costs less than to count.
             yield places.domain(tier, domain)
-        task_set = places.task_set(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
+        task_set = places.task_set(self._pending, min(len(self._pending), max(1, self._gang.goal.missing())))
         for at, (tier, domain) in enumerate(self._reach):
-            look = places.look(task_set, tier, domain, self._footing.inside(at))
+            look = places.look(task_set, tier, domain, self._placed_pods.inside(at))
             self._looks.append(look)
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)
@@ -227,7 +229,7 @@ class PlaceSearch:
     def _held(self) -> Domain | None:
         """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
         session = self.session
-        rows = [row for task in self._sheet if (row := session.decisions.nominated.get(task.uid)) is not None]
+        rows = [row for task in self._pending if (row := session.decisions.nominated.get(task.uid)) is not None]
         if not rows:
             return None
         for tier, domain in self._reach:
@@ -246,17 +248,17 @@ class PlaceSearch:
             return False
         self._done.add(nodes)
         session, statement, gang = self.session, self._statement, self._gang
-        before, told = statement.savepoint(), session.refused.of_tasks(self._sheet)
-        trial = deque(self._sheet)
+        before, told = statement.savepoint(), session.refused.of_tasks(self._pending)
+        trial = deque(self._pending)
         with self._within(domain):
             _place(session, self._queue, trial, statement, gang)
         steps = session.ledger.log[before:]
         placed = {entry.task.uid for entry in steps}
         waiting = any(entry.status is Status.PIPELINED for entry in steps)
         if placed and (waits or not waiting) and (gang.goal.met() or gang.pipelined()):
-            left = [task for task in self._sheet if task.uid not in placed]
-            self._sheet.clear()
-            self._sheet.extend(left)
+            left = [task for task in self._pending if task.uid not in placed]
+            self._pending.clear()
+            self._pending.extend(left)
             return True
         statement.rollback(before)
         self._note(domain, placed)
@@ -272,7 +274,7 @@ class PlaceSearch:
 
     def _note(self, domain: Domain, placed: set[str]) -> None:
         """Record what stopped the first of the tasks that found no place."""
-        whys = (self.session.refused.tasks.get(task.uid) for task in self._sheet if task.uid not in placed)
+        whys = (self.session.refused.tasks.get(task.uid) for task in self._pending if task.uid not in placed)
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
             self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES
@@ -306,24 +308,24 @@ def choose_close(
         if part.topology is None:
             return choose(tasks, tuple(more))
         own = [task for task in tasks if part is groups.of(task) or part in groups.path(groups.of(task))]
-        footing = session.places.footing(job, part.topology, part)
-        return _choose_in(session, part.topology, footing, own, lambda: choose(own, tuple(more)))
+        placed_pods = session.places.placed_pods(job, part.topology, part)
+        return _choose_in(session, part.topology, placed_pods, own, lambda: choose(own, tuple(more)))
 
     topology = job.spec.topology
     if topology is None:
         return choose(tasks, parts)
-    return _choose_in(session, topology, session.places.footing(job, topology), tasks, lambda: choose(tasks, parts))
+    return _choose_in(session, topology, session.places.placed_pods(job, topology), tasks, lambda: choose(tasks, parts))
 
 
 def _choose_in(
     session: Session,
     topology: NetworkTopology,
-    footing: Footing,
+    placed_pods: PlacedPods,
     tasks: Sequence[Task],
     pick: Callable[[], Choice | Refusal | None],
 ) -> Choice | Refusal | None:
     places, selection = session.places, session.node_selection
-    reach = places.reach(topology, footing)
+    reach = places.reach(topology, placed_pods)
     if isinstance(reach, Refusal):
         return reach
     looks: list[TierLook] = []
@@ -331,9 +333,9 @@ def _choose_in(
         task_set = places.task_set(tasks, wanted)
         looks.clear()
         for at, (tier, domain) in enumerate(reach):
-            looks.append(places.look(task_set, tier, domain, footing.inside(at)))
+            looks.append(places.look(task_set, tier, domain, placed_pods.inside(at)))
             for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
-                with selection.within(one.rows, places.near_scores(topology, footing)):
+                with selection.within(one.rows, places.near_scores(topology, placed_pods)):
                     choice = pick()
                 if isinstance(choice, Choice):
                     return choice

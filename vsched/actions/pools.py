@@ -126,7 +126,7 @@ class CandidatePool:
         mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
         rules_out = search.rules_out(task)
         for key, rows in self._rows_of.items():
-            job = self._session.standing(key)
+            job = self._session.job_state(key)
             if job is not None and not rules_out(job):
                 mask[rows] = True
         return mask
@@ -232,41 +232,41 @@ class Pools:
         """By job: placements that need no victims. They stay reserved until the action ends."""
         self._relied_on: list[LedgerEntry] = []
         """Those of jobs that pods have left for since: these count on them, too."""
-        self._in_vain: dict[Hashable, Refusal | None] = {}
+        self._failed: dict[Hashable, Refusal | None] = {}
         """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
         self._since: LedgerEntry | None = None
         self.starving: StarvingJobs | None = None
         """The jobs that may have a claim on what others get; collected when they are first asked about."""
 
-    def know_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> bool:
+    def has_failed(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> bool:
         """Whether a kind of search made no room for a job like this one, and nothing has changed since.
 
         Notes what protects the only victims.
         """
         self._follow()
-        kind = self._kind(job, search, agreement) if self._in_vain else None
-        if kind is None or kind not in self._in_vain:
+        kind = self._kind(job, search, agreement) if self._failed else None
+        if kind is None or kind not in self._failed:
             return False
-        refusal = self._in_vain[kind]
+        refusal = self._failed[kind]
         if refusal is not None:
             self._session.refused.protected[job.key] = refusal
         return True
 
-    def note_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
+    def note_failure(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
         """A kind of search made no room for a job."""
         self._follow()
         kind = self._kind(job, search, agreement)
         if kind is not None:
-            self._in_vain[kind] = self._session.refused.protected.get(job.key)
+            self._failed[kind] = self._session.refused.protected.get(job.key)
 
     def _follow(self) -> None:
         if self._since is not self._session.ledger.latest:
             self._since = self._session.ledger.latest
-            self._in_vain.clear()
+            self._failed.clear()
 
     def _kind(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> Hashable | None:
         kind = self._session.waiting.kind(job)
-        return None if kind is None else (search, kind, agreement.class_among_alike(tasks_of(job.job)[0]))
+        return None if kind is None else (search, kind, agreement.class_within_kind(tasks_of(job.job)[0]))
 
     def book(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
         """Reserve placements of a job that need no victims, until the action ends."""
@@ -302,7 +302,7 @@ class Pools:
 
 def is_out(session: Session, victim: Task) -> bool:
     """Whether a task is no victim any more: this session evicted it already, or others for its job."""
-    job = session.standing(victim.job)
+    job = session.job_state(victim.job)
     return isinstance(job, JobView) and (job.gained != "" or victim.uid in job.moved)
 
 
@@ -315,10 +315,10 @@ def candidates_of(
     for job in search.holders():
         if job.key in search.job.spec.barred or not search.may_offer(job):
             continue
-        standing = session.standing(job.key) or job
-        if rules_out(standing):
+        state = session.job_state(job.key) or job
+        if rules_out(state):
             continue
-        moved = standing.moved if isinstance(standing, JobView) else ()
+        moved = state.moved if isinstance(state, JobView) else ()
         for victim in job.tasks.values():
             if (
                 (victim.status is Status.RUNNING or victim.status is Status.BOUND)

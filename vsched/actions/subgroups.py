@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, permutations
 
-from vsched.actions.blocked import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
 from vsched.framework.codes import Code
@@ -26,7 +26,7 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.topology.constraints import NO_POLICY
 
-Place = Callable[[Worksheet], object]
+Place = Callable[[PendingTasks], object]
 """Places tasks of a sheet on nodes that may be chosen."""
 TOO_FEW = "NotEnoughPodsOfTask"
 PART = "sub-group "
@@ -35,7 +35,7 @@ ORDERS_MAX = 24
 """How many orders of parts are tried for one job in one turn, besides the simple ones: all orders of four parts."""
 
 
-def arranged(session: Session, groups: SubGroups, tasks: Iterable[Task]) -> Worksheet:
+def arranged(session: Session, groups: SubGroups, tasks: Iterable[Task]) -> PendingTasks:
     """The tasks of a job by sub-groups: those that it needs, then those that lack their minimum, then the others.
 
     The tasks of a sub-group keep their order, and so do the sub-groups of one composite, which stay side by side.
@@ -51,25 +51,25 @@ def arranged(session: Session, groups: SubGroups, tasks: Iterable[Task]) -> Work
 
 
 def place_in_groups(
-    session: Session, queue: Queue, job: JobView, groups: SubGroups, sheet: Worksheet, statement: Statement
+    session: Session, queue: Queue, job: JobView, groups: SubGroups, pending: PendingTasks, statement: Statement
 ) -> None:
     """Place what a job lacks until it is ready; of a ready job, one more sub-group or one more task."""
     goal = goal_of(session, job)
     placing = GroupPlacing(session, queue, job, groups, statement)
     if not goal.met():
-        placing.place_whole(sheet, goal)
+        placing.place_whole(pending, goal)
         if goal.met():
-            left = arranged(session, groups, sheet)
-            sheet.clear()
-            sheet.extend(left)
+            left = arranged(session, groups, pending)
+            pending.clear()
+            pending.extend(left)
         return
     failed: set[Hashable] = set()
-    while sheet:
-        part = placing.next_part(sheet)
+    while pending:
+        part = placing.next_part(pending)
         if not part or (alike := placing.likeness(part)) in failed:
             continue
         if placing.place_further(part):
-            sheet.extend(part)
+            pending.extend(part)
             return
         failed.add(alike)
 
@@ -79,12 +79,12 @@ def place_whole(
     queue: Queue,
     job: JobView,
     groups: SubGroups,
-    sheet: Worksheet,
+    pending: PendingTasks,
     statement: Statement,
     goal: PlacingGoal,
 ) -> None:
     """Place what a job lacks, until the goal is met."""
-    GroupPlacing(session, queue, job, groups, statement).place_whole(sheet, goal)
+    GroupPlacing(session, queue, job, groups, statement).place_whole(pending, goal)
 
 
 class GroupPlacing:
@@ -98,13 +98,13 @@ class GroupPlacing:
         self._statement = statement
         self._orders_left = ORDERS_MAX
 
-    def place_whole(self, sheet: Worksheet, goal: PlacingGoal) -> None:
+    def place_whole(self, pending: PendingTasks, goal: PlacingGoal) -> None:
         """Place what the job lacks, inside one domain where it asks for that."""
         job, plugins = self._job, self._session.plugins
         place = partial(self._place_all, goal=goal, pipelined=lambda: plugins.job_pipelined(job), within=None)
-        self._place_in_job(sheet, goal, lambda: plugins.job_pipelined(job), place)
+        self._place_in_job(pending, goal, lambda: plugins.job_pipelined(job), place)
 
-    def place_further(self, part: Worksheet) -> bool:
+    def place_further(self, part: PendingTasks) -> bool:
         """Place one part of a ready job; False where nothing was placed."""
         unit = self._groups.unit(part[0])
         before = len(self._session.ledger.log)
@@ -113,28 +113,32 @@ class GroupPlacing:
         return len(self._session.ledger.log) > before
 
     def _place_in_job(
-        self, sheet: Worksheet, goal: PlacingGoal, pipelined: Callable[[], bool], place: Callable[[Worksheet], object]
+        self,
+        pending: PendingTasks,
+        goal: PlacingGoal,
+        pipelined: Callable[[], bool],
+        place: Callable[[PendingTasks], object],
     ) -> None:
         job, topology = self._job, self._job.spec.topology
         if topology is None:
-            place(sheet)
+            place(pending)
             return
-        footing = self._session.places.footing
-        gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, pipelined, place)
-        place_gang(self._session, self._queue, sheet, self._statement, gang)
+        placed_pods = self._session.places.placed_pods
+        gang = GangPlacement(job, topology, lambda: placed_pods(job, topology), goal, pipelined, place)
+        place_gang(self._session, self._queue, pending, self._statement, gang)
 
-    def next_part(self, sheet: Worksheet, within: Composite | None = None) -> Worksheet:
+    def next_part(self, pending: PendingTasks, within: Composite | None = None) -> PendingTasks:
         """Take the next tasks to place together from a sheet: those of a composite or sub-group, or one more of a ready
         sub-group.
 
         Nothing where there are too few pods for the minimum. A refusal says so unless gates hold some back.
         """
-        unit = self._groups.unit(sheet[0], within)
-        part: Worksheet = deque((sheet.popleft(),))
+        unit = self._groups.unit(pending[0], within)
+        part: PendingTasks = deque((pending.popleft(),))
         if unit.is_ready:
             return part
-        while sheet and self._groups.unit(sheet[0], within) is unit:
-            part.append(sheet.popleft())
+        while pending and self._groups.unit(pending[0], within) is unit:
+            part.append(pending.popleft())
         if self._may_complete(unit, part):
             return part
         if unit.lacks(waiting=True, pending=True):
@@ -148,13 +152,13 @@ class GroupPlacing:
         return unit.lacks(waiting=True) <= len(tasks) and not unit.lacks(waiting=True, pending=True)
 
     def _place_all(
-        self, sheet: Worksheet, goal: PlacingGoal, pipelined: Callable[[], bool], within: Composite | None
+        self, pending: PendingTasks, goal: PlacingGoal, pipelined: Callable[[], bool], within: Composite | None
     ) -> None:
         """Place part after part, of the job or of a composite, until the goal is met.
 
         Where that fails, they are tried in other orders: first the larger ones, which have the fewest places to go to.
         """
-        before, tasks = self._statement.savepoint(), list(sheet)
+        before, tasks = self._statement.savepoint(), list(pending)
         for number, order in enumerate(self._orders(tasks, within)):
             if number:
                 self._statement.rollback(before)
@@ -162,9 +166,9 @@ class GroupPlacing:
                     return
                 # Messages count what found a node in the last try.
                 self._session.refused.tried.difference_update(task.uid for task in tasks)
-                sheet.clear()
-                sheet.extend(order)
-            self._place_in_order(sheet, goal, within)
+                pending.clear()
+                pending.extend(order)
+            self._place_in_order(pending, goal, within)
             if goal.met() or pipelined():
                 return
 
@@ -204,18 +208,18 @@ class GroupPlacing:
         rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in task_set.kinds)
         return sum(rooms) >= task_set.wanted
 
-    def _place_in_order(self, sheet: Worksheet, goal: PlacingGoal, within: Composite | None) -> None:
-        spare = self._spare_parts(sheet, within)
+    def _place_in_order(self, pending: PendingTasks, goal: PlacingGoal, within: Composite | None) -> None:
+        spare = self._spare_parts(pending, within)
         job, groups = self._job, self._groups
         failed: set[Hashable] = set()
         """The likeness of what found no place since the last placement."""
-        while sheet:
-            unit = groups.unit(sheet[0], within)
+        while pending:
+            unit = groups.unit(pending[0], within)
             was_ready, policy = unit.is_ready, groups.policy_of(unit)
-            part = self.next_part(sheet, within)
+            part = self.next_part(pending, within)
             alike = self.likeness(part, within) if part else None
             if part and alike not in failed and self._place_part(unit, part, within):
-                sheet.extend(part)
+                pending.extend(part)
                 failed.clear()
                 if goal.met():
                     return
@@ -225,17 +229,17 @@ class GroupPlacing:
                 spare[policy] -= 1
                 if spare[policy] < 0:
                     return
-            if within is None and job.min_member - job.ready - job.waiting - job.best_effort_pending > len(sheet):
+            if within is None and job.min_member - job.ready - job.waiting - job.best_effort_pending > len(pending):
                 return
 
-    def _spare_parts(self, sheet: Worksheet, within: Composite | None) -> list[int]:
+    def _spare_parts(self, pending: PendingTasks, within: Composite | None) -> list[int]:
         """By policy: how many of its parts may fail before what is to be placed cannot have as many as it needs."""
         groups = self._groups
-        open_parts = {unit for task in sheet if not (unit := groups.unit(task, within)).is_ready}
+        open_parts = {unit for task in pending if not (unit := groups.unit(task, within)).is_ready}
         counts = Counter(map(groups.policy_of, open_parts))
         return [groups.ready_of(at) + counts[at] - policy.minimum for at, policy in enumerate(groups.policies)]
 
-    def _place_part(self, unit: Part, part: Worksheet, within: Composite | None = None) -> bool:
+    def _place_part(self, unit: Part, part: PendingTasks, within: Composite | None = None) -> bool:
         """Place the minimum of a composite or sub-group, or one more task; if that fails, nothing has changed.
 
         Tasks beyond the minimum stay in ``part``.
@@ -253,22 +257,22 @@ class GroupPlacing:
         self._name_part(unit, first)
         return False
 
-    def _fill(self, unit: Part, sheet: Worksheet) -> None:
+    def _fill(self, unit: Part, pending: PendingTasks) -> None:
         """Place tasks of a part on nodes that may be chosen, until it has its minimum."""
         goal = _goal_of(unit)
         if isinstance(unit, Composite):
-            self._place_all(sheet, goal, lambda: unit.is_pipelined, unit)
+            self._place_all(pending, goal, lambda: unit.is_pipelined, unit)
         else:
-            place_until_ready(self._session, self._queue, self._job, sheet, self._statement, goal)
+            place_until_ready(self._session, self._queue, self._job, pending, self._statement, goal)
 
     def _close(self, one: Part, unit: Part, place: Place) -> Place:
         """The same placing of a part in one domain of ``one``: of the part itself, or of a composite that it is in."""
         topology = one.topology
         if topology is None:
             return place
-        footing, job = self._session.places.footing, self._job
+        placed_pods, job = self._session.places.placed_pods, self._job
         gang = GangPlacement(
-            job, topology, lambda: footing(job, topology, one), _goal_of(unit), lambda: unit.is_pipelined, place
+            job, topology, lambda: placed_pods(job, topology, one), _goal_of(unit), lambda: unit.is_pipelined, place
         )
         return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
 
@@ -279,13 +283,13 @@ class GroupPlacing:
         if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
             refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")
 
-    def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
+    def likeness(self, part: PendingTasks, within: Composite | None = None) -> Hashable:
         """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""
         unit = self._groups.unit(part[0], within)
-        if unit.standing or any(task.uid in self._session.decisions.nominated for task in part):
+        if unit.placed or any(task.uid in self._session.decisions.nominated for task in part):
             return part[0].uid
         if isinstance(unit, Composite):
-            inner: dict[Part, Worksheet] = {}
+            inner: dict[Part, PendingTasks] = {}
             for task in part:
                 inner.setdefault(self._groups.unit(task, unit), deque()).append(task)
             alike = Counter(self.likeness(own, unit) for own in inner.values())

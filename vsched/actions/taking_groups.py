@@ -96,7 +96,7 @@ class _Making:
             for one in self._groups.around(task, None, unit):
                 if one is unit or one.topology is None:
                     continue
-                reach = places.reach(one.topology, places.footing(job, one.topology, one))
+                reach = places.reach(one.topology, places.placed_pods(job, one.topology, one))
                 if not isinstance(reach, Refusal) and (domain := reach[-1][1]) is not None:
                     stack.enter_context(self._session.node_selection.within(places.domain(reach[-1][0], domain).rows))
             yield
@@ -115,8 +115,8 @@ class _Making:
         if unit.topology is None:
             return fill()
         session, attempt = self._session, self._attempt
-        footing = session.places.footing(attempt.search.job, unit.topology, unit)
-        asks = WantedRoom(tasks, wanted, unit.topology, footing)
+        placed_pods = session.places.placed_pods(attempt.search.job, unit.topology, unit)
+        asks = WantedRoom(tasks, wanted, unit.topology, placed_pods)
 
         def cost_in(domain: Domain) -> Cost | None:
             before = attempt.mark()

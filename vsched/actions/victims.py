@@ -62,7 +62,7 @@ class Attempt:
         self._pick = pick
         self._start = statement.savepoint()
         self._used: dict[Hashable, CandidatePool] = {}
-        """Pools by the likeness of tasks (see ``likeness``)."""
+        """Pools by the likeness of tasks (see ``request_kind``)."""
         self._barred: set[str] = set()
         """Uids of victims that could evict the task that takes their place in turn."""
         self._tentative: list[tuple[CandidatePool, Shape, int]] = []
@@ -95,7 +95,7 @@ class Attempt:
 
     def pool(self, task: Task) -> CandidatePool:
         """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
-        alike = likeness(self.session, task)
+        alike = request_kind(self.session, task)
         pool = self._used.get(alike)
         if pool is None:
             pool = self._used[alike] = self.pools.of(self.search, task)
@@ -315,7 +315,7 @@ class Attempt:
             self.statement.evict(job, task, at, EvictionCause(self.search.action, self.search.job.key))
 
 
-def likeness(session: Session, task: Task) -> Hashable:
+def request_kind(session: Session, task: Task) -> Hashable:
     """The properties of a task, apart from its job, that can affect whether it gets room."""
     kind = session.node_selection.kind(task)
     return kind, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable

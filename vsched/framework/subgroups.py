@@ -15,8 +15,8 @@ from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NO_POLICY, SubGroupPolicy
 from vsched.model.topology.subgroups import LEFT_OVER, Membership, SubGroupKey, have_parts
 
-Step = tuple[str, int]
-"""A node, and 1 where a task got it, -1 where a task gave it up."""
+NodeChange = tuple[str, int]
+"""A node, and 1 where a task got it or -1 where a task gave it up."""
 LEAST = -(1 << 31)
 """No pod has a lower priority."""
 
@@ -24,7 +24,7 @@ LEAST = -(1 << 31)
 class SubGroup(TaskCounts):
     """One sub-group: a gang within the gang."""
 
-    __slots__ = ("key", "minimum", "name", "priority", "standing", "topology", "trail")
+    __slots__ = ("key", "minimum", "name", "node_changes", "placed", "priority", "topology")
 
     def __init__(self, key: SubGroupKey, policies: Sequence[SubGroupPolicy], membership: Membership) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class SubGroup(TaskCounts):
             self.minimum, self.topology = group.size, group.topology
         elif key != LEFT_OVER:
             self.minimum, self.topology = policies[key.policy].size, policies[key.policy].topology
-        self.trail: list[Step] = []
-        """When its tasks got nodes and gave them up, as ``JobView.trail``."""
-        self.standing = 0
+        self.node_changes: list[NodeChange] = []
+        """The nodes that its tasks got and gave up, as in ``JobView.node_changes``."""
+        self.placed = 0
         """How many of its tasks have a node."""
         self.priority = LEAST
         """The highest priority of its tasks."""
@@ -60,7 +60,7 @@ class SubGroup(TaskCounts):
 class Composite:
     """A policy below another one: so many of its parts form one part of that."""
 
-    __slots__ = ("_groups", "key", "minimum", "name", "position", "standing", "topology", "trail")
+    __slots__ = ("_groups", "key", "minimum", "name", "node_changes", "placed", "position", "topology")
 
     def __init__(self, groups: SubGroups, position: int) -> None:
         policy = groups.policies[position]
@@ -70,9 +70,9 @@ class Composite:
         self.name = policy.name
         self.minimum = policy.minimum
         self.topology = policy.together
-        self.trail: list[Step] = []
-        """When tasks of its sub-groups got nodes and gave them up."""
-        self.standing = 0
+        self.node_changes: list[NodeChange] = []
+        """The nodes that tasks of its sub-groups got and gave up."""
+        self.placed = 0
         """How many of these tasks have a node."""
 
     @property
@@ -204,13 +204,13 @@ class SubGroups:
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
-    def follow(self, task: Task, step: Step) -> None:
+    def follow(self, task: Task, change: NodeChange) -> None:
         """Note that a task got a node, or gave it up."""
         group = self.of(task)
         parts: tuple[Part, ...] = (group, *self.path(group))
         for part in parts:
-            part.trail.append(step)
-            part.standing += step[1]
+            part.node_changes.append(change)
+            part.placed += change[1]
 
     def move(self, task: Task, before: Status, after: Status) -> None:
         """Count the change of one task's status."""

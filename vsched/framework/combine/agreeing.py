@@ -118,7 +118,7 @@ class Agreement:
         """The class of an evictor: evictors of one queue with equal classes and requests get equal answers."""
         return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._voters])
 
-    def class_among_alike(self, evictor: Task) -> Hashable:
+    def class_within_kind(self, evictor: Task) -> Hashable:
         """The same among evictors of jobs that are alike: only plugins that may tell these apart are asked."""
         if not self._particular:
             return ()

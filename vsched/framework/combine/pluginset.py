@@ -75,7 +75,7 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
         valid_alone = all(one.by_job_alone for one in self.taking_part(JobValid))
-        self.tells_jobs_apart = not valid_alone
+        self.distinguishes_jobs = not valid_alone
         """Whether a plugin may tell any two jobs apart, so that no two are of one class."""
         self.judges_by_job_alone = (
             valid_alone
@@ -83,7 +83,9 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             and all(one.by_job_alone for one in self.taking_part(JobOrder))
         )
         """Whether nothing but the jobs themselves tells waiting jobs apart, so that their classes may be kept."""
-        self.admits_alike = "enqueue" not in policy.actions or (self.admits_by_request_alone and not self.limits_starts)
+        self.admits_by_class = "enqueue" not in policy.actions or (
+            self.admits_by_request_alone and not self.limits_starts
+        )
         """Whether jobs of one class that wait to be admitted are asked about, and get the same answers."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),

@@ -17,7 +17,7 @@ from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins
 from vsched.framework.nodes.masks import ONE_SHARD, ShardMasks
-from vsched.framework.nodes.reserving import KeepsRoom
+from vsched.framework.nodes.reserving import ReservesRoom
 from vsched.framework.nodes.restriction import Restriction
 from vsched.framework.nodes.rooms import rooms_of
 from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes, ShapeRoom
@@ -59,19 +59,19 @@ class NodeSelection:
         queue_of: Callable[[Task], str],
         checkpoint: Callable[[], None] = lambda: None,
         claims: Claims | None = None,
-        keepers: Sequence[KeepsRoom] = (),
+        reservers: Sequence[ReservesRoom] = (),
         shards: ShardMasks = ONE_SHARD,
         carried: CarriedNodes | None = None,
     ) -> None:
         self._nodes = nodes
-        self._keepers = keepers
+        self._reservers = reservers
         self._claims = claims
         self._implicit = claims is not None and claims.implicit
         self._checkpoint = checkpoint
         self._journal = journal
         self._make_fits = partial(FeasibilityCache, nodes, journal, node_plugins, queue_of, shards.checks, carried)
         self._first, self._ours = shards.first, shards.ours
-        self._is_plain = not keepers and not self._implicit and shards.first is None
+        self._is_plain = not reservers and not self._implicit and shards.first is None
         """Whether a task's own rules are all that limits its nodes."""
         self._looks = 0
         self._only: Restriction | None = None
@@ -318,7 +318,7 @@ class NodeSelection:
     ) -> tuple[Ints, list[Failing]]:
         """int64[nodes]: how many such tasks each node could hold; and the nodes that keep room for others."""
         rows = rooms_of(self._nodes, fit, claims, self.restricted_to, now=now)
-        return rows, [found for keeper in self._keepers for found in keeper.limit(task, rows)]
+        return rows, [found for reserver in self._reservers for found in reserver.limit(task, rows)]
 
     # -- the restriction ----------------------------------------------------------------------------------------
 
@@ -335,9 +335,9 @@ class NodeSelection:
 
     def _bound(self, task: Task) -> Hashable:
         """The class of a task by the room that is kept from it; empty where none is."""
-        if not self._keepers:
+        if not self._reservers:
             return ()
-        return tuple([found for keeper in self._keepers if (found := keeper.class_of(task))])
+        return tuple([found for reserver in self._reservers if (found := reserver.class_of(task))])
 
     def _may_be(self, row: int) -> bool:
         return self._only is None or bool(self._only.mask[row])
@@ -419,9 +419,9 @@ class NodeSelection:
 
     def _dynamic_checks(self, fit: ShapeNodes, task: Task) -> Sequence[Check]:
         found = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
-        if not self._keepers:
+        if not self._reservers:
             return found
-        return [*found, *(check for keeper in self._keepers for check in keeper.checks(task))]
+        return [*found, *(check for reserver in self._reservers for check in reserver.checks(task))]
 
     def _later(self, fit: ShapeNodes) -> Floats:
         """float64[nodes]: scores of the nodes that have room once leaving pods have left, else minus infinity."""

@@ -18,7 +18,7 @@ from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
 from vsched.framework.places.look import DomainCounts, TierLook, ordered
-from vsched.framework.places.placed_pods import Footing
+from vsched.framework.places.placed_pods import PlacedPods
 from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
@@ -66,7 +66,7 @@ class Places:
         self._journal = journal
         self._selection = selection
         self._plugins = plugins
-        self._footings: dict[Hashable, Footing] = {}
+        self._placed_pods: dict[Hashable, PlacedPods] = {}
         self._rooms: dict[tuple[Hashable, bool], tuple[int, Ints]] = {}
         """Room on each node by kind of task, now or later, with the position in the journal that it is for."""
         self._sums: dict[tuple[Hashable, bool, Tier], tuple[int, Ints]] = {}
@@ -107,15 +107,15 @@ class Places:
         """The tiers by which pods with this wish are counted, closest first: all, or that of a label."""
         return (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
 
-    def footing(self, job: JobView, topology: NetworkTopology, group: Part | None = None) -> Footing:
+    def placed_pods(self, job: JobView, topology: NetworkTopology, group: Part | None = None) -> PlacedPods:
         """Where pods of a job, or of one of its parts, with a node are, by domain of the tiers of this wish."""
         key = job.key, topology.key, None if group is None else group.key
-        found = self._footings.get(key)
+        found = self._placed_pods.get(key)
         if found is None:
-            found = self._footings[key] = Footing(self.tiers_for(topology), self._nodes.statics.row)
-        return found.follow((job.trail or ()) if group is None else group.trail)
+            found = self._placed_pods[key] = PlacedPods(self.tiers_for(topology), self._nodes.statics.row)
+        return found.follow((job.node_changes or ()) if group is None else group.node_changes)
 
-    def reach(self, topology: NetworkTopology, footing: Footing) -> list[tuple[Tier, int | None]] | Refusal:
+    def reach(self, topology: NetworkTopology, placed_pods: PlacedPods) -> list[tuple[Tier, int | None]] | Refusal:
         """The allowed tiers, closest first, each with its one domain that holds all pods with a node.
 
         None in place of the domain where no pod has a node, so that any domain will do. Tiers of which no domain holds
@@ -124,10 +124,10 @@ class Places:
         allowed = self.allowed(topology)
         if isinstance(allowed, Refusal):
             return allowed
-        if not footing.pods:
+        if not placed_pods.total:
             return [(tier, None) for tier in allowed]
         found: list[tuple[Tier, int | None]] = [
-            (tier, domain) for at, tier in enumerate(allowed) if (domain := footing.domain(at)) is not None
+            (tier, domain) for at, tier in enumerate(allowed) if (domain := placed_pods.domain(at)) is not None
         ]
         return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
 
@@ -145,7 +145,7 @@ class Places:
     def _allows(self, job: JobView, topology: NetworkTopology | None, group: Part | None) -> bool:
         if topology is None or not topology.hard:
             return True
-        return not isinstance(self.reach(topology, self.footing(job, topology, group)), Refusal)
+        return not isinstance(self.reach(topology, self.placed_pods(job, topology, group)), Refusal)
 
     def settled(self, job: JobView, *, waiting: bool = False) -> Domain | None:
         """The closest domain that holds all pods of a job that hold a node; None without such pods or domain.
@@ -186,15 +186,15 @@ class Places:
 
     def _lowest(self, job: JobView, tasks: Iterable[Task], tiers: Sequence[Tier], *, waiting: bool) -> Domain | None:
         """The closest domain of these tiers that holds all of these tasks that have a node."""
-        footing = Footing(tiers, self._nodes.statics.row)
+        placed_pods = PlacedPods(tiers, self._nodes.statics.row)
         for task in tasks:
             status, node, _ = job.moved.get(task.uid, (task.status, task.node, task))
             if HOLDS[status].allocated or (waiting and HOLDS[status].reserves):
-                footing.count(node, 1)
-        at = footing.lowest()
+                placed_pods.count(node, 1)
+        at = placed_pods.lowest()
         if at is None:
             return None
-        number = footing.domain(at)
+        number = placed_pods.domain(at)
         assert number is not None, "lowest is a tier with one domain"
         return self.domain(tiers[at], number)
 
@@ -238,15 +238,15 @@ class Places:
             passing = ordered(passing, counts, now, task_set, pods, self._scores(task_set, tier, pods))
         return TierLook(tier, task_set.wanted, counts, looked, passing)
 
-    def near_scores(self, topology: NetworkTopology, footing: Footing) -> Floats | None:
+    def near_scores(self, topology: NetworkTopology, placed_pods: PlacedPods) -> Floats | None:
         """float64[nodes]: how close nodes are to the job's pods with a node, by plugins; None for no scores."""
-        at = footing.lowest() if footing.pods and not topology.key else None
-        domain = None if at is None else footing.domain(at)
+        at = placed_pods.lowest() if placed_pods.total and not topology.key else None
+        domain = None if at is None else placed_pods.domain(at)
         if at is None or domain is None:
             return None
         total: Floats | None = None
         for one in self._plugins.closeness:
-            scores = one.near_scores(self.tiers.tiers, at, domain, footing.inside(0))
+            scores = one.near_scores(self.tiers.tiers, at, domain, placed_pods.inside(0))
             if scores is not None:
                 total = scores if total is None else total + scores
         return total

@@ -46,13 +46,13 @@ class QueueReports(NamedTuple):
     outcomes: dict[str, QueueOutcome]
 
 
-NOTHING_SAID = QueueReports({}, (), (), None, None, {}, frozenset(), {})
+NO_REPORTS = QueueReports({}, (), (), None, None, {}, frozenset(), {})
 
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     """Each queue's share of the cluster after the cycle, by name, sorted; the cost follows what has changed."""
     snapshot = session.snapshot
-    known = session.memo.take(QUEUES, QueueReports) or NOTHING_SAID
+    known = session.memo.take(QUEUES, QueueReports) or NO_REPORTS
     queues, by = snapshot.queues, session.plugins.divided_by()
     moved = {name for name in session.usage.moved_queues() if name in queues}
     names = known.names if known.queues is queues else sorted(queues)
