@@ -300,7 +300,7 @@ def leaving_by_themselves(asked: Sequence[Task]) -> str:
     )
 
 
-def told_of_request(request: EvictionRequest | None, called: Callable[[str], str]) -> str:
+def asked_to_end(request: EvictionRequest | None, called: Callable[[str], str]) -> str:
     """What a pod that was asked to end by itself is waited for; empty for others. ``called`` names a job by its key."""
     if request is None:
         return ""

@@ -24,10 +24,10 @@ from vsched.explain.why.rules import of_rules
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing
-from vsched.framework.obstacles import no_such_queue, told_of_pods
+from vsched.framework.obstacles import no_such_queue, unsupported_pods
 from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.reports.holders import HELD, named
+from vsched.framework.reports.holders import RESERVED_FOR_OTHERS, named
 from vsched.framework.reports.lasting import LASTING
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
@@ -140,7 +140,7 @@ class Examiner:
         if limit is not None:
             yield Constraint(limit.code, limit.message, limit.lasting, subject=limit.subject)
         if view.job.unplaceable and not of_pod:
-            yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
+            yield Constraint(Code.UNSUPPORTED, unsupported_pods(view.job))
         gated = sum(task.at_gate for task in view.job.pending.values())
         if gated and not view.is_ready and not of_pod:
             yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
@@ -269,7 +269,7 @@ class Examiner:
             if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
                 yield from protected(self._session, view, task)
-            held = next((one.rows for one in failing if one.reason == HELD), None)
+            held = next((one.rows for one in failing if one.reason == RESERVED_FOR_OTHERS), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))

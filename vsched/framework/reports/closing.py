@@ -18,7 +18,7 @@ from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes,
 from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
 from vsched.framework.reports.on_paper import given_up
-from vsched.framework.reports.plain import PlainJobs, PlainStanding
+from vsched.framework.reports.plain import PlainJobs, PlainRecord
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
@@ -154,15 +154,15 @@ def is_repeatable(session: Session) -> bool:
 def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, last: LastReport) -> JobOutcome:
     """A job's outcome; that of the last cycle where it would be the same."""
     session, key = reasons.session, view.key
-    advice, found, known = session.snapshot.advice.get(key), plain.look(view), last.standings.get(key)
-    if found is not None and known is not None and plain.stands(view, found, advice, known):
+    advice, found, known = session.snapshot.advice.get(key), plain.look(view), last.records.get(key)
+    if found is not None and known is not None and plain.holds(view, found, advice, known):
         return known.outcome
-    headline = None if found is None else found.words.headline
+    headline = None if found is None else found.reason.headline
     outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
     if found is not None:
-        last.standings[key] = PlainStanding(view.job, view.phase, advice, found, outcome)
+        last.records[key] = PlainRecord(view.job, view.phase, advice, found, outcome)
     else:
-        last.standings.pop(key, None)
+        last.records.pop(key, None)
     return outcome
 
 

@@ -16,7 +16,7 @@ from vsched.framework.session import Session
 from vsched.framework.wording import allows, amounts, at_limit, listed_jobs
 from vsched.model.queues.queue import ROOT, Queue
 
-TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
+WITH_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
 """Codes of refusals whose message names the amounts held, asked and allowed."""
 NO_REASONS: Mapping[str, int] = {}
 
@@ -43,7 +43,7 @@ class LimitMessages:
         self._admitted: Counter[str] | None = None
         self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
         """A cache: many jobs of a queue get the same refusal."""
-        self._told: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
+        self._by_identity: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
         """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], QueueBound | None] = {}
@@ -56,18 +56,18 @@ class LimitMessages:
                 return UnschedulableReason(quota.code, f"{quota.message}; {refusal.message}", limit=quota)
         if not refusal.shortages:
             return UnschedulableReason(refusal.code, refusal.message, limit=refusal)
-        if refusal.code not in TOLD_IN_AMOUNTS:
+        if refusal.code not in WITH_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
             return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
         same = (id(refusal), view.queue, view.waiting_to_enter)
-        told = self._told.get(same)
-        if told is not None:
-            return told[1]
+        found = self._by_identity.get(same)
+        if found is not None:
+            return found[1]
         key = (refusal, view.queue, view.waiting_to_enter)
         known = self._shorts.get(key)
         if known is None:
             known = self._shorts[key] = self._short(*key)._replace(limit=refusal)
-        self._told[same] = refusal, known
+        self._by_identity[same] = refusal, known
         return known
 
     def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> UnschedulableReason:
@@ -87,10 +87,10 @@ class LimitMessages:
             admitted = "; ".join(allows(one, "may ask for", "held or reserved by them") for one in sorted(short))
             return UnschedulableReason(refusal.code, f"admitted jobs {admitted}")
         deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
-        kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
+        reserved_for = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
         others = (
-            f"; part of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
-            if kept
+            f"; part of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in reserved_for])}"
+            if reserved_for
             else ""
         )
         return UnschedulableReason(refusal.code, f"queue {refusal.subject} {deserves}{others}")

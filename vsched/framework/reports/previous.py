@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from vsched.framework.classes import Batch, JobClass, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
-from vsched.framework.reports.plain import Plain, PlainJobs, PlainVerdict, PlainWords, Sizes
+from vsched.framework.reports.plain import Plain, PlainJobs, PlainReason, PlainVerdict, Sizes
 from vsched.framework.reports.scaling import Asking, ScaleUp, ScaleUps, sizes
 from vsched.framework.session import Session
 from vsched.framework.waiting import JobRefusals
@@ -29,7 +29,7 @@ NO_ADVICE: Mapping[str, Advice] = {}
 class Text(NamedTuple):
     """What a report says of a job, but for what follows from the job itself."""
 
-    words: PlainWords
+    reason: PlainReason
     apart: tuple[int, ...]
     """Positions of the tasks that have refusals of their own, or found a node."""
     wanted: Sizes
@@ -63,7 +63,7 @@ class Texts:
 def _same(plain: PlainJobs, text: Text, before: Text | None) -> bool:
     if before is None or text.apart != before.apart or text.wanted != before.wanted:
         return False
-    return plain.same(text.words, before.words)
+    return plain.same(text.reason, before.reason)
 
 
 class PreviousTexts:
@@ -142,7 +142,7 @@ class PreviousTexts:
         wanted = sizes(view, span.value)
         if wanted is None:
             return None
-        text = Text(found.words, positions(view, found), wanted)
+        text = Text(found.reason, positions(view, found), wanted)
         self._now.append(Span(span.job_class, span.start, span.end, text))
         return [*self._before[span.job_class].differing(self._now[-1], plain)]
 
@@ -189,7 +189,7 @@ class PreviousTexts:
 
 
 def _text(view: JobView, verdict: PlainVerdict | None) -> Text | None:
-    return None if verdict is None else Text(verdict.plain.words, positions(view, verdict.plain), verdict.scale_up)
+    return None if verdict is None else Text(verdict.plain.reason, positions(view, verdict.plain), verdict.scale_up)
 
 
 def record_each(session: Session, span: Span[JobRefusals], keys: Iterable[str]) -> None:

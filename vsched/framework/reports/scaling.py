@@ -98,10 +98,10 @@ class ScaleUps:
         self._plain = plain
         plugins = reasons.session.plugins
         self._shares = not plugins.limits_starts
-        """Whether plain jobs that are told the same get the same answer: they have no claims, and one namespace."""
+        """Whether plain jobs with the same reason get the same answer: they have no claims, and one namespace."""
         self._known: dict[tuple[int, str], ScaleUp | int] = {}
-        """The answer for plain jobs by the identity of their words and their code; how many tasks they need where nodes
-        may be added for all of their tasks."""
+        """The answer for plain jobs by the identity of their reason and their code; where nodes may be added for all of
+        their tasks, how many of these they need."""
         self._bound = bound
         self._room = QueueRoom(self._session)
 
@@ -210,11 +210,11 @@ class ScaleUps:
     # -- what nodes would help ---------------------------------------------------------------------------------------
 
     def _answer(self, view: JobView, outcome: JobOutcome) -> Asking | ScaleUp:
-        """The same as ``_asking``, found once for plain jobs that are told the same."""
+        """The same as ``_asking``, worked out once for plain jobs with the same reason."""
         plain = self._plain.get(view.key) if self._shares else None
         if plain is None:
             return self._asking(view, outcome)
-        case = id(plain.words), outcome.code
+        case = id(plain.reason), outcome.code
         known = self._known.get(case)
         if isinstance(known, int):
             return Asking(view, tuple(view.job.pending.values()), known)

@@ -12,7 +12,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.masks import REFUSED
 from vsched.framework.nodes.why import NO_NODES_KNOWN, NodeReasons
-from vsched.framework.obstacles import told_of_pods, unsupported
+from vsched.framework.obstacles import unsupported, unsupported_pods
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
@@ -39,12 +39,12 @@ UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 class IfEmpty(NamedTuple):
     """How many tasks of a shape the nodes could hold if they were empty."""
 
-    told: str
+    problem: str
     """Why not even one task would fit, or which resource is not registered yet; empty where one would fit."""
     room: int
     """The most tasks that would fit."""
     lacking: frozenset[str] = frozenset()
-    """The resources of which no node has enough, where the first text says so."""
+    """The resources of which no node has enough, where ``problem`` says so."""
 
 
 class UnschedulableReasons:
@@ -136,7 +136,7 @@ class UnschedulableReasons:
         """The reason for a job whose tasks were not refused: scheduling gates hold some back, or it was not tried."""
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
-            return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
+            return self.refused(view, unsupported(unsupported_pods(view.job))) if view.job.unplaceable else SILENT
         queue = self.session.snapshot.queues.get(view.queue)
         shut = None if queue is None else self.session.plugins.allocatable(queue, NOTHING)
         if shut is not None and shut.code in OF_QUEUE:  # gates that are removed would change nothing
@@ -177,17 +177,17 @@ class UnschedulableReasons:
         if_empty, counts = self._if_empty(view, cause), explained.named(on_nodes(why) or why.message)
         on_each = with_refusal(self.session, cause, why, counts)
         if on_each == counts and why.reasons and all(map(if_empty.lacking.__contains__, map(resource_in, why.reasons))):
-            on_each = ""  # the first text says it of all nodes
-        told = "; ".join(one for one in (if_empty.told, on_each) if one)
-        message = told if head == NONE_FITS and not on_each else f"{head}: {told}"
+            on_each = ""  # the problem says it of all nodes
+        details = "; ".join(one for one in (if_empty.problem, on_each) if one)
+        message = details if head == NONE_FITS and not on_each else f"{head}: {details}"
         if not view.is_ready and may_fit_otherwise(self.session, view):
             message += f"; {UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
             message += f"; besides, {self.refused(view, also).message}"
-        kept = self.session.refused.protected.get(view.key)
-        if kept is not None:
-            code, message = kept.code, f"{kept.message}; {message}"
+        protected = self.session.refused.protected.get(view.key)
+        if protected is not None:
+            code, message = protected.code, f"{protected.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
@@ -205,7 +205,7 @@ class UnschedulableReasons:
         return known
 
     def _claims_of(self, task: Task) -> Hashable:
-        """What tells its claims from those of other tasks; None where it has none."""
+        """The kind of its claims; None where it has none."""
         claims = self.session.claims.of(task)
         return None if claims is None else claims.kind
 
@@ -294,15 +294,15 @@ def set_back(session: Session, view: JobView, statuses: Collection[Status]) -> l
 
 
 def with_refusal(session: Session, task: Task, why: NodeReasons, message: str) -> str:
-    """The message, with what admission said where nodes are left out for it."""
-    said = session.snapshot.setbacks.get(task.uid) if REFUSED in why.reasons else None
-    return message if said is None else f"{message.removesuffix('.')}; {said}"
+    """The message, with that of admission where nodes are left out for it."""
+    setback = session.snapshot.setbacks.get(task.uid) if REFUSED in why.reasons else None
+    return message if setback is None else f"{message.removesuffix('.')}; {setback}"
 
 
 def set_apart(session: Session, view: JobView) -> Set[str] | None:
-    """Uids of the pending tasks that were tried or refused themselves; of all others nothing is known but their job.
+    """Uids of the pending tasks that were tried or refused themselves; for all others, the refusal of the job counts.
 
-    None where more than that sets tasks apart: some have gates, or nodes.
+    None where tasks differ in more than that: some have gates, or nodes.
     """
     job = view.job
     if view.moved or job.gated or job.awaiting or job.unplaceable:
