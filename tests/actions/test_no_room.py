@@ -62,7 +62,7 @@ def try_one(session: Session, queue: Queue, job: JobView, pending: PendingTasks)
 def decisions(session: Session) -> tuple[Any, ...]:
     """What is carried out, and what stands besides: who is where, in order."""
     committed, standing = (
-        [(entry.task.uid, entry.batch, entry.status) for entry in entries]
+        [(entry.task.uid, entry.row, entry.status) for entry in entries]
         for entries in (session.decisions.committed, session.ledger.log)
     )
     return committed, standing, session.nodes.idle.tolist(), session.nodes.pipelined.tolist()

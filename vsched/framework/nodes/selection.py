@@ -37,7 +37,7 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
 LOOKS_MAX = 512
-"""How often a cycle counts room only for messages; counting may take a tenth of a millisecond each time."""
+"""How often a cycle counts room for messages alone; each count may take a tenth of a millisecond."""
 
 
 class Choice(NamedTuple):
@@ -82,11 +82,11 @@ class NodeSelection:
 
     @cached_property
     def _fits(self) -> FeasibilityCache:
-        """What is known of shapes; cycles in which no pod waits do not ask."""
+        """Made on first use: cycles in which no pod waits do not need it."""
         return self._make_fits()
 
     def leave(self) -> None:
-        """Leave what is known of shapes to the next session."""
+        """Leave the scores of shapes to the next session."""
         if "_fits" in vars(self):
             self._fits.leave()
 
@@ -129,7 +129,7 @@ class NodeSelection:
         """
         self._checkpoint()
         fit = self._fits.of(task)
-        if nominated is None and besides is None and (row := self._best_of_few(fit, task)) is not None:
+        if nominated is None and besides is None and (row := self._best_representative(fit, task)) is not None:
             if row >= 0:
                 return Choice(row, waits=False)
             return self._choose_later(fit, task, (), None)
@@ -268,12 +268,12 @@ class NodeSelection:
         return found if self._only is None else self._only.failing(found)
 
     def _failing_filled(
-        self, fit: ShapeNodes, claims: TaskClaims | None, rows: Ints, kept: Sequence[Failing]
+        self, fit: ShapeNodes, claims: TaskClaims | None, rows: Ints, reserved: Sequence[Failing]
     ) -> Iterator[Failing]:
-        """The nodes without room for one more task, by reason; ``rows`` and ``kept`` are what ``_count`` returned."""
+        """The nodes without room for one more task, by reason; ``rows`` and ``reserved`` come from ``_count``."""
         found = failing(self._nodes, fit.shape, fit.checks, (), once_filled(self._nodes, fit.shape, rows))
-        if kept:
-            found = followed(found, kept, len(rows))
+        if reserved:
+            found = followed(found, reserved, len(rows))
         found = found if claims is None else of_limits(claims, found, rows)
         return found if self._only is None else self._only.failing(found)
 
@@ -307,16 +307,16 @@ class NodeSelection:
         return self._count(self._fits.of(task), task, self._claims_of(task), now=now)[0]
 
     def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> ShapeRoom:
-        rows, kept = self._count(fit, task, claims)
+        rows, reserved = self._count(fit, task, claims)
         tasks = int(rows.sum())
         if claims is not None:
             tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
-        return ShapeRoom(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims, rows, kept)))
+        return ShapeRoom(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims, rows, reserved)))
 
     def _count(
         self, fit: ShapeNodes, task: Task, claims: TaskClaims | None, *, now: bool = False
     ) -> tuple[Ints, list[Failing]]:
-        """int64[nodes]: how many such tasks each node could hold; and the nodes that keep room for others."""
+        """int64[nodes]: how many such tasks each node could hold; and the nodes where room is reserved for others."""
         rows = rooms_of(self._nodes, fit, claims, self.restricted_to, now=now)
         return rows, [found for reserver in self._reservers for found in reserver.limit(task, rows)]
 
@@ -334,7 +334,7 @@ class NodeSelection:
         return fit.findings_for(claims, bound)
 
     def _bound(self, task: Task) -> Hashable:
-        """The class of a task by the room that is kept from it; empty where none is."""
+        """The class of a task by the reservations that bind it; empty where none does."""
         if not self._reservers:
             return ()
         return tuple([found for reserver in self._reservers if (found := reserver.class_of(task))])
@@ -357,9 +357,9 @@ class NodeSelection:
             return None
         return None if self._claims is None else self._claims.of(task)
 
-    def _best_of_few(self, fit: ShapeNodes, task: Task) -> int | None:
-        """The best row with room now, -1 where there is none; None where all nodes have to be looked at to know it."""
-        if fit.few is None or not self._is_plain or self._only is not None or task.claims is not None:
+    def _best_representative(self, fit: ShapeNodes, task: Task) -> int | None:
+        """The best row with room now, -1 where there is none; None where representatives do not show it."""
+        if fit.by_representatives is None or not self._is_plain or self._only is not None or task.claims is not None:
             return None
         return None if self._fits.is_relative(fit, task) else self._fits.best(fit)
 
@@ -406,7 +406,7 @@ class NodeSelection:
     def _best_with_claims(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims, *, later: bool) -> int:
         scores, relative = claims.score(), self._fits.is_relative(fit, task)
         if scores is None and not relative:
-            # Mostly the best row can serve the claims, so that the others need not be looked at.
+            # Mostly the best row can serve the claims, so that the others need not be checked.
             row = int(ranked.argmax())
             if ranked[row] == -np.inf:
                 return -1

@@ -39,8 +39,8 @@ from vsched.model.snapshot import Snapshot
 STEPS_A_SECOND = 200_000
 """Devices that the exact search tries in about a second."""
 SLOW_NODES = 3
-"""So many nodes may use up all the steps of a search in one session; searches on further nodes get ``FEW_STEPS``."""
-FEW_STEPS = 2_000
+"""So many nodes may use up all the steps of a search in one session; searches on further nodes get ``MIN_STEPS``."""
+MIN_STEPS = 2_000
 
 
 class HeldClaim(NamedTuple):
@@ -264,7 +264,7 @@ class DevicePart:
         known = self._searched.get(key)
         if known is None or known[0] != version:
             asks = self._room.asks_on(needs, row)
-            steps = min(self._steps, max(self._left, FEW_STEPS))
+            steps = min(self._steps, max(self._left, MIN_STEPS))
             found = search_once(asks, row, self._inventory, self._uses.books, later=later, steps=steps)
             self._left -= found.steps
             if not found.complete:
