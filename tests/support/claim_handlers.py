@@ -53,7 +53,7 @@ class Slots:
         """All that is kept, to compare."""
         return [dict(one) for one in self.held], set(self.going), dict(self.taken), [dict(one) for one in self.later]
 
-    # -- the part ---------------------------------------------------------------------------------------------------
+    # -- the handler ------------------------------------------------------------------------------------------------
 
     def concerns(self, task: Task) -> bool:
         return task.claims is not None

@@ -100,7 +100,7 @@ def _allocated(consumer: str, claim: DeviceClaim, allocation: AllocationResult) 
 
 def missing(short: DeviceShortage) -> str:
     """``3 of 8 of class gpu with model h100 are free on any one node (12 of 96 in all)``."""
-    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
+    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.unusable[:POOLS_MAX])
 
 
 def missing_together(short: DeviceShortage) -> str:
@@ -119,9 +119,9 @@ def _held_back(pool: DevicePool) -> str:
 
 def _kept_off(short: DeviceShortage) -> str:
     """``; 2 more have the taint example.com/burn-in=yes:NoSchedule, which the claim does not tolerate``."""
-    if not short.kept_off:
+    if not short.untolerated:
         return ""
-    taints, number = dict.fromkeys(short.kept_off), len(short.kept_off)
+    taints, number = dict.fromkeys(short.untolerated), len(short.untolerated)
     if short.matching:
         who = f"{number} more {'have' if number > 1 else 'has'}"
     else:
@@ -133,7 +133,7 @@ def _kept_off(short: DeviceShortage) -> str:
 
 def _figures(short: DeviceShortage) -> str:
     what = request(replace(short.request, count=short.needed))
-    if not short.matching and short.kept_off:
+    if not short.matching and short.untolerated:
         return f"{what} asked"
     if not short.matching:
         return f"{what} asked, and no device matches"
