@@ -28,7 +28,7 @@ from vsched.framework.places.places import REASON
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
-from vsched.framework.subgroups import Part
+from vsched.framework.subgroups import AnyGroup
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -39,9 +39,9 @@ TRIES_MAX = 8
 """How many domains of one tier are tried for one group of tasks. The sums are exact where tasks are alike and no rule
 depends on other pods, so the first try succeeds then."""
 
-ABOUT_PARTS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
-"""Codes of refusals of one sub-group."""
-ABOUT_PLACES = (Code.CLAIM, *ABOUT_PARTS)
+ABOUT_GROUPS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
+"""Codes of refusals about one sub-group."""
+ABOUT_PLACES = (Code.CLAIM, *ABOUT_GROUPS)
 """Codes of refusals in one domain that another domain may not have."""
 
 Reach = Sequence[tuple[Tier, int | None]]
@@ -49,17 +49,17 @@ Reach = Sequence[tuple[Tier, int | None]]
 
 
 class GangPlacement(NamedTuple):
-    """Tasks of a job that are placed together: the whole job, or a part of it."""
+    """Tasks of a job that are placed together: those of the whole job, or of one sub-group."""
 
     job: JobView
     topology: NetworkTopology
     placed_pods: Callable[[], PlacedPods]
-    """Where those of its pods stand that have a node, as of now."""
+    """Those of its pods that have a node by now."""
     goal: PlacingGoal
     pipelined: Callable[[], bool]
     """Whether placements that wait for other pods to leave may be kept."""
     place: Callable[[PendingTasks], object] | None = None
-    """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
+    """Places tasks on nodes that may be chosen, until the goal is met; None for one after the other."""
 
 
 def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPlacement:
@@ -76,7 +76,7 @@ def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPl
 def place_close(session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement) -> None:
     """Place the tasks that the job lacks in one domain, or none of them; one more task where it is ready already.
 
-    What is placed leaves the sheet, and so does a task of a ready job for which no allowed domain has room.
+    Placed tasks are removed from ``pending``, as is a task of a ready job for which no allowed domain has room.
     """
     topology = job.spec.topology
     assert topology is not None, "the caller has looked"
@@ -102,7 +102,7 @@ def place_close(session: Session, queue: Queue, job: JobView, pending: PendingTa
 def place_gang(
     session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement
 ) -> None:
-    """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not.
+    """Place the tasks together; where the whole cluster is one of the domains, the reasons are those of nodes.
 
     The caller rolls back what does not meet the goal.
     """
@@ -125,10 +125,11 @@ def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
 def place_together(
     session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement
 ) -> Domain | None:
-    """Place the tasks of a sheet in the closest allowed domain with room, until the gang's goal is met; else none.
+    """Place the tasks in the closest allowed domain with room, until the gang's goal is met; else none of them.
 
-    The domain must hold the gang's pods with a node, too. Returns it; tasks with a place then leave the sheet. Where no
-    domain will do, nothing changes, and the first task says why. A restriction of the choice of nodes stays in force.
+    The domain must hold the gang's pods with a node, too. Returns it; placed tasks are removed from
+    ``pending``. Where no domain will do, nothing changes, and the first task gets the refusal. A restriction of the
+    choice of nodes stays in force.
     """
     before, job = statement.savepoint(), gang.job
     for task in pending:
@@ -151,7 +152,7 @@ def place_together(
 
 
 class PlaceSearch:
-    """The tries to place one sheet."""
+    """The search for a domain for one gang's tasks."""
 
     def __init__(
         self,
@@ -178,17 +179,17 @@ class PlaceSearch:
         """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
         self._failed: tuple[Domain, str] | None = None
         """The first try that failed, and why."""
-        self._part = ""
-        """Why a sub-group found no place in the first domain that was tried."""
+        self._group_problem = ""
+        """Why a sub-group found no room in the first domain that was tried."""
         self._left_untried = 0
 
     def run(self) -> Domain | None:
         """The domain where the tasks were placed; None where none will do, with nothing changed."""
-        held = self._held()
-        if held is not None and self._try(held, waits=True):
-            return held
+        nominated = self._nominated()
+        if nominated is not None and self._try(nominated, waits=True):
+            return nominated
         soft = not self._gang.topology.hard
-        # A wish is no reason to wait for pods to leave where the tasks could start at once elsewhere.
+        # A soft constraint is no reason to wait for pods to leave where the tasks could start at once elsewhere.
         for waits in (False, True) if soft and self.session.nodes.in_motion else (True,):
             self._looks.clear()
             self._done.clear()
@@ -202,8 +203,8 @@ class PlaceSearch:
 
     def words(self) -> str:
         """Why no domain took the tasks."""
-        if self._part:
-            return self._part
+        if self._group_problem:
+            return self._group_problem
         tried = ""
         if self._failed is not None:
             domain, why = self._failed
@@ -226,7 +227,7 @@ class PlaceSearch:
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)
 
-    def _held(self) -> Domain | None:
+    def _nominated(self) -> Domain | None:
         """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
         session = self.session
         rows = [row for task in self._pending if (row := session.decisions.nominated.get(task.uid)) is not None]
@@ -239,7 +240,7 @@ class PlaceSearch:
         return None
 
     def _try(self, domain: Domain, *, waits: bool) -> bool:
-        """Whether the tasks were placed in a domain; if not, nothing has changed, except for what ``refused`` tells.
+        """Whether the tasks were placed in a domain; if not, nothing has changed but for ``refused``.
 
         Without ``waits``, placements do not count that wait for other pods to leave.
         """
@@ -248,7 +249,7 @@ class PlaceSearch:
             return False
         self._done.add(nodes)
         session, statement, gang = self.session, self._statement, self._gang
-        before, told = statement.savepoint(), session.refused.of_tasks(self._pending)
+        before, refusals = statement.savepoint(), session.refused.of_tasks(self._pending)
         trial = deque(self._pending)
         with self._within(domain):
             _place(session, self._queue, trial, statement, gang)
@@ -263,7 +264,7 @@ class PlaceSearch:
         statement.rollback(before)
         self._note(domain, placed)
         if not self.refused:
-            session.refused.restore(told)
+            session.refused.restore(refusals)
         return False
 
     def _within(self, domain: Domain) -> AbstractContextManager[None]:
@@ -278,8 +279,8 @@ class PlaceSearch:
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
             self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES
-            if why.code in ABOUT_PARTS:
-                self._part = self._part or why.message
+            if why.code in ABOUT_GROUPS:
+                self._group_problem = self._group_problem or why.message
         elif why is not None and why.also is not None:
             self.refused = True
         if self._failed is None and self._looks and isinstance(why, NodeReasons):
@@ -289,32 +290,34 @@ class PlaceSearch:
 def choose_close(
     session: Session, job: JobView, tasks: Sequence[Task], pick: Callable[[], Choice | None]
 ) -> Choice | Refusal | None:
-    """What ``pick`` chooses for the first of these tasks, where it may be; None where it finds no node at all.
+    """The choice of ``pick`` for the first of these tasks, where it may be; None where it finds no node at all.
 
     Of a job or sub-group without pods on nodes, the domain should have room for all of its tasks. A refusal where
     closeness is asked for and no allowed domain will do.
     """
     groups = job.sub_groups
-    parts: tuple[Part, ...] = ()
+    around: tuple[AnyGroup, ...] = ()
     if groups is not None:
         group = groups.of(tasks[0])
-        parts = (*groups.path(group), group)
+        around = (*groups.path(group), group)
 
-    def choose(tasks: Sequence[Task], inner: tuple[Part, ...]) -> Choice | Refusal | None:
-        """What is chosen inside the domains of these parts, the outermost first."""
+    def choose(tasks: Sequence[Task], inner: tuple[AnyGroup, ...]) -> Choice | Refusal | None:
+        """The choice inside the domains of these groups, the outermost first."""
         if groups is None or not inner:
             return pick()
-        part, *more = inner
-        if part.topology is None:
+        group, *more = inner
+        if group.topology is None:
             return choose(tasks, tuple(more))
-        own = [task for task in tasks if part is groups.of(task) or part in groups.path(groups.of(task))]
-        placed_pods = session.places.placed_pods(job, part.topology, part)
-        return _choose_in(session, part.topology, placed_pods, own, lambda: choose(own, tuple(more)))
+        own = [task for task in tasks if group is groups.of(task) or group in groups.path(groups.of(task))]
+        placed_pods = session.places.placed_pods(job, group.topology, group)
+        return _choose_in(session, group.topology, placed_pods, own, lambda: choose(own, tuple(more)))
 
     topology = job.spec.topology
     if topology is None:
-        return choose(tasks, parts)
-    return _choose_in(session, topology, session.places.placed_pods(job, topology), tasks, lambda: choose(tasks, parts))
+        return choose(tasks, around)
+    return _choose_in(
+        session, topology, session.places.placed_pods(job, topology), tasks, lambda: choose(tasks, around)
+    )
 
 
 def _choose_in(

@@ -51,7 +51,7 @@ class Surplus:
                 have = 0 if counts is None else counts.occupied(waiting=waiting)
                 self._of_roles[role] = have - minimum
         self._of_policies: dict[int, int] = {}
-        """By policy: how many complete parts there are beyond its minimum; below 0 where it lacks some."""
+        """By policy: how many complete children there are beyond its minimum; below 0 where it lacks some."""
         self._lost: dict[SubGroupKey, int] = {}
         """By sub-group: how many of its tasks count as lost."""
 
@@ -84,10 +84,10 @@ class Surplus:
         return group.key.policy != NO_POLICY and have == group.minimum
 
     def _broken(self, groups: SubGroups, policy: int) -> list[int] | None:
-        """The policies that have one complete part less if one of this policy breaks: itself, and those above it.
+        """The policies that have one complete child less if one of this policy breaks: itself, and those above it.
 
-        None where the job needs that part. A policy below another one may lose its minimum: then it counts no more as
-        a part of that.
+        None where the job needs that child. A policy below another one may lose its minimum: then it does not count as
+        a child of that any more.
         """
         found: list[int] = []
         while True:

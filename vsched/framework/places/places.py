@@ -22,7 +22,7 @@ from vsched.framework.places.placed_pods import PlacedPods
 from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
-from vsched.framework.subgroups import Part, SubGroup
+from vsched.framework.subgroups import AnyGroup, SubGroup
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -36,7 +36,7 @@ REASON = "NetworkTopology"
 MOST_COUNTED = 1 << 32
 """Room on one node beyond this is not counted, so that sums stay exact."""
 COUNTS_MAX = 64
-"""The most kinds of tasks whose room is kept; the oldest goes first. At 5,000 nodes each takes 40 KB."""
+"""The most kinds of tasks whose room is cached; the oldest goes first. At 5,000 nodes each takes 40 KB."""
 EVICTION_DOMAINS = 8
 """How many domains are tried with evictions where no plugin says so."""
 
@@ -86,7 +86,7 @@ class Places:
     # -- what a job may use ---------------------------------------------------------------------------------------
 
     def allowed(self, topology: NetworkTopology) -> Sequence[Tier] | Refusal:
-        """The tiers whose domains may hold pods with this wish, closest first; never empty.
+        """The tiers whose domains may hold pods with this topology, closest first; never empty.
 
         A refusal where the constraint is hard, and no tier meets it.
         """
@@ -104,11 +104,11 @@ class Places:
         return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY, lasting=not tiers.problem)
 
     def tiers_for(self, topology: NetworkTopology) -> Sequence[Tier]:
-        """The tiers by which pods with this wish are counted, closest first: all, or that of a label."""
+        """The tiers by which pods with this topology are counted, closest first: all, or that of a label."""
         return (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
 
-    def placed_pods(self, job: JobView, topology: NetworkTopology, group: Part | None = None) -> PlacedPods:
-        """Where pods of a job, or of one of its parts, with a node are, by domain of the tiers of this wish."""
+    def placed_pods(self, job: JobView, topology: NetworkTopology, group: AnyGroup | None = None) -> PlacedPods:
+        """The pods with a node of a job, or of one of its sub-groups, by domain of the tiers of this topology."""
         key = job.key, topology.key, None if group is None else group.key
         found = self._placed_pods.get(key)
         if found is None:
@@ -139,10 +139,10 @@ class Places:
         if not self._allows(job, job.spec.topology, None):
             return False
         groups = job.sub_groups
-        parts: tuple[Part, ...] = () if groups is None else (*groups.groups.values(), *groups.composites)
-        return all(self._allows(job, part.topology, part) for part in parts)
+        all_groups: tuple[AnyGroup, ...] = () if groups is None else (*groups.groups.values(), *groups.composites)
+        return all(self._allows(job, group.topology, group) for group in all_groups)
 
-    def _allows(self, job: JobView, topology: NetworkTopology | None, group: Part | None) -> bool:
+    def _allows(self, job: JobView, topology: NetworkTopology | None, group: AnyGroup | None) -> bool:
         if topology is None or not topology.hard:
             return True
         return not isinstance(self.reach(topology, self.placed_pods(job, topology, group)), Refusal)
@@ -272,7 +272,7 @@ class Places:
             return known[1]
         found = self.grouping(tier).sums(self._room(kind, position, now=now))
         if position >= 0:
-            _keep(self._sums, (kind.kind, now, tier), (position, found))
+            _store(self._sums, (kind.kind, now, tier), (position, found))
         return found
 
     def _room(self, kind: TaskKind, position: int, *, now: bool) -> Ints:
@@ -281,7 +281,7 @@ class Places:
             return known[1]
         found: Ints = np.minimum(self._selection.rooms(kind.first, now=now), MOST_COUNTED)
         if position >= 0:
-            _keep(self._rooms, (kind.kind, now), (position, found))
+            _store(self._rooms, (kind.kind, now), (position, found))
         return found
 
     def _have_enough(self, least: Amounts, tier: Tier) -> Mask:
@@ -296,17 +296,17 @@ class Places:
     def _scores(self, task_set: TaskSet, tier: Tier, pods: Ints) -> Floats | None:
         if not self._plugins.domain_scores:
             return None
-        part, sums = pods / max(1, task_set.tasks + int(pods.sum())), self.grouping(tier).sums
+        fractions, sums = pods / max(1, task_set.tasks + int(pods.sum())), self.grouping(tier).sums
         total = np.zeros(len(tier.domains))
         for one in self._plugins.domain_scores:
-            total += one.domain_scores(task_set.request, self._nodes, sums, part)
+            total += one.domain_scores(task_set.request, self._nodes, sums, fractions)
         return total
 
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
-def _keep(cache: dict[KeyT, tuple[int, Ints]], key: KeyT, value: tuple[int, Ints]) -> None:
+def _store(cache: dict[KeyT, tuple[int, Ints]], key: KeyT, value: tuple[int, Ints]) -> None:
     cache.pop(key, None)
     if len(cache) >= COUNTS_MAX:
         del cache[next(iter(cache))]
