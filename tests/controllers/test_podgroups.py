@@ -9,6 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support.mirrors import World
 from tests.support.operators import Seen, made_of, sample
+from vsched.controllers import words
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import (
     PodGroupContent,
@@ -65,9 +66,7 @@ def test_what_a_podgroup_is_to_say(annotations: dict[str, str], expected: Fields
 @pytest.mark.parametrize(
     ("annotations", "remark"),
     [
-        pytest.param(
-            {RESOURCES: "cpu=2"}, 'amounts by resource, such as {"cpu": "4"}', id="resources that are no JSON"
-        ),
+        pytest.param({RESOURCES: "cpu=2"}, words.AMOUNTS, id="resources that are no JSON"),
         pytest.param({RESOURCES: '{"cpu": "-2"}'}, "amounts by resource", id="less than nothing"),
         pytest.param({MODE: "near"}, "expected hard or soft): taken for hard", id="an unknown mode"),
         pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): ignored", id="a tier below the lowest"),

@@ -241,9 +241,31 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
     (
         "a quota without room for the minimum",
         "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:3\n"
+        "job x/b min=2 pods=2 cpu=1 minResources=cpu:4",
+        QUOTAS,
+        [
+            "minResources cpu 3",
+            "minMember 1 (1 fewer), and minResources cpu 2",
+            "500m cpu a pod instead of 1, and minResources cpu 3",
+            "1 more requests.cpu in resource quota x/small (5 in all)",
+        ],
+    ),
+    (
+        "a quota without room for the pods that a gang lacks",
+        "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:4\n"
+        "job x/a min=3 pods=3 cpu=1 on=n1 phase=Running\njob x/b min=3 minResources=cpu:3\npods x/b 1 cpu=1",
+        QUOTAS,
+        [
+            "2 more requests.cpu in resource quota x/small (6 in all) and 2 more pods",
+            "minMember 1 (2 fewer), and minResources cpu 1",
+        ],
+    ),
+    (
+        "a quota that the gang's pods fill needs no change",
+        "node n1 cpu=8\nquota x/small requests.cpu=2 used=requests.cpu:2\n"
         "job x/b min=2 pods=2 cpu=1 minResources=cpu:2",
         QUOTAS,
-        ["minMember 1 (1 fewer)", "500m cpu a pod", "1 more requests.cpu in resource quota x/small (5 in all)"],
+        [],
     ),
     (
         "no slot for another pod",

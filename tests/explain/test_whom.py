@@ -16,8 +16,8 @@ from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.holders import OTHERS
 from vsched.framework.trace import Trace
+from vsched.framework.words.nodes import OTHERS
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.settings.built_in import REGISTRY

@@ -916,27 +916,6 @@ def test_sizes_for_metrics() -> None:
     assert (sizes["nodes"], sizes["tasks"], sizes["broken"], sizes["shapes"]) == (2, 1, 1, 1)
 
 
-def test_pods_that_come_while_shapes_are_swept_in_steps_keep_theirs() -> None:
-    here = world(*(make.pod(f"p{number}", metadata={"labels": {"no": str(number)}}) for number in range(40)))
-    shaper = here.cache._pods._reader.shaper
-    shaper._sweep_at = shaper.TABLE_FLOOR = 16
-    for number in range(30):
-        here.delete(make.pod(f"p{number}"))
-    cold, late = make.container("7"), make.container("9")
-    steps = here.cache.preparing()
-    next(steps)
-    here.add(make.pod("cold", spec={"containers": [cold]}))
-    for _ in range(12):
-        next(steps)
-    here.add(make.pod("late", spec={"containers": [late]}))
-    assert sum(1 for _ in steps) > 20
-    assert shaper.table.labels_count < 16, "what nobody has any more is forgotten"
-    found = {task.name: task.shape for task in map(here.cache.task, ("uid-cold", "uid-late")) if task is not None}
-    here.add(make.pod("cold-2", spec={"containers": [cold]}), make.pod("late-2", spec={"containers": [late]}))
-    again = [task.shape for task in map(here.cache.task, ("uid-cold-2", "uid-late-2")) if task is not None]
-    assert again == [found["cold"], found["late"]], "the same ones"
-
-
 def test_priorities_are_worked_out_in_steps_where_a_class_changes_and_pods_may_change_in_between() -> None:
     low, high = make.priority_class("c", 1), make.priority_class("c", 9)
     classed = [make.pod(f"p{number}", group=f"g{number}", spec={"priorityClassName": "c"}) for number in range(10)]

@@ -9,6 +9,7 @@ from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.cache import Cache
+from vsched.mirror.state import words
 from vsched.model.frozen import freeze
 from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
@@ -63,5 +64,5 @@ def test_pods_of_other_schedulers_are_known_as_such_until_they_go() -> None:
     fed(cache, "pods ns/x 1 cpu=1", "Pod", "DELETED", schedulerName="another")
 
     assert (told.kind, told.namespace, told.name) == ("Pod", "ns", "x.0")
-    assert told.message == "Pod ns/x.0: it is for another scheduler: spec.schedulerName is another"
+    assert told.message == words.for_another_scheduler("Pod ns/x.0", "another")
     assert list(cache.unused()) == []

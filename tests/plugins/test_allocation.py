@@ -14,8 +14,10 @@ from tests.support.clusters import clusters, contended
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
+from vsched.actions.words import also
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.words.nodes import available
 from vsched.model.amounts.counted import LIMITS, parse_counted
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.plan import CycleReport
@@ -141,9 +143,9 @@ def test_of_a_full_cluster_the_nodes_are_told_first() -> None:
     text = "node n1 cpu=1\njob a/j pods=2 cpu=1 memory=1Gi"
     report = decide(text, "a cpu=1 memory=1Gi", policy_of("gang", "predicates"))
 
-    assert report.unschedulable["a/j.1"].message == (
-        "0/1 nodes are available: 1 Insufficient cpu. "
-        "Also, namespace a may hold 1 cpu and 1Gi memory; this would make 2 and 2Gi."
+    assert report.unschedulable["a/j.1"].message == also(
+        available(1, {"Insufficient cpu": 1}),
+        "namespace a may hold 1 cpu and 1Gi memory; this would make 2 and 2Gi",
     )
 
 

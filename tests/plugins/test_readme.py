@@ -15,6 +15,7 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.points.extension import NoArgs, Plugin, Point
 from vsched.framework.points.victims import VictimVotes
 from vsched.framework.registry import Registry, points_of
+from vsched.framework.words.nodes import available
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -87,7 +88,7 @@ def test_a_filter_keeps_pods_off_nodes_and_says_why() -> None:
 
     assert report.binds == ()
     (verdict,) = report.unschedulable.values()
-    assert verdict.message == "0/1 nodes are available: 1 node(s) were about to retire."
+    assert verdict.message == available(1, {"node(s) were about to retire": 1})
 
 
 def test_a_score_decides_among_nodes() -> None:

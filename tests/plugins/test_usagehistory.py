@@ -26,6 +26,7 @@ from vsched.model.history.records import Decay, Holder
 from vsched.model.jobs.job import USER
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words.victims import USED_LESS
 from vsched.settings.built_in import REGISTRY
 
 DAY = Decay(86_400.0, 604_800.0)
@@ -339,12 +340,8 @@ def test_a_queue_that_used_less_than_its_share_is_not_told_so_with_each_job() ->
 @pytest.mark.parametrize(
     ("text", "used", "key", "why"),
     [
-        pytest.param(
-            SPACES, Holder("default", "x"), "x/one", "namespace y has used less of its share", id="a namespace"
-        ),
-        pytest.param(
-            PEOPLE, Holder("default", "x", "ann"), "x/ann", "user ben has used less of its share", id="a user"
-        ),
+        pytest.param(SPACES, Holder("default", "x"), "x/one", f"namespace y {USED_LESS}", id="a namespace"),
+        pytest.param(PEOPLE, Holder("default", "x", "ann"), "x/ann", f"user ben {USED_LESS}", id="a user"),
     ],
 )
 def test_the_place_in_the_order_says_whose_use_decided(text: str, used: Holder, key: str, why: str) -> None:

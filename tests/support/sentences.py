@@ -14,6 +14,12 @@ WORDS_MIN = 3
 LIKE_A_SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,}")
 
 
+PROGRAMMERS = {"AssertionError", "NotImplementedError", "TypeError", "Unequal"}
+"""What these errors say is for programmers."""
+FOR_PROGRAMS = re.compile(r"max by |\(1 - avg by |ray start |StrictHostKeyChecking |end=\$|\ndefault root ")
+"""How texts of several words begin that are queries, commands, settings or lists of names."""
+
+
 class Sentence(NamedTuple):
     """A text of several words that is no docstring; ``{}`` stands for what is filled in."""
 
@@ -26,20 +32,40 @@ def sentences(folder: Path = PACKAGE) -> Iterator[Sentence]:
     """Those of all files of a folder, in order."""
     for path in sorted(folder.rglob("*.py")):
         for line, text in sorted(_texts(ast.parse(path.read_text()))):
-            if len(text.split()) >= WORDS_MIN and LIKE_A_SENTENCE.search(text):
+            if len(text.split()) >= WORDS_MIN and LIKE_A_SENTENCE.search(text) and not FOR_PROGRAMS.match(text):
                 yield Sentence(str(path.relative_to(folder.parent)), line, text)
 
 
+def is_said_by_words(path: str) -> bool:
+    """Whether a file is a module of words, or stands in a package of them."""
+    return "words" in Path(path).with_suffix("").parts
+
+
 def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
-    seen: set[int] = set()
+    seen = {id(part) for node in ast.walk(module) for part in _for_programmers(node)}
     for node in ast.walk(module):
+        if id(node) in seen:
+            continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             seen.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
             seen.update(id(value) for value in node.values)
             yield node.lineno, "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
+
+
+def _for_programmers(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node that no user sees: messages of asserts, regular expressions, names of asyncio's tasks."""
+    match node:
+        case ast.Assert(msg=ast.AST() as message):
+            yield from ast.walk(message)
+        case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) as call) if name in PROGRAMMERS:
+            yield from ast.walk(call)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile"), args=[pattern, *_]):
+            yield from ast.walk(pattern)
+        case ast.Call(func=ast.Attribute(attr="create_task"), keywords=[ast.keyword(value=name)]):
+            yield from ast.walk(name)
 
 
 if __name__ == "__main__":

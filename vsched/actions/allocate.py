@@ -19,6 +19,7 @@ from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import PendingByJob, has_work, workable
 from vsched.actions.provisioned import reserve_provisioned
 from vsched.actions.turns import JobTurns, next_of
+from vsched.actions.words import ERRORS_REUSED
 from vsched.framework.classes import Batch
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
@@ -32,9 +33,7 @@ Batches = dict[str, Batch]
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of the actions that place tasks on nodes."""
 
-    error_cache: Annotated[bool, inert("what holds for one pod is always reused for its like")] = msgspec.field(
-        default=True, name="predicateErrorCacheEnable"
-    )
+    error_cache: Annotated[bool, inert(ERRORS_REUSED)] = msgspec.field(default=True, name="predicateErrorCacheEnable")
 
 
 def allocate(session: Session) -> None:

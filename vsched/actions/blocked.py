@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Sequence
 
+from vsched.actions import words
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.shapes import ShapeRoom
@@ -168,8 +169,7 @@ def note_overused(session: Session, queue: Queue, job: JobView, pending: Pending
     if refusal is None:
         refusal = session.plugins.grantable(queue, pending[0])
     if refusal is None or refusal.rank == PASSES:
-        message = f"queue {queue.name} holds all that it deserves"
-        refusal = Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name)
+        refusal = Refusal(QUEUE_OVERUSED, words.queue_overused(queue.name), code=Code.QUEUE_SHARE, subject=queue.name)
     note_refusal(session, job, pending, missing, refusal)
 
 
@@ -193,12 +193,12 @@ def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> 
     why = short_of_room(room, wanted)
     if is_whole(session.snapshot, refusal):
         return why
-    return why._replace(message=f"{why.message} Also, {refusal.message}.", also=refusal)
+    return why._replace(message=words.also(why.message, refusal.message), also=refusal)
 
 
 def short_of_room(room: ShapeRoom, wanted: int) -> NodeReasons:
     """The nodes' reason; where more than one task is wanted, also how many would fit."""
     if wanted == 1:
         return room.full
-    message = f"{room.full.message} There is room for {room.tasks} of {wanted}."
+    message = words.room_for(room.full.message, room.tasks, wanted)
     return room.full._replace(message=message, fits=room.tasks)

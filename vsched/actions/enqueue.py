@@ -25,6 +25,9 @@ from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.jobs.job import shortfall_of
 from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import Queue
+from vsched.model.queues.quota import used_by
+
+_NOTHING_USED: frozenset[tuple[str, int]] = frozenset()
 
 
 def enqueue(session: Session) -> None:
@@ -83,6 +86,7 @@ class EnqueueAnswers:
 
     def __init__(self, session: Session) -> None:
         self._plugins = session.plugins
+        self._quotas, self._names = session.snapshot.quotas, session.snapshot.axis.names
         self._promises = Promises(session)
         self._shares = self._plugins.admits_by_request_alone and not self._plugins.limits_starts
         self._refusals: dict[Hashable, Refusal] = {}
@@ -95,13 +99,19 @@ class EnqueueAnswers:
         if not self._shares or job.job.claiming:
             found = self._plugins.start_limit(job) or self._asked(job)
         else:
-            asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request
+            asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request, self._used(job)
             found = self._refusals.get(asked)
             if found is None:
                 found = self._asked(job)
                 if found is not None:
                     self._refusals[asked] = found
         return None if found is None else self._promises.lifted_for(job, found)
+
+    def _used(self, job: JobView) -> frozenset[tuple[str, int]]:
+        """What quotas count of the job's pods; nothing where there are no quotas."""
+        if job.namespace not in self._quotas or not job.job.tasks:
+            return _NOTHING_USED
+        return frozenset(used_by(job.job.tasks.values(), self._names).items())
 
     def _asked(self, job: JobView) -> Refusal | None:
         refusal = self._plugins.job_enqueueable(job)

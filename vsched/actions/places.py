@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
+from vsched.actions.words import not_in, not_tried
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
@@ -208,9 +209,9 @@ class PlaceSearch:
         tried = ""
         if self._failed is not None:
             domain, why = self._failed
-            tried = f"; not in {words.where(domain, self.session.places.tiers)}: {why}"
+            tried = not_in(words.where(domain, self.session.places.tiers), why)
         if self._left_untried:
-            tried += f"; {self._left_untried} more with room were not tried"
+            tried += not_tried(self._left_untried)
         return words.no_domain(self._looks, self.session.places.tiers, tried)
 
     def _domains(self) -> Iterator[Domain]:

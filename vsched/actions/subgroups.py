@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, permutations
 
+from vsched.actions import words
 from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
@@ -21,7 +22,6 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.subgroups import AnyGroup, Composite, SubGroup, SubGroups
-from vsched.framework.wording import counted
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.topology.constraints import NO_POLICY
@@ -29,8 +29,6 @@ from vsched.model.topology.constraints import NO_POLICY
 Place = Callable[[PendingTasks], object]
 """Places tasks on nodes that may be chosen."""
 TOO_FEW = "NotEnoughPodsOfTask"
-SUB_GROUP = "sub-group "
-"""How messages about one sub-group begin."""
 ORDERS_MAX = 24
 """How many orders of groups are tried for one job in one turn, besides the simple ones: all orders of four groups."""
 
@@ -279,8 +277,8 @@ class GroupPlacing:
         """Name the group that finds no domain in the refusal of its first task."""
         refusals = self._session.refused.tasks
         why = refusals.get(first.uid)
-        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(SUB_GROUP):
-            refusals[first.uid] = why._replace(message=f"{SUB_GROUP}{group.name}: {why.message}")
+        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY:
+            refusals[first.uid] = why._replace(message=words.of_sub_group(group.name, why.message))
 
     def kind(self, tasks: PendingTasks, within: Composite | None = None) -> Hashable:
         """Equal for groups that find room all or none; one with pods on nodes or nominated nodes has its own kind."""
@@ -312,8 +310,7 @@ def _may_complete(group: SubGroup, tasks: Sequence[Task]) -> bool:
 
 def _too_few(group: AnyGroup) -> Refusal:
     if isinstance(group, Composite):
-        message = f"{SUB_GROUP}{group.name} needs {group.minimum} of its groups, and these have too few pods"
+        message = words.sub_group_lacks_groups(group.name, group.minimum)
     else:
-        have = group.occupied(waiting=True, pending=True)
-        message = f"{SUB_GROUP}{group.name} needs {group.minimum} pods, and {counted(have, 'exists', 'exist')}"
+        message = words.sub_group_lacks_pods(group.name, group.minimum, group.occupied(waiting=True, pending=True))
     return Refusal(TOO_FEW, message, code=Code.GANG_INCOMPLETE)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched.controllers import words
 from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
 from vsched.mirror.ingest.closeness import TOPOLOGY_MODE, TOPOLOGY_TIER, annotated_topology
@@ -152,7 +153,7 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
     try:
         return amounts_of(msgspec.json.decode(text, type=dict[str, str | int | float]))
     except (*UNREADABLE, BadQuantity):
-        expected = 'amounts by resource, such as {"cpu": "4"}'
+        expected = words.AMOUNTS
         remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): ignored")
         return None
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCounts
+from vsched.explain.words import reasons as words
 from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
@@ -99,15 +100,15 @@ def _sub_group(session: Session, view: JobView, group: SubGroup, sights: Sequenc
 def asks_of(topology: NetworkTopology, sights: Sequence[TierSight]) -> str:
     """``one domain of tier 1 (rack) or closer``."""
     if topology.key:
-        return f"nodes with one value of label {topology.key}"
+        return words.nodes_with_one_value(topology.key)
     if not topology.hard:
-        return "as close as possible"
+        return words.AS_CLOSE_AS_POSSIBLE
     if topology.tier_name:
-        return f"one domain of tier {topology.tier_name} or closer"
+        return words.domain_or_closer(f"tier {topology.tier_name}")
     if topology.highest_tier is None:
-        return "one domain, as close as possible"
-    words = next((tier_words(one.tier) for one in sights if one.tier.level == topology.highest_tier), "")
-    return f"one domain of {words or f'tier {topology.highest_tier}'} or closer"
+        return words.ONE_DOMAIN_AS_CLOSE
+    tier = next((tier_words(one.tier) for one in sights if one.tier.level == topology.highest_tier), "")
+    return words.domain_or_closer(tier or f"tier {topology.highest_tier}")
 
 
 def _sights(session: Session, view: JobView, topology: NetworkTopology, tasks: Sequence[Task]) -> list[TierSight]:

@@ -8,6 +8,7 @@ import msgspec
 
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.framework.words import engine as words
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.memo import Unequal
 from vsched.model.plan import CycleReport
@@ -20,9 +21,7 @@ def prove(report: CycleReport, fresh: CycleReport, policy: Policy, registry: Reg
     """Raises Unequal where the reports differ; ``fresh`` was made without a memo."""
     if report_bytes(msgspec.structs.replace(report, spans=())) == report_bytes(fresh):
         return
-    promising = [*_promising_plugins(policy, registry)]
-    who = f"; look at what these plugins promise: {', '.join(promising)}" if promising else ""
-    raise Unequal(f"a cycle that nothing was kept for reports something else{who}")
+    raise Unequal(words.keeps_too_much([*_promising_plugins(policy, registry)]))
 
 
 def _promising_plugins(policy: Policy, registry: Registry) -> Iterator[str]:

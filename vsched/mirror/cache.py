@@ -246,7 +246,6 @@ class Cache(ObjectIntake):
 
         Events may be taken in between. The last snapshot is not valid any more from the first step on.
         """
-        yield from self._pods.sweeping()
         yield from self._settling_defaults()
         yield from self._jobs.prepare()
         yield from self._nodes.prepare()

@@ -15,7 +15,7 @@ TOPOLOGY_DECISION = "volcano.sh/topology-decision"
 """Annotation of pods: what they were given of each NUMA zone."""
 
 
-class Bind(msgspec.Struct, frozen=True, gc=False):
+class Bind(msgspec.Struct, frozen=True):
     """Bind a pod to a node."""
 
     uid: str
@@ -35,7 +35,7 @@ WALL_TIME = "wall-time"
 """The ``action`` of evictions of jobs whose wall time is over."""
 
 
-class Evict(msgspec.Struct, frozen=True, gc=False):
+class Evict(msgspec.Struct, frozen=True):
     """Evict a pod in favour of another job, the beneficiary."""
 
     uid: str
@@ -130,7 +130,7 @@ UNDETERMINED = "Undetermined"
 """The reason of pods that were not tried."""
 
 
-class Unschedulable(msgspec.Struct, frozen=True, gc=False):
+class Unschedulable(msgspec.Struct, frozen=True):
     """Why one pod was not placed in this cycle."""
 
     uid: str
@@ -177,7 +177,7 @@ class PlannedStart(msgspec.Struct, frozen=True):
     """Keys of the first ``PLANNED_NODES_MAX`` jobs that have begun on these nodes since it waits, and end before."""
 
 
-class JobOutcome(msgspec.Struct, frozen=True, gc=False):
+class JobOutcome(msgspec.Struct, frozen=True):
     """A job after the cycle: the status that its PodGroup should have."""
 
     key: str

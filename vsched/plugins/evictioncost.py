@@ -15,6 +15,7 @@ from vsched.model.amounts.resources import PODS
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.plugins.words import arguments
 
 
 class EvictionCostArgs(msgspec.Struct, frozen=True):
@@ -27,7 +28,7 @@ class EvictionCostArgs(msgspec.Struct, frozen=True):
         """The same; raises ValueError for a negative weight."""
         for name, weight in self.weights.items():
             if not weight >= 0:
-                raise ValueError(f"resourceWeights.{name}: expected a number of at least 0, got {weight}")
+                raise ValueError(arguments.negative_weight(name, weight))
         return self
 
 

@@ -19,6 +19,7 @@ from vsched.framework.policy import Seconds
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.plugins.queues.inheriting import inherited
+from vsched.plugins.words import victims
 
 PREEMPT, RECLAIM = "preemptMinRuntime", "reclaimMinRuntime"
 
@@ -39,7 +40,7 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
 
     name = "minruntime"
     args_type = MinRuntimeArgs
-    protects_because = "their minimum run time is not over"
+    protects_because = victims.MIN_RUNTIME
 
     def open(self, context: SessionContext) -> None:
         """Keep the jobs and the queues; times are looked up when a pod is asked about."""

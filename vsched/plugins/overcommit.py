@@ -22,7 +22,8 @@ from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, sub
 from vsched.model.jobs.job import without_gated
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.plugins.queues.refusals import beyond_cluster, named
+from vsched.plugins.queues.refusals import beyond_cluster
+from vsched.plugins.words import queues as words
 
 OVERUSED = "ClusterOverused"
 PERMIT = Vote.PERMIT
@@ -128,5 +129,4 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
 def overused(short: tuple[Shortage, ...]) -> Refusal:
     """The refusal of a job that would exceed the limit."""
-    message = f"resource in cluster is overused: overused {named(short)}"
-    return Refusal(OVERUSED, message, code=Code.QUEUE_ADMISSION, shortages=short)
+    return Refusal(OVERUSED, words.overused(words.names_of(short)), code=Code.QUEUE_ADMISSION, shortages=short)

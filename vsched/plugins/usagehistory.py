@@ -44,6 +44,7 @@ from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.history.used import NOBODY, Entitled, HeldParts, UsedParts, entitled
 from vsched.plugins.queues.tree import QueueParents
+from vsched.plugins.words import arguments, victims
 
 DAY_SECONDS, WEEK_SECONDS = 86_400.0, WEEK_HOURS * HOUR_SECONDS
 NOTHING = 1e-9
@@ -73,7 +74,7 @@ class UsageHistoryArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def normalised(self) -> UsageHistoryArgs:
         """The same; raises BadInput for a window of which nothing is known."""
         if not 0 < self.window <= WEEK_SECONDS:
-            raise BadInput(f"window: {self.window:g}s (expected more than 0 and at most {WEEK_HOURS}h)")
+            raise BadInput(arguments.window_out_of_range(self.window, WEEK_HOURS))
         return self
 
     @property
@@ -99,7 +100,7 @@ class UsageHistoryPlugin(
     """Orders queues, namespaces and users by what they hold and have used; changes the weights of divisions."""
 
     name = "usage-history"
-    goes_before = "has used less of its share"
+    goes_before = victims.USED_LESS
     queue_terms = frozenset({QueueTerm.WEIGHT})
     args_type = UsageHistoryArgs
     hierarchical = True

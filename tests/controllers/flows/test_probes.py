@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.controllers.flows.makers import NOW, after, flow, made, templates
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import (
     ANSWERED,
@@ -129,10 +130,8 @@ def test_which_addresses_are_asked(address: str, loopback: bool, asked: bool) ->
     [
         pytest.param("100.64.3.4", "", id="in one of them"),
         pytest.param("fd01::7", "", id="in the other"),
-        pytest.param(
-            "10.1.2.3", "10.1.2.3 is in none of the networks of pods (100.64.0.0/10, fd01::/48)", id="in none"
-        ),
-        pytest.param("100.100.100.200", "100.100.100.200 is no address of a pod", id="refused all the same"),
+        pytest.param("10.1.2.3", words.in_no_network("10.1.2.3", "100.64.0.0/10, fd01::/48"), id="in none"),
+        pytest.param("100.100.100.200", words.no_address_of_a_pod("100.100.100.200"), id="refused all the same"),
     ],
 )
 def test_with_networks_of_pods_no_others_are_asked(address: str, told: str) -> None:
@@ -149,9 +148,9 @@ def test_with_networks_of_pods_no_others_are_asked(address: str, told: str) -> N
         pytest.param(b"HTTP/1.1 404 Not Found\r\n", "answered 404", id="not found"),
         pytest.param(b"HTTP/1.1 503 x\r\n", "answered 503", id="not ready"),
         pytest.param(b"HTTP/1.1 100 Continue\r\n", "answered 100", id="not yet an answer"),
-        pytest.param(b"HTTP/1.1 2000 OK\r\n", "answered something that is not HTTP", id="no code"),
-        pytest.param(b"SSH-2.0-OpenSSH\r\n", "answered something that is not HTTP", id="another protocol"),
-        pytest.param(b"", "closed the connection without an answer", id="nothing"),
+        pytest.param(b"HTTP/1.1 2000 OK\r\n", words.NOT_HTTP, id="no code"),
+        pytest.param(b"SSH-2.0-OpenSSH\r\n", words.NOT_HTTP, id="another protocol"),
+        pytest.param(b"", words.CLOSED_WITHOUT_ANSWER, id="nothing"),
     ],
 )
 def test_what_an_answer_means(line: bytes, wanted: str) -> None:

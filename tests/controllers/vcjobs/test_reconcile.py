@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, VcjobPolicy, VcjobVolume
 
@@ -198,7 +199,7 @@ def test_a_job_whose_tasks_wait_for_one_that_has_failed_fails(least: int, phase:
     assert world.run("train-a-1").fail("train-a-0").settle().phase == phase
     world.set("train-a-1", "Succeeded").settle()
     assert (world.phase, world.job.status.reason) == ("Failed", "DependencyFailed")
-    assert world.job.status.message == "task b, c cannot start: what it depends on has failed"
+    assert world.job.status.message == words.tasks_cannot_start("b, c")
 
 
 @pytest.mark.parametrize(

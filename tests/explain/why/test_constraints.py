@@ -177,7 +177,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
         ),
         pytest.param(
             "node n1 cpu=9\nquota ns/small requests.cpu=4 used=requests.cpu:2\n"
-            "job ns/a min=1 minResources=cpu:3 pods=1 cpu=3",
+            "job ns/a min=1 minResources=cpu:4 pods=1 cpu=1",
             policy_of("gang resourcequota", "predicates"),
             Whereabouts.WAITS,
             [Code.QUOTA],
@@ -346,6 +346,37 @@ def test_what_protects_victims_is_told_by_node() -> None:
         "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
         "their priority is not lower"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        pytest.param(
+            "node n1 cpu=4\njob ns/a min=3 pods=2 cpu=4 on=n2\npods ns/a 1 cpu=4",
+            False,
+            id="two run on a node that is gone, and the third has room",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nnode n2 cpu=8 taint=gpu:yes\njob ns/a min=3 pods=2 cpu=4 on=n2\npods ns/a 1 cpu=4",
+            False,
+            id="two run on a node that was closed to them since, and the third has room",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nnode n2 cpu=4\njob ns/a min=3 pods=2 cpu=4 on=n2\npods ns/a 1 cpu=4",
+            False,
+            id="two run on a node that is too small for both by now, and the third has room",
+        ),
+        pytest.param(
+            "node n1 cpu=4\nnode n2 cpu=4\njob ns/a min=4 pods=2 cpu=4 on=n2\npods ns/a 2 cpu=5",
+            True,
+            id="two run on a node that is too small for both by now, and no node is large enough for others",
+        ),
+    ],
+)
+def test_pods_that_run_need_no_place(text: str, never: bool) -> None:
+    found = explained(f"{text}\npods ns/other 1 cpu=4 on=n1")
+
+    assert (found.state is Whereabouts.NEVER) is never
 
 
 @settings(deadline=None, max_examples=examples(40))

@@ -58,8 +58,8 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
             id="of what may be promised",
         ),
         pytest.param(
-            "node n1 cpu=9\nquota ns/small requests.cpu=2 used=requests.cpu:1\njob ns/o min=1 phase=Running\n"
-            "pods ns/o 1 cpu=1 on=n1\njob ns/a min=2 pods=2 cpu=1 minResources=cpu:2",
+            "node n1 cpu=9\nquota ns/small requests.cpu=2 used=requests.cpu:2\njob ns/o min=1 phase=Running\n"
+            "pods ns/o 1 cpu=1 on=n1\njob ns/a min=2 pods=1 cpu=1 minResources=cpu:2",
             QUOTAS,
             "namespace ns: ns/o holds 1 cpu",
             id="of a quota",
@@ -111,6 +111,19 @@ def test_nobody_else_is_told_of_where_the_job_holds_it_all_itself() -> None:
 )
 def test_holders_are_few_and_sorted(amounts: dict[str, int], told: str) -> None:
     assert held_by(mirror(manifests("node n1")).snapshot(NOW), amounts, "cpu") == told
+
+
+def test_who_holds_the_same_is_sorted_by_the_name_that_is_told() -> None:
+    pods = manifests("pods ns/a 1 cpu=1 on=n1\npods ns/b 1 cpu=1 on=n1")
+    for found, owner in zip(pods, ("web", "api"), strict=True):
+        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "controller": True}
+        found["metadata"] |= {
+            "annotations": {},
+            "ownerReferences": [{**reference, "uid": found["metadata"]["name"]}],
+        }
+    snapshot = mirror([*manifests("node n1 cpu=4"), *pods]).snapshot(NOW)
+    told = held_by(snapshot, dict.fromkeys(sorted(snapshot.jobs), 1000), "cpu")
+    assert told == "ReplicaSet ns/api holds 1 cpu, ReplicaSet ns/web 1"
 
 
 @settings(max_examples=examples(35), deadline=None)

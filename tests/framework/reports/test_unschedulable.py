@@ -8,7 +8,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_o
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.limits import rounded
+from vsched.framework.words.lists import rounded
 from vsched.model.plan import JobOutcome
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY

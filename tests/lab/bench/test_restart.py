@@ -66,7 +66,8 @@ def test_the_daemon_has_a_core_of_its_own_where_there_are_two() -> None:
 
 def test_a_small_restart_from_end_to_end_tells_what_held_the_loop_in_each_part() -> None:
     result = measure_restart(SMALL._replace(held=True), calm_seconds=0.1)
-    assert 0 < result["ready_s"] <= result["first_binding_s"] <= result["all_bound_s"]
+    assert result["ready_s"] > 0  # asked for every few milliseconds, so it may be seen after the first binding
+    assert 0 < result["first_binding_s"] <= result["all_bound_s"]
     assert result["relist"]["kinds"] == ["Pod"]
     assert result["relist"]["single_latency_ms"]["p50"] > 0
     assert result["rss_mb"]["peak"] > 20

@@ -39,7 +39,7 @@ async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path
     violations = Violations()
     daemon = SoakDaemon("d", ("nonsense",), tmp_path, violations, Counter())
     running = asyncio.create_task(daemon.run())
-    assert await until(lambda: bool(violations.counts), 10.0)
+    assert await until(lambda: bool(violations.counts))
     await daemon.close()
     await running
     assert violations.first["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")

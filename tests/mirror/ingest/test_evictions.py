@@ -20,6 +20,7 @@ from vsched.mirror.ingest.evictions import (
     preemptibility_of,
     request_of,
 )
+from vsched.mirror.ingest.words import fields as words
 from vsched.model.pods.cooperation import ASKED, EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import EvictionTerms, Preemptibility
@@ -273,4 +274,4 @@ def test_a_queue_cannot_opt_in_for_pods() -> None:
     assert eviction_terms_of_queue({"vsched.io/cooperative-eviction": "1m", PREEMPT: "5m"}, told) == EvictionTerms(
         300.0
     )
-    assert told == ["metadata.annotations[vsched.io/cooperative-eviction]: only pods and PodGroups opt in: ignored"]
+    assert told == [words.only_these_opt_in("vsched.io/cooperative-eviction")]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
-from vsched.framework.wording import asked_to_end
+from vsched.framework.words.victims import asked_to_end
 from vsched.mirror import wire
 from vsched.mirror.ingest.responders import IMPERATIVE, answer_of
 from vsched.mirror.state.responders import ResponderStore

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, OFF, TASK_ORDER, task_topology_of
+from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, TASK_ORDER, task_topology_of
+from vsched.mirror.ingest.words import groups as words
+from vsched.mirror.ingest.words.groups import TASK_TOPOLOGY_PASSED_OVER as OFF
 from vsched.model.jobs.task_topology import TaskTopology
 
 
@@ -74,7 +76,7 @@ def test_reading(annotations: dict[str, str], found: TaskTopology | None) -> Non
         ),
         pytest.param(
             {TASK_ORDER: "a,b"},
-            f"metadata.annotations[{TASK_ORDER}]: it has no effect without affinity or anti-affinity of roles: ignored",
+            words.no_affinity_of_roles(f"metadata.annotations[{TASK_ORDER}]"),
             id="an order alone",
         ),
     ],

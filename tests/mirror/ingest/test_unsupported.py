@@ -17,6 +17,7 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.objects import PodGroupSpec, QueueSpec
 from vsched.mirror.wire.pods import Container, PodSpec
 from vsched.model.amounts.resources import ResourceAxis
@@ -134,7 +135,7 @@ def test_several_fields_are_named_and_the_rest_is_counted() -> None:
     fields["spec"]["workloadRef"] = {"name": "w", "podGroup": "g"}
 
     assert of_pod(fields)[0].unsupported == (
-        "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 1 more: not supported yet"
+        words.not_supported_yet("spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd", " and 1 more")
     )
     assert of_pod(fields, "volumes")[0].unsupported.startswith("spec.workloadRef: ")
 

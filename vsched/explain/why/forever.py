@@ -13,14 +13,16 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
-from vsched.framework.wording import larger_than_nodes
+from vsched.framework.words.nodes import larger_than_nodes
 from vsched.kernels.registering import awaited
+from vsched.model.amounts.resources import Vector, add
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
@@ -36,7 +38,7 @@ class ShapeCount(NamedTuple):
     """The pods of one shape in a job."""
 
     tasks: Sequence[Task]
-    """All that have not finished, pending or placed."""
+    """All that have not finished and do not stay (``_staying``), pending or placed."""
     open_rows: Mask
     """bool[nodes]: nodes that no lasting constraint closes to all of them."""
     room: int
@@ -50,14 +52,15 @@ def never_placed(session: Session, view: JobView) -> Iterator[Constraint]:
 
     Empty if it would fit, or if that is not certain.
     """
-    kinds, done = _kinds(session, view)
+    kinds, settled = _kinds(session, view)
     if not kinds:
         return
+    done = settled.total()
     together = min(sum(kind.counted for kind in kinds), _room_in_all(session, kinds))
     domain, where = _room_in_a_domain(session, view, kinds)
     where, together = ("", together) if together <= domain else (where, domain)
     enough = done + together >= view.min_member
-    role = _role_never_placed(view, kinds)
+    role = _role_never_placed(view, kinds, settled)
     if enough and role is None and any(kind.room for kind in kinds):
         return
     short = [kind for kind in kinds if kind.counted < len(kind.tasks) or not kind.room]
@@ -85,7 +88,7 @@ def never_complete(session: Session, view: JobView) -> str:
         return ""
     if session.snapshot.now - max(task.created for task in tasks) < IDLE_SECONDS:
         return ""
-    return "no controller owns its pods, so more have to be created by hand"
+    return words.NO_CONTROLLER
 
 
 def is_to_hold(task: Task) -> bool:
@@ -95,25 +98,54 @@ def is_to_hold(task: Task) -> bool:
     return task.status not in (Status.SUCCEEDED, Status.FAILED)
 
 
-def _kinds(session: Session, view: JobView) -> tuple[list[ShapeCount], int]:
-    """The kinds of pods that have not finished, and the number of pods that succeeded.
+def _kinds(session: Session, view: JobView) -> tuple[list[ShapeCount], Counter[str]]:
+    """The kinds of pods that need a place, and by role the number of pods that need none: finished or staying.
 
     The list is empty if there are more than ``SHAPES_MAX`` kinds, or no nodes.
     """
     by_shape: dict[Shape, list[Task]] = {}
-    done = 0
+    settled: Counter[str] = Counter()
     for task in view.job.tasks.values():
         if task.status is Status.SUCCEEDED:
-            done += 1
+            settled[task.role] += 1
         elif is_to_hold(task):
             by_shape.setdefault(task.shape, []).append(task)
     if len(by_shape) > SHAPES_MAX or not len(session.nodes):
-        return [], done
-    return [_kind(session, tasks) for tasks in by_shape.values()], done
+        return [], settled
+    kinds = [(tasks, _rows_open(session, tasks)) for tasks in by_shape.values()]
+    staying = _staying(session, kinds)
+    settled.update(task.role for tasks, _ in kinds for task in tasks if task.uid in staying)
+    left = [([task for task in tasks if task.uid not in staying], rows) for tasks, rows in kinds]
+    return [_kind(session, tasks, rows) for tasks, rows in left if tasks], settled
 
 
-def _kind(session: Session, tasks: Sequence[Task]) -> ShapeCount:
-    open_rows, shape = _rows_open(session, tasks), tasks[0].shape
+def _staying(session: Session, kinds: Sequence[tuple[Sequence[Task], Mask]]) -> set[str]:
+    """The uids of pods on nodes where they would not be placed again, but stay.
+
+    Their node is gone, is closed to them by now, or has less than they ask for together.
+    """
+    found: set[str] = set()
+    on: dict[int, list[Task]] = {}
+    for tasks, open_rows in kinds:
+        for task in tasks:
+            if not task.node or task.status is Status.RELEASING:
+                continue
+            row = session.nodes.statics.row.get(task.node)
+            if row is not None and open_rows[row]:
+                on.setdefault(row, []).append(task)
+            else:
+                found.add(task.uid)
+    for row, tasks in on.items():
+        asked: Vector = {}
+        for task in tasks:
+            add(asked, task.shape.request)
+        if any(amount > session.nodes.allocatable[column][row] for column, amount in asked.items()):
+            found.update(task.uid for task in tasks)
+    return found
+
+
+def _kind(session: Session, tasks: Sequence[Task], open_rows: Mask) -> ShapeCount:
+    shape = tasks[0].shape
     room = min(len(tasks), _room_apart(session, tasks, rooms_if_empty(session, shape, open_rows)))
     return ShapeCount(tasks, open_rows, room, len(tasks) if shape.best_effort else room)
 
@@ -172,7 +204,7 @@ def _room_in_a_domain(session: Session, view: JobView, kinds: Sequence[ShapeCoun
         rooms = [np.minimum(sums(_rooms(session, kind)), kind.counted) for kind in asking]
         most = max(most, int(np.sum(rooms, axis=0).max(initial=0)))
     most += total - sum(len(kind.tasks) for kind in asking)
-    return most, f" in one domain of {tier_words(allowed[-1])}"
+    return most, words.in_one_domain(tier_words(allowed[-1]))
 
 
 def _rooms(session: Session, kind: ShapeCount) -> Ints:
@@ -180,18 +212,19 @@ def _rooms(session: Session, kind: ShapeCount) -> Ints:
     return np.minimum(rooms_if_empty(session, kind.tasks[0].shape, kind.open_rows), len(kind.tasks))
 
 
-def _role_never_placed(view: JobView, kinds: Sequence[ShapeCount]) -> tuple[str, int, int] | None:
+def _role_never_placed(
+    view: JobView, kinds: Sequence[ShapeCount], settled: Counter[str]
+) -> tuple[str, int, int] | None:
     """A role whose minimum exceeds the room on empty nodes, with the minimum and the room; None if there is none.
 
     The role comes as a phrase that goes before a verb.
     """
     if not view.gates_minimum:
         return None
-    succeeded = Counter(task.role for task in view.job.tasks.values() if task.status is Status.SUCCEEDED)
     for role, minimum in view.spec.min_task_member:
         own = [(sum(task.role == role for task in kind.tasks), kind.counted) for kind in kinds]
-        exist = succeeded[role] + sum(count for count, _ in own)
-        room = succeeded[role] + sum(min(count, room) for count, room in own)
+        exist = settled[role] + sum(count for count, _ in own)
+        room = settled[role] + sum(min(count, room) for count, room in own)
         if exist >= minimum > room:
-            return f"of role {role} ", minimum, room
+            return words.of_role(role), minimum, room
     return None

@@ -30,7 +30,7 @@ def pods_to_come(job: Job) -> str:
     )
 
 
-# -- what a job takes from its owner ----------------------------------------------------------------------------------
+# -- what a job takes from its owner -----------------------------------------------------------------------------------
 
 
 WORKLOADS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")

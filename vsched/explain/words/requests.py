@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from vsched.framework.times import clock, length
-from vsched.framework.wording import said_by_responder
+from vsched.framework.words.victims import said_by_responder
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot, asked_jobs

@@ -21,20 +21,12 @@ from vsched.framework.nodes.reserving import Placements, limit_beside, limit_to
 from vsched.framework.nodes.run_slots import LimitsOnStart, RunSlots, StartsLeft
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
+from vsched.framework.words import nodes as words
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Ints, NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
-A_START = "a planned start"
-RESERVED = f"node(s) had resources that are reserved for {A_START}"
-"""The reason for a node whose room is reserved. Messages put the start of the job in the place of ``A_START``."""
-RESERVED_IN_QUEUE = f"node(s) had enough, but the rest of the queue's limit is reserved for {A_START}"
-"""The reason for a node with room where the job's queue may hold nothing besides the planned job."""
-RESERVED_ELSEWHERE = f"node(s) had enough, but what {{}} may still hold is reserved for {A_START}"
-"""The same for a queue above, or for a namespace."""
-RESERVED_RUN = f"node(s) had enough, but the last job slot is reserved for {A_START}"
-"""The same where one more job may not run besides the planned one."""
 EndsBy = Callable[[Task], float]
 """When a task will have ended, seconds since the epoch; infinite where nobody knows."""
 A_RUN = Limited()
@@ -177,12 +169,12 @@ class PlannedRoom:
     def _reason(self, plan: JobStart, task: Task) -> str:
         short = self._short(plan, task)
         if short is None:
-            return RESERVED
+            return words.RESERVED
         if short == A_RUN:
-            return RESERVED_RUN
+            return words.RESERVED_RUN
         if short == self.limits_of(task)[0]:
-            return RESERVED_IN_QUEUE
-        return RESERVED_ELSEWHERE.format(f"queue {short.queue}" if short.queue else f"namespace {short.namespace}")
+            return words.RESERVED_IN_QUEUE
+        return words.reserved_elsewhere(short.queue, short.namespace)
 
     def _short(self, plan: JobStart, task: Task) -> Limited | None:
         """Whose limit leaves nothing for a task besides the plan's job; None where the limits have room for both.

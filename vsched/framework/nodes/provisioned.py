@@ -16,6 +16,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.reserving import Placements, limit_beside, limit_to
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
+from vsched.framework.words import nodes as words
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, NodeTable
@@ -101,7 +102,4 @@ class ProvisionedRoom:
         return self._sums
 
     def _reason(self, gangs: Sequence[str]) -> str:
-        who = f"{len(gangs)} gangs until all their"
-        if len(gangs) == 1:
-            who = f"gang {self._gangs[gangs[0]].job.called} until all its"
-        return f"node(s) had resources that are reserved for {who} nodes are there"
+        return words.provisioned(len(gangs), self._gangs[gangs[0]].job.called)

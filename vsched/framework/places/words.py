@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.look import TierLook
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier, Tiers
 

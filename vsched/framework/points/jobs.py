@@ -102,7 +102,7 @@ class JobEnqueueable(Point):
     """Whether the plugin calls an external service for the answer; it must be called only once per job then."""
     by_request_alone: ClassVar[bool] = False
     """Whether jobs without claims get equal answers as long as no other job is admitted, if they have the same queue,
-    namespace, ``minResources`` and amounts that quotas count."""
+    namespace and ``minResources``, and if quotas count the same of their minimum and of their pods."""
 
     @abstractmethod
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:

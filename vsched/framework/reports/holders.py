@@ -14,18 +14,15 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.planned_room import A_START
-from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason, sentence
+from vsched.framework.nodes.why import Failing, NodeReasons, counted_by_reason
 from vsched.framework.reports.on_paper import placed_on_paper
 from vsched.framework.session import Session
 from vsched.framework.times import SOON_SECONDS, clock
-from vsched.framework.wording import BEGINNING, listed_jobs
+from vsched.framework.words import nodes as words
+from vsched.framework.words.lists import listed_jobs
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-
-OTHERS = "reserved for others"
-RESERVED_FOR_OTHERS = f"{BEGINNING}had resources that are {OTHERS}"
 
 
 class ReservedReasons(NamedTuple):
@@ -38,13 +35,8 @@ class ReservedReasons(NamedTuple):
 
     def named(self, text: str) -> str:
         """The sentence with the names of these jobs and these starts in it."""
-        text = named(text, self.others)
-        return text.replace(A_START, self.starts) if self.starts else text
-
-
-def named(text: str, others: str) -> str:
-    """The sentence with the names of the jobs that room is reserved for; unchanged where ``others`` is empty."""
-    return text.replace(OTHERS, f"reserved for {others}") if others else text
+        text = words.with_others(text, self.others)
+        return text.replace(words.A_START, self.starts) if self.starts else text
 
 
 class Holders:
@@ -90,7 +82,7 @@ class Holders:
             f"{plan.job.called} at {clock(plan.at, now, plan.at - now < SOON_SECONDS)} UTC"
             for plan in planned.binding(task)
         ]
-        return found._replace(starts=f"the start of {' and '.join(starts)}") if starts else found
+        return found._replace(starts=words.start_of(starts)) if starts else found
 
     def _with_jobs(self, key: str, task: Task, why: NodeReasons) -> ReservedReasons:
         if Code.RESOURCES not in why.codes.values() or not self._rows:
@@ -105,12 +97,12 @@ class Holders:
     def _explained(self, key: str, task: Task, why: NodeReasons) -> ReservedReasons:
         filled = why.fits is not None
         found = self.split(key, task, self._session.node_selection.failing(task, filled=filled), filled)
-        reserved = next((one.rows for one in found if one.reason == RESERVED_FOR_OTHERS), None)
+        reserved = next((one.rows for one in found if one.reason == words.RESERVED_FOR_OTHERS), None)
         if reserved is None or not np.logical_or.reduce([one.rows for one in found]).all():
             return ReservedReasons(why)
         reasons, codes = counted_by_reason(found)
         total = len(self._session.nodes)
-        message = why.message.replace(sentence(total, why.reasons), sentence(total, reasons))
+        message = why.message.replace(words.available(total, why.reasons), words.available(total, reasons))
         return ReservedReasons(why._replace(message=message, reasons=reasons, codes=codes), self.names(key, reserved))
 
     def split(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> list[Failing]:
@@ -119,15 +111,16 @@ class Holders:
         if reserved is None:
             return list(found)
         rest = (one._replace(rows=one.rows & ~reserved) if one.code is Code.RESOURCES else one for one in found)
-        return [*(one for one in rest if one.rows.any()), Failing(RESERVED_FOR_OTHERS, Code.ORDER, reserved)]
+        return [*(one for one in rest if one.rows.any()), Failing(words.RESERVED_FOR_OTHERS, Code.ORDER, reserved)]
 
     def names(self, key: str, rows: Mask) -> str:
         """The other jobs that room on these rows is reserved for as text, those with the most tasks there first."""
         jobs = Counter[str]()
         for row in np.flatnonzero(rows).tolist():
             jobs.update({one: count for one, count in self._rows.get(row, {}).items() if one != key})
-        ranked = sorted(jobs, key=lambda one: (-jobs[one], one))
-        return listed_jobs([self._session.snapshot.called(one) for one in ranked])
+        snapshot = self._session.snapshot
+        ranked = sorted(jobs, key=lambda one: (-jobs[one], snapshot.by_name(one)))
+        return listed_jobs([*map(snapshot.called, ranked)])
 
     def _reserved_rows(self, key: str, task: Task, found: Sequence[Failing], filled: bool) -> Mask | None:
         """bool[nodes]: nodes that lack room for the task only by reservations of other jobs; None without any."""

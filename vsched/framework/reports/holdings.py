@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.framework.points.extension import PastUse, QueueDivision
 from vsched.framework.session import Session
+from vsched.framework.words import jobs as words
 from vsched.kernels.differing import differing
 from vsched.model.plan import NamespaceOutcome, QueueOutcome
 from vsched.model.queues.queue import Namespace, Queue
@@ -84,7 +85,7 @@ def _queue_record(session: Session, queue: Queue, known: QueueReport | None) -> 
     names = session.snapshot.axis.names
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
-    lost = f"PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
+    lost = words.no_priority_class(queue.missing_class) if queue.missing_class else ""
     amounts = {**held, **division.devices} if division is not None and division.devices else held
     outcome = QueueOutcome(
         name=name,

@@ -6,7 +6,7 @@ from vsched.framework.jobs import JobView
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.session import Session
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import LISTED_MAX, counted
+from vsched.framework.words import jobs as words
 from vsched.model.plan import PLANNED_NODES_MAX, PlannedStart
 
 
@@ -37,7 +37,4 @@ def with_start(session: Session, headline: UnschedulableReason, planned: Planned
 
 def starts_at(planned: PlannedStart, now: float) -> str:
     """``its start is planned for 14:05 UTC (in 12m), on n1, n2 and 6 more nodes``."""
-    shown = planned.nodes[:LISTED_MAX]
-    more = planned.node_count - len(shown)
-    names = " and ".join(filter(None, (", ".join(shown), counted(more, "more node", "more nodes") if more else "")))
-    return f"its start is planned for {at_and_in(planned.at, now)}, on {names}"
+    return words.starts_at(at_and_in(planned.at, now), planned.nodes, planned.node_count)

@@ -9,7 +9,7 @@ from functools import cached_property
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import QueueBound, Shortage
 from vsched.framework.session import Session
-from vsched.framework.wording import at_limit
+from vsched.framework.words.limits import at_limit
 from vsched.model.amounts.resources import Vector, add, times
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task

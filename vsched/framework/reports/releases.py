@@ -11,14 +11,13 @@ from itertools import chain
 
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
+from vsched.framework.words.jobs import CLAIM_RELEASED
 from vsched.model.claims.catalogue import DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
-
-WHY = "its pods were not placed"
 
 
 def releases(session: Session) -> tuple[ClaimRelease, ...]:
@@ -33,7 +32,7 @@ def releases(session: Session) -> tuple[ClaimRelease, ...]:
     for device, claim, task in chain(
         _waiting_devices(waiting, catalogue.devices), _waiting_volumes(waiting, catalogue.volumes)
     ):
-        found.setdefault((device, claim.key), ClaimRelease(claim.key, claim.uid, device, task.job, WHY))
+        found.setdefault((device, claim.key), ClaimRelease(claim.key, claim.uid, device, task.job, CLAIM_RELEASED))
     if not found:
         return ()
     in_use = set(_keys_in_use(session))

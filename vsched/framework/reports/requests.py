@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
+from vsched.framework.words.victims import EVICTION_REFUSED, UNNEEDED
 from vsched.model.jobs.job import Job
 from vsched.model.plan import AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import EvictionRequest
@@ -23,8 +24,6 @@ from vsched.model.snapshot import Snapshot, asked_jobs
 
 SKEW_SECONDS = 60.0
 """A request dated this long after now was not made by a scheduler: it is due."""
-UNNEEDED = "its resources are no longer needed"
-REFUSED = "the API server refuses its eviction"
 
 
 class RequestAnswers(NamedTuple):
@@ -49,7 +48,7 @@ def answers_to_requests(session: Session) -> RequestAnswers:
         for task, request, needed in _judged(job, asked, needs):
             about = task.uid, task.namespace, task.name, task.node, job.key, request.action, request.beneficiary
             if not needed or (is_due(request, snapshot.now) and task.spared):
-                why = REFUSED if needed else UNNEEDED
+                why = EVICTION_REFUSED if needed else UNNEEDED
                 withdrawals.append(Withdraw(*about, why, task.responds))
             elif is_due(request, snapshot.now):
                 evictions.append(Evict(*about, whom=snapshot.named_otherwise(request.beneficiary)))

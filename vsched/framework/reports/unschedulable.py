@@ -10,18 +10,18 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.masks import REFUSED
-from vsched.framework.nodes.why import NO_NODES_KNOWN, NodeReasons
+from vsched.framework.nodes.why import NodeReasons, binding, on_nodes
 from vsched.framework.obstacles import unsupported, unsupported_pods
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
-from vsched.framework.reports.untried import UNTRIED, may_fit_otherwise
+from vsched.framework.reports.untried import may_fit_otherwise
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
-from vsched.framework.wording import binding, counted, on_nodes, resource_in
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import NO_NODES_KNOWN, REFUSED, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.claims.plan import NOT_HAD
@@ -29,7 +29,6 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 
-NONE_FITS = "no node fits"
 OF_QUEUE = (Code.QUEUE_CLOSED, Code.QUEUE_NOT_LEAF)
 """Codes of queues in which no job starts, however small."""
 NO_UIDS: Set[str] = frozenset()
@@ -70,8 +69,7 @@ class UnschedulableReasons:
         first = min(found, key=lambda task: task.name)
         if setbacks[first.uid].startswith(NOT_HAD):
             return UnschedulableReason(Code.CLAIM, setbacks[first.uid])
-        refused = f"the API server does not bind {len(found)} of its pods"
-        return UnschedulableReason(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
+        return UnschedulableReason(Code.BINDING, words.unbound(len(found), first.name, setbacks[first.uid]))
 
     def _of_undecided(self, view: JobView) -> UnschedulableReason:
         session = self.session
@@ -100,8 +98,7 @@ class UnschedulableReasons:
             return self.refused(view, why)
         refusals = (self.session.refused.tasks.get(uid) for uid in view.job.pending)
         count = sum(isinstance(one, Refusal) and one.code is Code.CLAIM for one in refusals)
-        others = counted(count, "of its pods waits", "of its pods wait")
-        return self.refused(view, why._replace(message=f"{others}: {cause.name}: {why.message}"))
+        return self.refused(view, why._replace(message=words.some_wait(count, cause.name, why.message)))
 
     def _leaving(self, view: JobView) -> UnschedulableReason:
         """The reason for a job that will have its minimum once other pods have left the nodes chosen for it."""
@@ -110,11 +107,8 @@ class UnschedulableReasons:
         first = min(left or waiting, key=lambda task: (task.created, task.name))
         message = f"{first.name} {place_of(self.session, view, first.uid).message}"
         if not left:
-            return UnschedulableReason(
-                Code.STARTING, f"{counted(len(waiting), 'pod has a node', 'pods have nodes')}: {message}"
-            )
-        who = counted(len(left), "pod has a node and waits", "pods have nodes and wait")
-        return UnschedulableReason(Code.LEAVING, f"{who} for other pods to leave: {message}")
+            return UnschedulableReason(Code.STARTING, words.have_nodes(len(waiting), message))
+        return UnschedulableReason(Code.LEAVING, words.wait_for_others(len(left), message))
 
     def _out_of_sight(self, view: JobView) -> UnschedulableReason:
         """The reason for a job with nodes for too few of its tasks: why the next task finds no node."""
@@ -142,16 +136,13 @@ class UnschedulableReasons:
         if shut is not None and shut.code in OF_QUEUE:  # gates that are removed would change nothing
             return self.refused(view, shut)
         if view.is_ready and view.ready >= max(1, view.min_member):
-            return UnschedulableReason(
-                Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
-            )
-        message = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
+            return UnschedulableReason(Code.GATED, words.gated(gated, more=True))
+        message = words.gated(gated, more=False)
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
             fits = _fitting(self.session, view, _every)
-            message += (
-                f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
-            )
+            needs = words.needs(words.THE_GANG, view.min_member, missing, fits) if fits else words.gang_needs(missing)
+            message += f": {needs}"
         return UnschedulableReason(Code.GATED, message)
 
     def _incomplete(self, view: JobView) -> UnschedulableReason:
@@ -179,12 +170,12 @@ class UnschedulableReasons:
         if on_each == counts and why.reasons and all(map(if_empty.lacking.__contains__, map(resource_in, why.reasons))):
             on_each = ""  # the problem says it of all nodes
         details = "; ".join(one for one in (if_empty.problem, on_each) if one)
-        message = details if head == NONE_FITS and not on_each else f"{head}: {details}"
+        message = details if head == words.NONE_FITS and not on_each else f"{head}: {details}"
         if not view.is_ready and may_fit_otherwise(self.session, view):
-            message += f"; {UNTRIED}"
+            message += f"; {words.UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
-            message += f"; besides, {self.refused(view, also).message}"
+            message += words.besides(self.refused(view, also).message)
         protected = self.session.refused.protected.get(view.key)
         if protected is not None:
             code, message = protected.code, f"{protected.message}; {message}"
@@ -230,22 +221,22 @@ class UnschedulableReasons:
         fits = _fitting(self.session, view, _of_role(cause.role)) if cause.role in lacking else 0
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
-            return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
+            return Code.ROLE_MINIMUM, words.needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
         if view.sub_groups is not None and why.fits is None and (short := view.sub_groups.of(cause).lacks()):
             return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
         if view.is_ready and view.ready >= min(1, view.min_member):
             waiting = view.pending_count + view.waiting
-            return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
+            return code, words.more_wait(waiting)
         missing = view.min_member - view.ready - (0 if view.is_ready else view.best_effort_pending)
         minimum = view.min_member
         if view.sub_groups is not None and why.fits is not None:
             missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
             minimum = max(minimum, view.ready + missing)
         if minimum < 2:
-            return code, NONE_FITS
+            return code, words.NONE_FITS
         fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
-        head = _needs("the gang", minimum, missing, fits, most)
+        head = words.needs(words.THE_GANG, minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
 
     def _scale_of_sub_group(
@@ -254,7 +245,7 @@ class UnschedulableReasons:
         """The same for a pod of a sub-group that lacks its minimum."""
         group = groups.of(cause)
         fits = _fitting(self.session, view, lambda task: groups.of(task) is group)
-        head = _needs(f"sub-group {group.name}", group.minimum, missing, min(fits, missing))
+        head = words.needs(f"sub-group {group.name}", group.minimum, missing, min(fits, missing))
         return Code.GANG_SIZE if fits else code, head
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
@@ -363,14 +354,3 @@ def has_place(view: JobView, uid: str) -> bool:
 
 def _waits(why: NodeReasons | Refusal) -> bool:
     return isinstance(why, Refusal) and why.reason == PIPELINED
-
-
-def _needs(who: str, minimum: int, missing: int, fits: int, most: int | None = None) -> str:
-    """``the gang needs 8, 2 fit``; with ``most``, also how many would fit if all nodes were empty."""
-    many = fits if fits else "none"
-    verb = "fits" if fits == 1 else "fit"
-    needs = f"{minimum}" if missing == minimum else f"{missing} more of its minimum of {minimum}"
-    message = f"{who} needs {needs}, {many} {verb}"
-    if most is None or (not most and not fits):
-        return message
-    return f"{message}, and {'no more' if most <= fits else most} would if all nodes were empty"

@@ -10,7 +10,6 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 
-UNTRIED = "not every way to place its pods was tried"
 KINDS_MAX = 8
 """Of so many kinds of pods of one gang room is counted; of further ones it is taken to be there."""
 

@@ -25,6 +25,8 @@ from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import none_available
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
@@ -34,9 +36,6 @@ from vsched.model.plan import PROVISIONING, SCHEDULABLE, UNDETERMINED, UNSCHEDUL
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-
-NO_HELP = "; more nodes would not help: "
-"""In messages: what follows keeps pods from starting whatever nodes are added."""
 
 
 def with_refused(session: Session, view: JobView, found: Verdicts) -> Verdicts:
@@ -153,7 +152,7 @@ class _JobVerdicts:
             return PodText(UNSCHEDULABLE, message, reasons, fits)
         repeats = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
         if scale_up.why_not and not repeats and scale_up.why_not not in message:
-            message = f"{message}{NO_HELP}{scale_up.why_not}"
+            message = f"{message}{words.NO_HELP}{scale_up.why_not}"
         return PodText(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
 
 
@@ -161,7 +160,7 @@ def asked_for(snapshot: Snapshot, key: str) -> str:
     """What became of the ProvisioningRequest of a gang."""
     found = None if snapshot.provisioning is None else snapshot.provisioning.get(key)
     if found is None:
-        return "nodes for it will be requested by a ProvisioningRequest"
+        return words.NODES_REQUESTED
     return told(found, f"at {clock(found.retry_at, snapshot.now, True)} UTC")
 
 
@@ -185,9 +184,9 @@ def _waits_for(view: JobView, task: Task) -> str:
     groups = view.sub_groups
     if groups is not None and view.is_ready and not groups.are_whole((task,)):
         lacking = next((one for one in groups.path(groups.of(task)) if not one.is_ready), groups.of(task))
-        what = " groups" if isinstance(lacking, Composite) else ""
-        return f"its sub-group {lacking.name} reaches its minimum of {lacking.minimum}{what}"
-    return f"its gang {view.called} reaches its minimum of {view.min_member}"
+        of_groups = isinstance(lacking, Composite)
+        return words.sub_group_reaches_minimum(lacking.name, lacking.minimum, of_groups=of_groups)
+    return words.gang_reaches_minimum(view.called, view.min_member)
 
 
 def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
@@ -202,7 +201,7 @@ def _of_stray(job: Job) -> Verdicts:
 
 def no_such_group(key: str) -> str:
     """The message for a pod that names a PodGroup which does not exist."""
-    return f"{title_of(key)} does not exist: its pods wait for it to be created"
+    return words.no_group(title_of(key))
 
 
 def _task_message(
@@ -219,17 +218,16 @@ def _task_message(
     """
     if isinstance(why, Refusal):
         if why.reason == PIPELINED and gang and not in_sight(view):
-            return f"{why.message}, and its gang {view.called} waits: {gang}", dict(outcome.reasons)
+            return words.waits_as_gang_waits(why.message, view.called, gang), dict(outcome.reasons)
         if why.code is Code.CLAIM:
             # Words of kube-scheduler for a pod that no node can take.
-            nodes = len(waiting.session.nodes)
-            return f"0/{nodes} nodes are available: {why.message}.", {why.reason: 1}
+            return none_available(len(waiting.session.nodes), why.message), {why.reason: 1}
         return waiting.refused(view, why).message, {why.reason: 1}
     if why is not None:
         return why.message, dict(why.reasons)
     if fits:
-        return f"fits, but waits until {fits}", {}
+        return words.fits_but_waits(fits), {}
     if gang and not view.is_ready:
         alone = view.spec.made_for.startswith("Pod ")
-        return gang if alone else f"its gang {view.called} waits: {gang}", dict(outcome.reasons)
-    return "not tried in this cycle", {}
+        return gang if alone else words.gang_waits(view.called, gang), dict(outcome.reasons)
+    return words.NOT_TRIED, {}

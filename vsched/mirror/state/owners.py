@@ -22,6 +22,7 @@ from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.resources import RESOURCES
+from vsched.mirror.state import words
 from vsched.model.shared import shared
 
 OWNERS_MAX = 8
@@ -152,7 +153,7 @@ class OwnerStore:
             need = f"{kind.id} {namespace}/{name}"
             record = self._records.get(self._uids.get((kind.id, f"{namespace}/{name}"), ""))
             if record is None:
-                yield None, need, _waits_for(kind.kind, name, f"which its label {label} names")
+                yield None, need, _waits_for(kind.kind, name, words.which_label_names(label))
                 return
             yield record, need, ""
             yield record, record.owner.uid, ""
@@ -164,7 +165,7 @@ class OwnerStore:
             record = self._records.get(reference.uid)
             if record is None:
                 if self._is_awaited(reference, told=told):
-                    yield None, reference.uid, _waits_for(reference.kind, reference.name, "an owner of it")
+                    yield None, reference.uid, _waits_for(reference.kind, reference.name, words.OWNER_OF_IT)
                 else:
                     yield None, reference.uid, ""
                 return
@@ -205,4 +206,4 @@ def _document(found: wire.Object) -> Mapping[str, Any]:
 
 
 def _waits_for(kind: str, name: str, how: str) -> str:
-    return f"it waits for {kind} {name}, {how}, which has not been seen yet"
+    return words.waits_for_owner(kind, name, how)

@@ -16,7 +16,6 @@ from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.runs import over_of, with_condition
 from vsched.model.maps import news
-from vsched.model.parted import PartedDict
 from vsched.model.plan import JobOutcome
 
 
@@ -28,7 +27,7 @@ class PodGroupStore:
         self._seen = seen
         self._jobs = jobs
         self._on_calm = on_calm
-        self._watched: PartedDict[JobSpec] = PartedDict()
+        self._watched: dict[str, JobSpec] = {}
         self._native: dict[str, JobSpec] = {}
         """The native PodGroups that are jobs; what their objects say is read elsewhere."""
         self._phases = AssumedPhases()

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from math import ceil
-from typing import NamedTuple
 
 import msgspec
 from cachetools import LRUCache
@@ -33,7 +32,6 @@ from vsched.model.jobs.durations import Learnt
 from vsched.model.jobs.job import JobSpec
 from vsched.model.plan import CycleReport, Evict
 from vsched.model.pods.cooperation import EvictionRequest
-from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
@@ -42,18 +40,6 @@ TRIED_MAX = 10_000
 """How many pods with failed bindings are remembered."""
 UNLEARNT_MAX = 4096
 """How many finished pods are remembered until the next snapshot."""
-
-
-class InUse(NamedTuple):
-    """Shapes and label sets that pods have."""
-
-    shapes: set[Shape]
-    labels: set[PodLabels]
-
-    def add(self, task: Task) -> None:
-        """A pod has these."""
-        self.shapes.add(task.shape)
-        self.labels.add(task.labels)
 
 
 class PodStore:
@@ -108,8 +94,6 @@ class PodStore:
         self._classless: dict[str, tuple[bool, str]] = {}
         """Pods with the priority of their class: whether each is gated, and its unsupported features."""
         self._assumed = AssumedTasks()
-        self._kept: InUse | None = None
-        """While shapes are swept in steps: those found in use so far."""
 
     def get(self, uid: str) -> Task | None:
         """The pod of this uid as snapshots show it, None where there is none."""
@@ -208,6 +192,7 @@ class PodStore:
     def adopt(self, tasks: dict[str, Task]) -> None:
         """Take over the pods that another mirror knows; the books of jobs and nodes have them already."""
         self._tasks = tasks
+        self._reader.shaper.table.adopt(dict.fromkeys(task.shape for task in tasks.values()))
 
     def restore(self, task: Task, implicit: JobSpec | None) -> None:
         """A pod as it is on paper, and the job it stands for where it names none."""
@@ -450,28 +435,13 @@ class PodStore:
 
     def sweep_overgrown(self) -> None:
         """Forget shapes that no pod has any more, once there are many."""
-        for _ in self.sweeping():
-            pass
+        if self._reader.shaper.overgrown:
+            self.sweep()
 
     def sweep(self) -> None:
         """Forget shapes that no pod has any more."""
-        for _ in self._sweeping():
-            pass
-
-    def sweeping(self) -> Iterator[None]:
-        """The same as ``sweep_overgrown``, a pod a step; pods may come and change in between."""
-        if self._reader.shaper.overgrown:
-            yield from self._sweeping()
-
-    def _sweeping(self) -> Iterator[None]:
-        self._kept = kept = InUse(set(), set())
-        try:
-            for task in list(self._tasks.values()):
-                kept.add(task)
-                yield
-            yield from self._reader.sweeping(kept.shapes, kept.labels)
-        finally:
-            self._kept = None
+        tasks = self._tasks.values()
+        self._reader.sweep({task.shape for task in tasks}, {task.labels for task in tasks})
 
     def columns(self) -> set[int]:
         """Columns of resources that pods ask for."""
@@ -504,8 +474,6 @@ class PodStore:
         if before is not None and before.job != task.job:
             self._jobs.drop(before)
         self._tasks[task.uid] = task
-        if self._kept is not None:
-            self._kept.add(task)
         self._nodes.move(before, task)
         if task.claims is not None or (before is not None and before.claims is not None):
             self.claims.move(before, task)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vsched.model.jobs.likeness import WaitingJob
 
 
-class Condition(msgspec.Struct, frozen=True, gc=False):
+class Condition(msgspec.Struct, frozen=True):
     """A condition of a PodGroup, without the fields that change with each write."""
 
     kind: str
@@ -61,7 +61,7 @@ STATED = frozenset({"Scheduled", "Unschedulable"})
 """Condition types of which at most one is true at a time."""
 
 
-class JobSpec(msgspec.Struct, frozen=True, gc=False):
+class JobSpec(msgspec.Struct, frozen=True):
     """The content of a PodGroup object."""
 
     namespace: str
@@ -368,7 +368,7 @@ def _counts(task: Task) -> bool:
     return task.status in READY or (task.status is Status.PENDING and not task.unsupported)
 
 
-class JobUsage(msgspec.Struct, frozen=True, gc=False):
+class JobUsage(msgspec.Struct, frozen=True):
     """What one job adds to the usage of its queue; its sums are maintained, never recomputed."""
 
     queue: str

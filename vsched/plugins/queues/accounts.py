@@ -19,6 +19,7 @@ from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, sub
 from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.frame import LEFT_OUT, Frame, QueuePlace, Terms, flat_frame, tree_frame
 from vsched.plugins.queues.guarantees import Guarantees
+from vsched.plugins.words import queues as words
 
 _NOTHING: Vector = {}
 
@@ -285,6 +286,6 @@ def problems_of(frame: Frame, snapshot: Snapshot) -> Mapping[str, Refusal]:
         return frame.problems
     problems = dict(frame.problems)
     for name in with_jobs:
-        cut = f"; {problems[name].message}" if name in problems else ""
-        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing because it has child queues{cut}")
+        cut = problems[name].message if name in problems else ""
+        problems[name] = Refusal(LEFT_OUT, words.jobs_and_children(cut))
     return problems

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from msgspec.structs import asdict
 
-from vsched.framework.wording import asked_to_end
+from vsched.framework.words.victims import asked_to_end
 from vsched.model.plan import Unschedulable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task

@@ -14,16 +14,17 @@ from msgspec.structs import replace
 
 from vsched.framework.claims.devices.allocations import allocation_of
 from vsched.framework.claims.devices.needs import DeviceNeeds, Implicit, NeedsTable
-from vsched.framework.claims.devices.obstacles import DeviceObstacles
+from vsched.framework.claims.devices.obstacles import DeviceObstacles, refused
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shared import occupy_shared
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
 from vsched.framework.claims.devices.uses import ClaimUses, GivenUp, is_for_group
-from vsched.framework.claims.devices.words import ELSEWHERE, IN_USE, TIMED_OUT, TOO_FEW, refused
+from vsched.framework.claims.devices.words import IN_USE, TIMED_OUT
 from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
+from vsched.framework.words.nodes import DEVICES_ELSEWHERE, TOO_FEW_DEVICES
 from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.search import DeviceSearchResult
@@ -129,9 +130,9 @@ class DeviceHandler:
         for one in found.allocated:
             mask = terms_mask(one.allocation.nodes, self._statics)
             if mask is not None:
-                checks.append(Check(ELSEWHERE, mask, code=Code.DEVICES))
+                checks.append(Check(DEVICES_ELSEWHERE, mask, code=Code.DEVICES))
             if one.later:
-                checks.append(Check(TOO_FEW, self._nowhere(), True, Code.DEVICES, ~self._nowhere()))
+                checks.append(Check(TOO_FEW_DEVICES, self._nowhere(), True, Code.DEVICES, ~self._nowhere()))
         if found.needs is not None:
             checks.extend(self._room.checks(found.needs))
         return checks
@@ -154,7 +155,7 @@ class DeviceHandler:
         """The reason for rows without a solution."""
         needs = self._of(task).needs
         unfinished = needs is not None and needs.number in self._unfinished
-        return Unfit(TIMED_OUT if unfinished else TOO_FEW, Code.DEVICES)
+        return Unfit(TIMED_OUT if unfinished else TOO_FEW_DEVICES, Code.DEVICES)
 
     def limits(self, task: Task) -> Sequence[ClaimRoom]:
         """How many tasks like this one could get devices; claims that people made are shared, and set no limit."""

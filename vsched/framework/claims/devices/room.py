@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from vsched.framework.claims.devices.needs import DeviceNeeds, Total
-from vsched.framework.claims.devices.words import TOO_FEW
 from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import TOO_FEW_DEVICES
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
@@ -97,7 +97,7 @@ class DeviceRoom:
         if now.passes_all:
             return ever
         later = self._mask(needs, later=True).mask if self.counts.differ else None
-        return [*ever, Check(TOO_FEW, now.mask, True, Code.DEVICES, later)]
+        return [*ever, Check(TOO_FEW_DEVICES, now.mask, True, Code.DEVICES, later)]
 
     def limits(self, needs: DeviceNeeds) -> list[ClaimRoom]:
         """How many tasks with such needs the nodes could serve on top of what is placed."""
@@ -120,7 +120,7 @@ class DeviceRoom:
             counts = [self.counts.of(ask.want, later=True) for ask in asks]
             most = np.minimum(most, sum(free.nodes // ask.number for free, ask in zip(counts, asks, strict=True)))
             together = min(together, sum(free.together // ask.number for free, ask in zip(counts, asks, strict=True)))
-        return [ClaimRoom(TOO_FEW, Code.DEVICES, most, None if together == BOUNDLESS else together)]
+        return [ClaimRoom(TOO_FEW_DEVICES, Code.DEVICES, most, None if together == BOUNDLESS else together)]
 
     def score(self, needs: DeviceNeeds) -> Floats | None:
         """Nodes by how early the first alternative comes that they have devices for."""
@@ -204,7 +204,7 @@ class DeviceRoom:
         found = self._evers.get(needs.number)
         if found is None:
             mask = self._worked_out(needs)
-            found = self._evers[needs.number] = [] if mask.all() else [Check(TOO_FEW, mask, code=Code.DEVICES)]
+            found = self._evers[needs.number] = [] if mask.all() else [Check(TOO_FEW_DEVICES, mask, code=Code.DEVICES)]
         return found
 
     def _worked_out(self, needs: DeviceNeeds) -> Mask:

@@ -13,7 +13,7 @@ from vsched.kernels.devices.inventory import Inventory
 from vsched.model.claims.uuids import uuids_of
 from vsched.model.deviceshare.records import DevicePod, DeviceShareCatalogue
 
-_KEY = "devices by node and uuid"
+_KEY = "devices/node,uuid"
 
 
 class DeviceName(NamedTuple):

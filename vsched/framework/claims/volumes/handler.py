@@ -17,10 +17,10 @@ from vsched.framework.claims.volumes.scoring import VolumeScores
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages
 from vsched.framework.claims.volumes.wants import Resolver, WantedClaim, Wants
-from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, TOO_MANY
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
+from vsched.framework.words.nodes import NO_STORAGE, NO_VOLUMES, TOO_MANY_VOLUMES
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.plan import ClaimPlan, VolumeChoice
 from vsched.model.claims.volumes import ONCE_POD
@@ -143,7 +143,7 @@ class VolumeHandler:
         waiting = self._waiting(self._wants(task))
         storages = [self._storages.of(need.storage_class) for one in waiting if (need := one.content.need) is not None]
         if self._storages.are_apart(waiting):
-            return Unfit(TOO_MANY, Code.VOLUMES)
+            return Unfit(TOO_MANY_VOLUMES, Code.VOLUMES)
         if any(one.provisions and one.segments is not None for one in storages):
             return Unfit(NO_STORAGE, Code.VOLUMES)
         return Unfit(NO_VOLUMES, Code.VOLUMES)
@@ -167,8 +167,7 @@ class VolumeHandler:
         """Choose volumes for the claims that wait, and count all volumes on the row."""
         wants = self._wants(task)
         arranged = self._arrange(wants, row)
-        if arranged is None:
-            raise ValueError(f"no volumes for {task.key} on node row {row}")
+        assert arranged is not None, f"no volumes for {task.key} on node row {row}"
         if wants.kind.waits and self._chosen:
             before = [self._chosen[one.claim.key] for one in wants.claims if one.claim.key in self._chosen]
             arranged = (*arranged, *before)
@@ -215,8 +214,7 @@ class VolumeHandler:
 
     def _wants(self, task: Task) -> Wants:
         found = self._resolver.of(task)
-        if isinstance(found, Refusal):
-            raise ValueError(f"{task.key} cannot be placed: {found.message}")
+        assert not isinstance(found, Refusal), f"{task.key} cannot be placed: {found.message}"
         return found
 
     def _class_of(self, wants: Wants) -> Hashable:

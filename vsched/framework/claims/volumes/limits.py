@@ -11,9 +11,10 @@ from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.framework.claims.volumes.wants import WantedClaim, Wants
-from vsched.framework.claims.volumes.words import NO_DRIVER, TOO_MANY
+from vsched.framework.claims.volumes.words import no_driver
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import TOO_MANY_VOLUMES
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Mask
 
@@ -64,10 +65,10 @@ class VolumeLimits:
         for driver, names in self._by_driver(self._names(wants)).items():
             running = self._attached.running(driver)
             if running is not None and not running.all():
-                found.append(Check(NO_DRIVER.format(driver=driver), running, code=Code.VOLUMES))
+                found.append(Check(no_driver(driver), running, code=Code.VOLUMES))
             masks = self._current(driver, names)
             if masks.refused:
-                found.append(Check(TOO_MANY, masks.now, resolvable=True, code=Code.VOLUMES, later=masks.later))
+                found.append(Check(TOO_MANY_VOLUMES, masks.now, resolvable=True, code=Code.VOLUMES, later=masks.later))
         return found
 
     def fits(self, wants: Wants, row: int, arranged: Iterable[Arranged], *, later: bool) -> bool:
@@ -107,7 +108,7 @@ class VolumeLimits:
         for driver, each in self._by_driver(names).items():
             count = self._attached.count(driver)
             most = np.where(count.limit < UNLIMITED, np.maximum(count.limit - count.later, 0) // len(each), UNLIMITED)
-            found.append(ClaimRoom(TOO_MANY, Code.VOLUMES, most))
+            found.append(ClaimRoom(TOO_MANY_VOLUMES, Code.VOLUMES, most))
         return found
 
     def _current(self, driver: str, names: Sequence[Attachable]) -> LimitMasks:

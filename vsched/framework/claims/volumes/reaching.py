@@ -10,9 +10,9 @@ from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.static import VolumeNeed
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.wants import VolumePlace, Wants, Zones
-from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.kernels.selectors import remembered
 from vsched.kernels.volumes import Terms, rows_named, terms_mask, zone_mask
 from vsched.model.nodes.table import Mask, NodeStatics

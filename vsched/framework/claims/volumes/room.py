@@ -11,8 +11,8 @@ from vsched.framework.claims.volumes.arranging import StorageLookup
 from vsched.framework.claims.volumes.static import VolumeNeed
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.wants import WantedClaim
-from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES
 from vsched.framework.codes import Code
+from vsched.framework.words.nodes import NO_STORAGE, NO_VOLUMES
 from vsched.model.nodes.table import Mask
 
 

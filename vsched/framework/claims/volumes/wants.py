@@ -10,9 +10,10 @@ import msgspec
 from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
+from vsched.framework.claims.volumes.obstacles import not_there, refused, unbound, unusable
 from vsched.framework.claims.volumes.static import VolumeNeed, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.words import VOLUME_GONE, not_there, refused, unbound, unusable
+from vsched.framework.claims.volumes.words import volume_gone
 from vsched.framework.refusal import Refusal
 from vsched.kernels.volumes import ZONE_LABELS, Terms
 from vsched.model.claims.catalogue import VolumeCatalogue
@@ -148,7 +149,7 @@ class Resolver:
         need: VolumeNeed | None = None
         if not self._rules.volume_binding or claim.bound:
             if volume is None and self._rules.volume_binding:
-                return refused(VOLUME_GONE.format(name=claim.key.partition("/")[2]), claim.key)
+                return refused(volume_gone(claim.key.partition("/")[2]), claim.key)
             place = self._place(volume)
         else:
             storage_class = catalogue.classes.get(claim.storage_class)

@@ -17,7 +17,7 @@ from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
 
 
-class _Assumed(msgspec.Struct, gc=False):
+class _Assumed(msgspec.Struct):
     """What was decided about a claim."""
 
     uid: str
