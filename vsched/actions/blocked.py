@@ -1,7 +1,7 @@
 """Jobs that are refused without a try, and the reasons that are reported for them.
 
 Where the nodes have no room anyway, their reason is reported before the refusal of a queue. Users can act on
-"Insufficient cpu"; a queue's share that is used up in a full cluster tells them less.
+"Insufficient cpu"; that a queue's share is used up in a full cluster helps them less.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_blocked(session: Session, queue: Queue, job: JobView, pending: PendingTas
     if missing < 2 or session.plugins.job_pipelined(job):
         return False
     if job.asks_closeness and not session.places.holds_together(job):
-        return False  # no domain may hold it, whatever its room: the try comes to nothing, and says so
+        return False  # no domain may hold it, whatever its room: the try fails, and gives that reason
     return (
         lacks_claims(session, pending, missing)
         or beyond_queue(session, queue, job, pending, missing)
@@ -89,9 +89,9 @@ def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[T
 
 
 def explain_gang_limit(session: Session, queue: Queue, job: JobView, placed: Sequence[Task]) -> None:
-    """Tell tasks that the queue refused beside others of their gang what all of them ask for together.
+    """Give tasks that the queue refused beside others of their gang the refusal of all of them together.
 
-    The try that placed the others is undone: they hold nothing.
+    The try that placed the others is rolled back: they hold nothing.
     """
     total: Vector = {}
     for task in placed:
@@ -134,17 +134,17 @@ def note_no_room(session: Session, tasks: Sequence[Task], missing: int) -> bool:
             return False
     stopped = next((kind for kind in counts if selection.room(first[kind]).tasks < counts[kind]), None)
     if stopped is None:
-        return False  # all of them fit: scheduling gates hold back the missing tasks
+        return False  # all of them fit: the missing tasks have scheduling gates
     why = short_of_room(selection.room(first[stopped]), counts[stopped])
     session.refused.tasks[first[stopped].uid] = why._replace(fits=fits)
     return True
 
 
 def note_cluster_room(session: Session, job: JobView) -> None:
-    """Say that the whole cluster lacks room for a job, in place of its domains, where that is so.
+    """Record that the whole cluster lacks room for a job, in place of its domains, where that is so.
 
     The job asks for closeness, and no domain that it may use has room for it. Where no domain could have room, because
-    of what the job asks for or where its pods are, it is told that.
+    of what the job asks for or where its pods are, that refusal stays.
     """
     refusals = session.refused.tasks
     pending = (task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated)

@@ -106,7 +106,7 @@ def domains_to_free(
         for number in numbers[np.lexsort((numbers, short))].tolist():
             domain = places.domain(tier, number)
             nodes = (int(domain.rows[0]), len(domain.rows)) if len(domain.rows) else (-1, 0)
-            if nodes in done:  # domains nest, so these two numbers tell their sets of nodes apart
+            if nodes in done:  # domains nest, so that these two numbers identify their sets of nodes
                 continue
             done.add(nodes)
             if tried == most_tried:

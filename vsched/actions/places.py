@@ -37,8 +37,8 @@ from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier
 
 TRIES_MAX = 8
-"""How many domains of one tier are tried for one group of tasks. The sums are exact where tasks are alike and no rule
-depends on other pods, so the first try succeeds then."""
+"""How many domains of one tier are tried for one group of tasks. The sums are exact for tasks of one kind without
+rules that depend on other pods, so the first try succeeds then."""
 
 ABOUT_GROUPS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
 """Codes of refusals about one sub-group."""
@@ -177,7 +177,7 @@ class PlaceSearch:
         self._scores = session.places.near_scores(gang.topology, placed_pods)
         self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
-        """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
+        """The tried domains by first row and number of rows, which identify them, because domains nest."""
         self._failed: tuple[Domain, str] | None = None
         """The first try that failed, and why."""
         self._group_problem = ""

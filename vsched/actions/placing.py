@@ -47,7 +47,7 @@ def place_until_ready(
 ) -> None:
     """Place tasks until the job is ready, or until failed tasks make that impossible.
 
-    A ``goal`` stands in place of the whole job's.
+    ``goal`` replaces that of the whole job.
     """
     goal = goal_of(session, job) if goal is None else goal
     failed_roles: set[str] = set()

@@ -28,7 +28,7 @@ from vsched.model.topology.constraints import NetworkTopology
 def take_missing(session: Session, kind: type[VictimSearch], job: JobView, pools: Pools, pick: Pick) -> bool:
     """Make room for as many of its missing tasks as a starving job is entitled to, at least for its minimum.
 
-    True where that succeeds. A job that is like one for which it did not succeed is not tried.
+    True where that succeeds. A job of a kind for which it failed before is not tried.
     """
     agreement = session.plugins.agreement[kind.purpose]
     if not may_start(session, job) or pools.has_failed(job, kind, agreement):
@@ -98,7 +98,7 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
         attempt = Attempt(session, search, pools, statement, pick)
         if _make_room(session, attempt, tasks):
             if not statement.evictions and not attempt.is_worth_it:
-                attempt.book()
+                attempt.reserve()
                 return True
             if attempt.is_sound and not _could_take_back(session, pools, search.job, statement):
                 statement.commit()
@@ -140,7 +140,7 @@ def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> boo
 
 
 def _closeness(session: Session, job: JobView) -> Hashable:
-    """What of a job's wish for closeness affects where it may get room; jobs with pods on nodes have answers alone."""
+    """What of a job's topology affects where it may get room; jobs with pods on nodes share no answers."""
     topology, groups = job.spec.topology, job.spec.sub_groups
     if topology is None and not groups:
         return None

@@ -17,7 +17,7 @@ from sortedcontainers import SortedSet
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.model.jobs.likeness import waiting_job
+from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.shape import Shape
 
 T = TypeVar("T")
@@ -226,4 +226,4 @@ def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
     if waiting is None or job.moved or job.job.best_effort or (job.waiting_to_enter and not plugins.admits_by_class):
         return None
     own = job.key if plugins.distinguishes_jobs else ""
-    return waiting.likeness, job.phase, own, *[ask(job) for ask in plugins.job_classes]
+    return waiting.kind, job.phase, own, *[ask(job) for ask in plugins.job_classes]

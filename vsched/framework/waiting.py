@@ -17,7 +17,7 @@ from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.likeness import tasks_of
+from vsched.model.jobs.kinds import tasks_of
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
@@ -208,7 +208,7 @@ class WaitingJobs:
         return found, job.phase, *[self._selection.label_class(task) for task in tasks_of(job.job)]
 
     def reads_labels(self, job_class: JobClass) -> bool:
-        """Whether rules about pods may tell jobs of a class apart by the labels of their pods, at present."""
+        """Whether rules about pods may distinguish jobs of a class by the labels of their pods, at present."""
         if self._latest is not self._ledger.latest:
             self._latest = self._ledger.latest
             self._reads.clear()

@@ -204,8 +204,8 @@ class PluginDecisions(PluginTiers):
 
     def job_enqueued(self, job: JobView) -> None:
         """Tell the plugins with ``JobEnqueued`` that a job was admitted."""
-        for tell in self._enqueued:
-            tell(job)
+        for notify in self._enqueued:
+            notify(job)
 
     def bind_annotations(self, task: Task) -> tuple[tuple[str, str], ...]:
         """The annotations that a task gets with its binding."""

@@ -76,17 +76,17 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
         valid_alone = all(one.by_job_alone for one in self.taking_part(JobValid))
         self.distinguishes_jobs = not valid_alone
-        """Whether a plugin may tell any two jobs apart, so that no two are of one class."""
+        """Whether a plugin may distinguish any two jobs, so that no two are of one class."""
         self.judges_by_job_alone = (
             valid_alone
             and all(one.by_job_alone for one in judges)
             and all(one.by_job_alone for one in self.taking_part(JobOrder))
         )
-        """Whether nothing but the jobs themselves tells waiting jobs apart, so that their classes may be kept."""
+        """Whether only the jobs themselves distinguish waiting jobs, so that their classes may be carried over."""
         self.admits_by_class = "enqueue" not in policy.actions or (
             self.admits_by_request_alone and not self.limits_starts
         )
-        """Whether jobs of one class that wait to be admitted are asked about, and get the same answers."""
+        """Whether jobs of one class that wait to be admitted get the same answers."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),

@@ -174,7 +174,7 @@ class NodeSelection:
         return (kind, bound) if bound else kind
 
     def reads_labels(self, shape: Shape) -> bool:
-        """Whether rules about pods may tell tasks of a shape apart by their labels, at present."""
+        """Whether rules about pods may distinguish tasks of a shape by their labels, at present."""
         return self._fits.reads_labels(shape)
 
     def label_class(self, task: Task) -> Hashable:

@@ -94,7 +94,7 @@ class SessionContext(NamedTuple):
 
 
 class Plugin(Levers, Generic[ArgsT]):
-    """One plugin in one session, which makes it anew from its arguments. What may save the next session time is kept by
+    """One plugin in one session, which makes it from its arguments. What may save the next session time goes into
     ``SessionContext.memo``."""
 
     name: ClassVar[str]

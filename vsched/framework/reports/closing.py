@@ -1,7 +1,7 @@
 """Builds the report of a cycle from a session whose actions have run.
 
 The report has two parts. The effects are bindings, evictions, nominations and removed gates: the daemon writes them to
-the API server. The outcomes say how jobs, pending tasks, queues and namespaces stand after the cycle.
+the API server. The outcomes are the states of jobs, pending tasks, queues and namespaces after the cycle.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from vsched.framework.reports.scaling import Asking, ScaleUp, ScaleUps, sizes
 from vsched.framework.session import Session
 from vsched.framework.waiting import JobRefusals
 from vsched.model.jobs.advice import Advice
-from vsched.model.jobs.likeness import tasks_of
+from vsched.model.jobs.kinds import tasks_of
 from vsched.model.plan import JobOutcome
 
 NO_ADVICE: Mapping[str, Advice] = {}

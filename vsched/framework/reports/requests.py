@@ -1,8 +1,8 @@
 """Pods that earlier cycles asked to end by themselves: whether to wait for them, to evict them, or to let them stay.
 
-A request stands as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
+A request is valid as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
 owner says that it is ready. Once nobody needs the room any more, the request is withdrawn. Requests without a
-beneficiary (such as those of ``shuffle``) stand until their deadline.
+beneficiary (such as those of ``shuffle``) are valid until their deadline.
 """
 
 from __future__ import annotations
