@@ -42,7 +42,7 @@ def is_blocked(session: Session, queue: Queue, job: JobView, pending: PendingTas
     missing = session.plugins.tasks_missing(job)
     if missing < 2 or session.plugins.job_pipelined(job):
         return False
-    if job.asks_closeness and not session.places.holds_together(job):
+    if job.asks_closeness and not session.places.meets_topology(job):
         return False  # no domain may hold it, whatever its room: the try fails, and gives that reason
     return (
         lacks_claims(session, pending, missing)
@@ -150,7 +150,7 @@ def note_cluster_room(session: Session, job: JobView) -> None:
     pending = (task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated)
     tasks = session.plugins.ordered_tasks(pending)
     near = [task.uid for task in tasks if _is_about_domains(refusals.get(task.uid))]
-    if not near or not session.places.holds_together(job):
+    if not near or not session.places.meets_topology(job):
         return
     missing = max(1, session.plugins.tasks_missing(job) - job.waiting)
     before = {uid: refusals.pop(uid) for uid in near}

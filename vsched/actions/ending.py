@@ -18,8 +18,6 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 
-"""Of tasks that are taken to have ended."""
-
 
 class EndingWork:
     """The tasks of other jobs whose end is known, the first to end first, and the cluster once some have ended.
@@ -39,7 +37,7 @@ class EndingWork:
         rows: list[int] = []
         kinds: list[int] = []
         tasks: list[Task] = []
-        for task, row in holding(session):
+        for task, row in tasks_on_nodes(session):
             at = ends_by(task)
             if at < inf and task.job != job.key:
                 ends.append(at)
@@ -118,7 +116,7 @@ class EndingWork:
             yield statement
 
 
-def holding(session: Session) -> Iterator[tuple[Task, int]]:
+def tasks_on_nodes(session: Session) -> Iterator[tuple[Task, int]]:
     """Every task that holds room of a node, or waits for some, with its row; tasks that are leaving are left out."""
     at = session.nodes.statics.row
     for jobs in session.snapshot.holders.values():

@@ -18,7 +18,7 @@ from vsched.model.queues.queue import Queue
 
 
 class PlacingGoal(NamedTuple):
-    """When enough tasks of a job, or of a part of it, have a node."""
+    """When enough tasks of a job, or of a sub-group, have a node."""
 
     met: Callable[[], bool]
     """Whether enough have a node, so that no further task is placed in this turn."""

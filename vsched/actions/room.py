@@ -55,7 +55,7 @@ def has_room(session: Session, attempt: Attempt) -> bool:
     job = search.job
     if not attempt.statement.placed or not session.plugins.job_pipelined(job):
         return False
-    if not session.places.holds_together(job) or not _sub_groups_whole(job, attempt.statement):
+    if not session.places.meets_topology(job) or not _sub_groups_whole(job, attempt.statement):
         return False
     spare(session, search, attempt.statement)
     return True

@@ -27,7 +27,7 @@ def reserve_nominations(session: Session) -> None:
             continue
         with session.reservations.lifted(job), session.statement() as statement:
             reserved = _reserve(session, job, statement)
-            if reserved and session.plugins.job_pipelined(job) and session.places.holds_together(job):
+            if reserved and session.plugins.job_pipelined(job) and session.places.meets_topology(job):
                 statement.keep()
                 session.decisions.nominated |= {task.uid: row for task, row in reserved}
 

@@ -131,8 +131,8 @@ class Places:
         ]
         return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
 
-    def holds_together(self, job: JobView) -> bool:
-        """Whether the pods of a job with a node, pipelined ones included, are where it allows them.
+    def meets_topology(self, job: JobView) -> bool:
+        """Whether the pods of a job with a node, pipelined ones included, are where its topology allows them.
 
         The same for each of its sub-groups.
         """
