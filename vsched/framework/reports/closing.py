@@ -18,11 +18,12 @@ from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes,
 from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
 from vsched.framework.reports.on_paper import given_up
+from vsched.framework.reports.pending_pods import set_back
 from vsched.framework.reports.plain import PlainJobs, PlainRecord
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
-from vsched.framework.reports.unschedulable import UnschedulableReasons, set_back
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with_refused, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace

@@ -14,7 +14,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.limits import UnschedulableReason
-from vsched.framework.reports.unschedulable import UnschedulableReasons, set_apart
+from vsched.framework.reports.pending_pods import set_apart
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome, Unschedulable

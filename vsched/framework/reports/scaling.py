@@ -20,9 +20,10 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.pending_pods import has_place, in_sight, refusal_of, set_apart
 from vsched.framework.reports.plain import PlainJobs, Sizes
 from vsched.framework.reports.queue_room import QueueRoom, counts
-from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of, set_apart
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.model.jobs.provisioning import POD_SETS_MAX
 from vsched.model.plan import JobOutcome

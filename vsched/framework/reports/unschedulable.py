@@ -5,7 +5,7 @@ Conditions, events, pages and commands all show this code and message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Set
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
@@ -16,12 +16,23 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
+from vsched.framework.reports.pending_pods import (
+    cause_of,
+    fitting,
+    has_place,
+    in_sight,
+    of_role,
+    place_of,
+    set_back,
+    waits,
+    with_refusal,
+)
 from vsched.framework.reports.untried import may_fit_otherwise
 from vsched.framework.session import Session
-from vsched.framework.starting import PIPELINED, is_whole, to_leave, to_start
+from vsched.framework.starting import is_whole
 from vsched.framework.subgroups import SubGroups
 from vsched.framework.words import jobs as words
-from vsched.framework.words.nodes import NO_NODES_KNOWN, REFUSED, resource_in
+from vsched.framework.words.nodes import NO_NODES_KNOWN, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.claims.plan import NOT_HAD
@@ -31,7 +42,6 @@ from vsched.model.pods.task import Task
 
 OF_QUEUE = (Code.QUEUE_CLOSED, Code.QUEUE_NOT_LEAF)
 """Codes of queues in which no job starts, however small."""
-NO_UIDS: Set[str] = frozenset()
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
 
@@ -88,7 +98,7 @@ class UnschedulableReasons:
             return self._unplaced(view, cause, why)
         if why.code is Code.CLAIM:
             return self._lacking_claims(view, cause, why)
-        if not _waits(why):
+        if not waits(why):
             return self.refused(view, why)
         return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
 
@@ -140,7 +150,7 @@ class UnschedulableReasons:
         message = words.gated(gated, more=False)
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
-            fits = _fitting(self.session, view, _every)
+            fits = fitting(self.session, view)
             needs = words.needs(words.THE_GANG, view.min_member, missing, fits) if fits else words.gang_needs(missing)
             message += f": {needs}"
         return UnschedulableReason(Code.GATED, message)
@@ -218,7 +228,7 @@ class UnschedulableReasons:
         """The code of the reason, and the start of the message: how many pods are missing, and how many fit."""
         code = binding(why)
         lacking = view.roles_missing()
-        fits = _fitting(self.session, view, _of_role(cause.role)) if cause.role in lacking else 0
+        fits = fitting(self.session, view, of_role(cause.role)) if cause.role in lacking else 0
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
             return Code.ROLE_MINIMUM, words.needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
@@ -234,7 +244,7 @@ class UnschedulableReasons:
             minimum = max(minimum, view.ready + missing)
         if minimum < 2:
             return code, words.NONE_FITS
-        fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
+        fits = min(missing, fitting(self.session, view) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
         head = words.needs(words.THE_GANG, minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
@@ -244,7 +254,7 @@ class UnschedulableReasons:
     ) -> tuple[Code, str]:
         """The same for a pod of a sub-group that lacks its minimum."""
         group = groups.of(cause)
-        fits = _fitting(self.session, view, lambda task: groups.of(task) is group)
+        fits = fitting(self.session, view, lambda task: groups.of(task) is group)
         head = words.needs(f"sub-group {group.name}", group.minimum, missing, min(fits, missing))
         return Code.GANG_SIZE if fits else code, head
 
@@ -255,102 +265,3 @@ class UnschedulableReasons:
         if refusal.code is Code.UNSUPPORTED:
             return UnschedulableReason(refusal.code, refusal.message, {refusal.reason: 1})
         return self.limits.refused(view, refusal)
-
-
-def cause_of(session: Session, view: JobView) -> Task | None:
-    """The task whose refusal explains the job: the oldest without a node, those of roles below their minimum first.
-
-    Where every task has a node, it is the oldest that waits for other pods to leave its node.
-    """
-    refusals = session.refused.tasks
-    refused = [
-        task
-        for uid, task in view.job.pending.items()
-        if uid in refusals and (has_place(view, uid) or (uid not in view.moved and not _waits(refusals[uid])))
-    ]
-    short = _roles_short(session, view)
-    return min(
-        refused,
-        key=lambda task: (_waits(refusals[task.uid]), task.role not in short, task.created, task.name),
-        default=None,
-    )
-
-
-def set_back(session: Session, view: JobView, statuses: Collection[Status]) -> list[Task]:
-    """Its tasks in these statuses whose last binding was refused, or whose claims could not be had."""
-    setbacks = session.snapshot.setbacks
-    if not setbacks:
-        return []
-    return [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in statuses]
-
-
-def with_refusal(session: Session, task: Task, why: NodeReasons, message: str) -> str:
-    """The message, with that of admission where nodes are left out for it."""
-    setback = session.snapshot.setbacks.get(task.uid) if REFUSED in why.reasons else None
-    return message if setback is None else f"{message.removesuffix('.')}; {setback}"
-
-
-def set_apart(session: Session, view: JobView) -> Set[str] | None:
-    """Uids of the pending tasks that were tried or refused themselves; for all others, the refusal of the job counts.
-
-    None where tasks differ in more than that: some have gates, or nodes.
-    """
-    job = view.job
-    if view.moved or job.gated or job.awaiting or job.unplaceable:
-        return None
-    pending, refusals, tried = job.pending.keys(), session.refused.tasks.keys(), session.refused.tried
-    # Of two views or sets, these operations walk through the smaller one.
-    if pending.isdisjoint(refusals) and pending.isdisjoint(tried):
-        return NO_UIDS
-    return (pending & refusals) | (pending & tried)
-
-
-def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
-    """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
-    why = session.refused.tasks.get(uid)
-    if has_place(view, uid):
-        return place_of(session, view, uid)
-    return None if why is not None and _waits(why) else why
-
-
-def place_of(session: Session, view: JobView, uid: str) -> Refusal:
-    """The message for a task that has a node but cannot start yet."""
-    node = view.moved[uid][1]
-    if session.is_left(node):
-        return to_leave(node, session.asked_on.get(node, ()))
-    others = (view.moved[one][1] for one in view.job.pending if has_place(view, one))
-    return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
-
-
-def in_sight(view: JobView) -> bool:
-    """Whether the job will have its minimum, and its roles theirs, once other pods have left the chosen nodes."""
-    return view.is_pipelined and not view.roles_missing(waiting=True)
-
-
-def _roles_short(session: Session, view: JobView) -> set[str]:
-    """Roles for which this cycle's last try found nodes for fewer tasks than their minimum."""
-    return {role for role, missing in view.roles_missing().items() if _fitting(session, view, _of_role(role)) < missing}
-
-
-def _fitting(session: Session, view: JobView, counts: Callable[[Task], bool]) -> int:
-    """How many of the tasks that ``counts`` is true of found a node in a try rolled back since, or are pipelined."""
-    found = (task for uid, task in view.job.pending.items() if uid in session.refused.tried or has_place(view, uid))
-    return sum(1 for task in found if counts(task))
-
-
-def _every(task: Task) -> bool:
-    return True
-
-
-def _of_role(role: str) -> Callable[[Task], bool]:
-    """Whether a task has the role."""
-    return lambda task: task.role == role
-
-
-def has_place(view: JobView, uid: str) -> bool:
-    """Whether a task has a node that it waits for."""
-    return uid in view.moved and view.moved[uid][0] is Status.PIPELINED
-
-
-def _waits(why: NodeReasons | Refusal) -> bool:
-    return isinstance(why, Refusal) and why.reason == PIPELINED

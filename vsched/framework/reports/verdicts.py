@@ -11,16 +11,10 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.last import NOBODY, LastReport, PodText, PodTexts, Verdicts
 from vsched.framework.reports.limits import UnschedulableReason
+from vsched.framework.reports.pending_pods import in_sight, refusal_of, set_apart, set_back, with_refusal
 from vsched.framework.reports.plain import PlainJobs
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
-from vsched.framework.reports.unschedulable import (
-    UnschedulableReasons,
-    in_sight,
-    refusal_of,
-    set_apart,
-    set_back,
-    with_refusal,
-)
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Composite
