@@ -9,7 +9,7 @@ import pytest
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
-from vsched.framework.words.victims import told_of_request
+from vsched.framework.words.victims import asked_to_end
 from vsched.mirror import wire
 from vsched.mirror.ingest.responders import IMPERATIVE, answer_of
 from vsched.mirror.state.responders import ResponderStore
@@ -80,7 +80,7 @@ def test_what_responders_say_counts_before_annotations_of_the_pod() -> None:
 
 def test_what_a_responder_says_of_its_progress_is_told() -> None:
     request = EvictionRequest(AT, AT + 600, "reclaim", "ml/train", answer=ResponderAnswer(AT + 300, message="saving"))
-    assert told_of_request(request, str) == (
+    assert asked_to_end(request, str) == (
         "asked to end for ml/train: expects to be done at 08:05:00 UTC (saving), "
         "is evicted at 08:10:00 UTC at the latest"
     )
