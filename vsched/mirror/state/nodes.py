@@ -24,7 +24,6 @@ from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
 
-UNTAKEN = Status.UNTAKEN
 _FEW = 16
 """Up to so many changed amounts are written as plain numbers; arrays take longer for them."""
 
@@ -102,7 +101,7 @@ class NodeStore:
             if task.node and HOLDS[task.status].uses:
                 record = self._record(task.node)
                 record.tasks[task.uid] = task
-                if task.status is UNTAKEN and _has_room_for(record, task):
+                if task.status is Status.UNTAKEN and _has_room_for(record, task):
                     subtract(self.used, task.shape.request)
 
     def unknown(self, name: str) -> int:
@@ -228,7 +227,8 @@ class NodeStore:
             offered = tuple(sorted((dict(record.served) | dict(record.stated)).items()))
         if offered == record.allocatable:
             return
-        untaken = [task for task in record.tasks.values() if task.status is UNTAKEN and record.attributes is not None]
+        tasks = record.tasks.values() if record.attributes is not None else ()
+        untaken = [task for task in tasks if task.status is Status.UNTAKEN]
         for task in untaken:
             self._book(record, task, -1)
         subtract(self.total, record.allocatable)
@@ -340,7 +340,7 @@ class NodeStore:
         shape = task.shape
         shift = add if sign > 0 else subtract
         shift(record.used, shape.request)
-        if task.status is not UNTAKEN:
+        if task.status is not Status.UNTAKEN:
             shift(self.used, shape.request)
         if HOLDS[task.status].releasing:
             shift(record.releasing, shape.request)
@@ -450,13 +450,13 @@ def _same_burden(old: Task, new: Task) -> bool:
         old.node == new.node
         and old.shape is new.shape
         and HOLDS[old.status].releasing is HOLDS[new.status].releasing
-        and (old.status is UNTAKEN) is (new.status is UNTAKEN)
+        and (old.status is Status.UNTAKEN) is (new.status is Status.UNTAKEN)
     )
 
 
 def _counts(record: NodeRecord, task: Task) -> bool:
     """Whether a pod on a node takes something of it."""
-    return task.status is not UNTAKEN or _has_room_for(record, task)
+    return task.status is not Status.UNTAKEN or _has_room_for(record, task)
 
 
 def _has_room_for(record: NodeRecord, task: Task) -> bool:
