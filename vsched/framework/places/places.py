@@ -129,7 +129,7 @@ class Places:
         found: list[tuple[Tier, int | None]] = [
             (tier, domain) for at, tier in enumerate(allowed) if (domain := footing.domain(at)) is not None
         ]
-        return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
+        return found or Refusal(REASON, words.apart(words.tier_words(allowed[-1])), code=Code.TOPOLOGY)
 
     def holds_together(self, job: JobView) -> bool:
         """Whether the pods of a job with a node, pipelined ones included, are where it allows them.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.devicesets import GPU, DeviceWorld, amounts, device, gpus, has, only, pool, request, spec
+from vsched.framework.claims.devices.words import TIMED_OUT
 from vsched.framework.claims.part import ClaimRules
 from vsched.model.claims.devices import (
     AllocatedDevice,
@@ -282,4 +283,4 @@ def test_a_search_that_takes_too_long_says_so() -> None:
     part = world.part(ClaimRules(search_seconds=0.005))
     assert part.passing(task) == ["n1"]
     assert part.serving(task) == []
-    assert part.unfit(task).reason == "timed out trying to allocate devices"
+    assert part.unfit(task).reason == TIMED_OUT
