@@ -13,7 +13,6 @@ from vsched.model.pods.status import HOLDS, Phase, Status
 from vsched.model.pods.task import Task
 
 
-
 class JobView:
     """A job as the session sees it, including placements that may still be rolled back."""
 

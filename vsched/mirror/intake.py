@@ -117,7 +117,7 @@ class ObjectIntake(WatchHandler):
         """Called with the uid of a pod that belongs to another gang now."""
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
         if arbitrating:
-            self._jobs.on_shown = lambda key, job: self._accounts.see_job(key, job)
+            self._jobs.published.on_change = lambda key, job: self._accounts.see_job(key, job)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, PoolLimits] = {}
@@ -275,10 +275,10 @@ class ObjectIntake(WatchHandler):
         ours = (pod.spec.scheduler_name or "") in self._scheduler_names
         if ours:
             if len(self._foreign):
-                matters |= self._jobs.tell_again(self._foreign.drop(uid))
+                matters |= self._jobs.report_again(self._foreign.drop(uid))
             self._remark("Pod", uid, pod, remarks)
         else:
-            matters |= self._jobs.tell_again(self._foreign.put(uid, pod))
+            matters |= self._jobs.report_again(self._foreign.put(uid, pod))
             self._problems.put_foreign(uid, pod)
         return matters
 
@@ -314,7 +314,7 @@ class ObjectIntake(WatchHandler):
         """Forget an object; True where it was known."""
         match kind:
             case "Pod":
-                known = self._jobs.tell_again(self._foreign.drop(key))
+                known = self._jobs.report_again(self._foreign.drop(key))
                 gone = self._pods.drop(key)
                 self._gangs.lose(key)
                 return self._native.lose(key) or gone or known

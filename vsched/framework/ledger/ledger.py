@@ -19,7 +19,6 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 
-
 class LedgerListener(Protocol):
     """Receives every placement and eviction, and their undoing (``extension.PlacementListener``)."""
 

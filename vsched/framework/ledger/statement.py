@@ -11,7 +11,6 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 
-
 class Statement:
     """The steps of one try. Leaving the ``with`` block without ``commit`` or ``keep`` rolls all of them back."""
 

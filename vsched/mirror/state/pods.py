@@ -383,7 +383,7 @@ class PodStore:
         """The API server refused a binding; ``node`` is where admission will not have the pod, empty for no node."""
         self.keep_away((uid, *self.refused.note(uid, message, node, at)))
         if uid in self._tasks:
-            self._jobs.tell_again(self._tasks[uid].job)
+            self._jobs.report_again(self._tasks[uid].job)
 
     def binding_settled(self, uid: str) -> None:
         """What was refused to a pod does not count any more."""
