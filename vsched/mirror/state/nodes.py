@@ -14,7 +14,7 @@ import numpy as np
 
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.state.node_records import NodeRecord
-from vsched.mirror.state.node_tables import at_most, changed_table, dense, empty_table, integers, vectors
+from vsched.mirror.state.node_tables import changed_table, dense, empty_table, integers, vectors
 from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.amounts.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
 from vsched.model.nodes.changes import RowChanges
@@ -23,9 +23,6 @@ from vsched.model.nodes.usage import Reading
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
-
-_FEW = 16
-"""Up to so many changed amounts are written as plain numbers; arrays take longer for them."""
 
 
 class NodeStore:
@@ -389,10 +386,6 @@ class NodeStore:
         records = [self._records[name] for name in names if name in row_of]
         if not records:
             return
-        if len(records) * table.width <= _FEW:
-            for record in records:
-                self._rewrite_one(record)
-            return
         width = table.width
         rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
         allocatable = dense([dict(record.allocatable) for record in records], width)
@@ -423,26 +416,6 @@ class NodeStore:
                 continue
             found = True
         return found
-
-    def _rewrite_one(self, record: NodeRecord) -> None:
-        """Write one row anew, in plain numbers."""
-        table, row = self._table, self._table.statics.row[record.name]
-        has, used = dict(record.allocatable), record.used
-        all_offered = [at_most(has.get(column, 0)) for column in range(table.width)]
-        if table.allocatable[:, row].tolist() != all_offered:
-            table.allocatable = table.allocatable.copy()  # as in ``_rewrite``
-            table.allocatable[:, row] = all_offered
-        requested, idle = table.requested.data, table.idle.data
-        for column, offered in enumerate(all_offered):
-            taken = at_most(used.get(column, 0))
-            requested[column, row], idle[column, row] = taken, offered - taken
-        if self._moved([record]):
-            for column in range(table.width):
-                table.releasing[column, row] = at_most(record.releasing.get(column, 0))
-            table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
-        table.scoring[0, row], table.scoring[1, row] = at_most(record.milli_cpu), at_most(record.memory)
-        if table.changes is not None:
-            table.changes.note([row])
 
 
 def _same_burden(old: Task, new: Task) -> bool:
