@@ -158,13 +158,12 @@ class ObjectIntake(WatchHandler):
             self._zones,
             self._device_shares,
             accounts,
-            self.on_arrival,
-            self.on_foreign,
             self._native.joined,
             self._responders.answered,
             self._gangs,
-            lambda: self.on_calm_change(),
         )
+        self._pods.on_arrival, self._pods.on_foreign = self.on_arrival, self.on_foreign
+        self._pods.on_start = lambda: self.on_calm_change()
         self._gangs.rejoin = self._regather
         self._native.rejoin = self._pods.rejoin
         self._settling: Iterator[None] | None = None

@@ -27,6 +27,7 @@ class NodeStore:
     """Every node by name with its sums, the cluster's sums, and the published table."""
 
     def __init__(self, axis: ResourceAxis) -> None:
+        self.axis = axis
         self.total: Vector = {}
         self.used: Vector = {}
         """Without pods that no node has taken."""
