@@ -431,9 +431,9 @@ class Cache(ObjectIntake):
         """What the owners of a pod say of its gang; None for a pod whose owners do not matter."""
         return self._gangs.of(uid)
 
-    def stand_in(self, key: str) -> ImplicitPodGroup | None:
+    def implicit_group(self, key: str) -> ImplicitPodGroup | None:
         """The implicit PodGroup of this key, None where there is none."""
-        return self._jobs.stand_in(key)
+        return self._jobs.implicit_group(key)
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""

@@ -138,14 +138,14 @@ class JobStore:
 
     def imply(self, task: Task, spec: JobSpec | None) -> None:
         """Set what a pod says of its implicit PodGroup, None where it names a PodGroup or belongs to no job."""
-        said = self._implicit.get(task.job)
+        pod_specs = self._implicit.get(task.job)
         if spec is None:
-            if said is not None:
-                self._withdraw(task, said)
+            if pod_specs is not None:
+                self._withdraw(task, pod_specs)
             return
-        if said is None:
-            said = self._implicit[task.job] = PodSpecs()
-        if said.put(task.uid, spec):
+        if pod_specs is None:
+            pod_specs = self._implicit[task.job] = PodSpecs()
+        if pod_specs.put(task.uid, spec):
             self._respecify(task.job)
 
     def drop(self, task: Task) -> None:
@@ -154,9 +154,9 @@ class JobStore:
         if not key:
             return
         self._writable(key).drop(task.uid)
-        said = self._implicit.get(key)
-        if said is not None:
-            self._withdraw(task, said)
+        pod_specs = self._implicit.get(key)
+        if pod_specs is not None:
+            self._withdraw(task, pod_specs)
         self._discard_empty(key)
 
     def spec(self, key: str) -> JobSpec | None:
@@ -166,10 +166,10 @@ class JobStore:
 
     def implicit_of(self, task: Task) -> JobSpec | None:
         """What a pod said of its implicit PodGroup."""
-        said = self._implicit.get(task.job)
-        return None if said is None else said.specs.get(task.uid)
+        pod_specs = self._implicit.get(task.job)
+        return None if pod_specs is None else pod_specs.specs.get(task.uid)
 
-    def stand_in(self, key: str) -> ImplicitPodGroup | None:
+    def implicit_group(self, key: str) -> ImplicitPodGroup | None:
         """The implicit PodGroup of this key, None where there is none."""
         job, remarks = self._jobs.get(key), list[str]()
         spec = self._implicit_spec(key, remarks)
@@ -262,19 +262,19 @@ class JobStore:
         return found._replace(priority=self.given[key]) if key in self.given else found
 
     def _implicit_spec(self, key: str, remarks: list[str]) -> JobSpec | None:
-        said = self._implicit.get(key)
-        if said is None:
+        pod_specs = self._implicit.get(key)
+        if pod_specs is None:
             return None
-        spec, workload, gang = said.specs[said.speaker], self.workloads.of(key), self._gangs.get(key)
+        spec, workload, gang = pod_specs.specs[pod_specs.speaker], self.workloads.of(key), self._gangs.get(key)
         if gang is not None:
             spec = gathered(spec, gang, remarks)
         elif workload:
             spec = joined(spec, workload, remarks)
         return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
 
-    def _withdraw(self, task: Task, said: PodSpecs) -> None:
-        if said.drop(task.uid):
-            if not said.specs:
+    def _withdraw(self, task: Task, pod_specs: PodSpecs) -> None:
+        if pod_specs.drop(task.uid):
+            if not pod_specs.specs:
                 del self._implicit[task.job]
             self._respecify(task.job)
 

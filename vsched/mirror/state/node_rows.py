@@ -75,7 +75,7 @@ class NodeRows:
         return NodeStatics(attributes, self._table.statics.memo)
 
     def _rearrange(self) -> None:
-        """Sort the rows by name again; amounts of nodes that stay are kept."""
+        """Sort the rows by name again; amounts of nodes that stay are carried over."""
         names = sorted(name for name, record in self._records.items() if record.attributes is not None)
         old = self._table
         rows = old.statics.row

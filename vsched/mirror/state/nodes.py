@@ -100,41 +100,41 @@ class NodeStore:
         """The pods that are known by sums alone have left a node."""
         record = self._records[name]
         for task in record.tasks.values():
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         subtract(self.used, record.used.items())
         record.used, record.releasing, record.milli_cpu, record.memory = {}, {}, 0, 0
         self._placed.clear(name)
         self._rows.changed[name] = None
         for task in record.tasks.values():
-            self._book(record, task, 1)
+            self._charge(record, task, 1)
 
     def put(self, task: Task) -> None:
         """Add a task that uses its node."""
         record = self._record(task.node)
         record.tasks[task.uid] = task
         if record.attributes is not None:
-            self._book(record, task, 1)
+            self._charge(record, task, 1)
 
     def drop(self, task: Task) -> None:
         """Take away a task that was added."""
         record = self._records[task.node]
         del record.tasks[task.uid]
         if record.attributes is not None:
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         else:
             self._discard_empty(record)
 
     def move(self, old: Task | None, new: Task | None) -> None:
         """Replace the usage of a task by its usage now."""
         self._usage.move(old, new)
-        held = old is not None and bool(old.node) and HOLDS[old.status].uses
-        holds = new is not None and bool(new.node) and HOLDS[new.status].uses
-        if old is not None and new is not None and held and holds and _same_burden(old, new):
+        used_before = old is not None and bool(old.node) and HOLDS[old.status].uses
+        uses_now = new is not None and bool(new.node) and HOLDS[new.status].uses
+        if old is not None and new is not None and used_before and uses_now and _same_usage(old, new):
             self._replace(old, new)
             return
-        if old is not None and held:
+        if old is not None and used_before:
             self.drop(old)
-        if new is not None and holds:
+        if new is not None and uses_now:
             self.put(new)
 
     def _replace(self, old: Task, new: Task) -> None:
@@ -147,7 +147,7 @@ class NodeStore:
             self._rows.relabelled = True
 
     def alters(self, new: NodeAttributes) -> bool:
-        """Whether a known node gets other labels or taints, or is cordoned or made anew."""
+        """Whether a known node gets other labels or taints, or is cordoned or created again."""
         record = self._records.get(new.name)
         old = None if record is None else record.attributes
         return old is not None and (old.labels, old.taints, old.unschedulable, old.created) != (
@@ -175,7 +175,7 @@ class NodeStore:
             self._known += 1
             self._rows.membership_changed = True
             for task in record.tasks.values():
-                self._book(record, task, 1)
+                self._charge(record, task, 1)
         return True
 
     def lose(self, name: str) -> bool:
@@ -184,7 +184,7 @@ class NodeStore:
         if record is None or record.attributes is None:
             return False
         for task in record.tasks.values():
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         subtract(self.total, record.allocatable)
         self.capacity_version += 1
         self.stated_version += 1
@@ -215,14 +215,14 @@ class NodeStore:
         tasks = record.tasks.values() if record.attributes is not None else ()
         untaken = [task for task in tasks if task.status is Status.UNTAKEN]
         for task in untaken:
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         subtract(self.total, record.allocatable)
         add(self.total, offered)
         self.capacity_version += 1
         record.allocatable = offered
         self._rows.changed[record.name] = None
         for task in untaken:
-            self._book(record, task, 1)
+            self._charge(record, task, 1)
 
     def stated(self) -> Iterator[tuple[str, Amounts]]:
         """What the object of each node offers."""
@@ -300,7 +300,7 @@ class NodeStore:
         if record.attributes is None and not record.tasks:
             del self._records[record.name]
 
-    def _book(self, record: NodeRecord, task: Task, sign: int) -> None:
+    def _charge(self, record: NodeRecord, task: Task, sign: int) -> None:
         if not _counts(record, task):
             return
         shape = task.shape
@@ -316,7 +316,7 @@ class NodeStore:
         self._rows.changed[record.name] = None
 
 
-def _same_burden(old: Task, new: Task) -> bool:
+def _same_usage(old: Task, new: Task) -> bool:
     return (
         old.node == new.node
         and old.shape is new.shape

@@ -208,7 +208,7 @@ class PodRecords:
             self.accounts.move(before, task)
 
     def _with_exclusions(self, task: Task) -> Task:
-        """The pod with the nodes that it is kept from, while it has none."""
+        """The pod with the nodes that it is excluded from, while it has none."""
         nodes = self.refused.nodes(task.uid) if task.status in (Status.PENDING, Status.BINDING) else ()
         rules = task.shape.rules
         if rules.refused == nodes:

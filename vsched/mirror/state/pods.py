@@ -23,7 +23,7 @@ class PodStore(DecidedPods):
     """Every pod, as the watch says, and as it is decided."""
 
     def put(self, uid: str, pod: wire.Pod, remarks: list[str]) -> bool:
-        """Take in a pod. Raises BadObject; then only its usage of its node is kept.
+        """Take in a pod. Raises BadObject; then only its usage of its node counts.
 
         Raises NoColumn where it is to be read again once there is a column for each resource that it requests.
         """
@@ -106,7 +106,7 @@ class PodStore(DecidedPods):
         return self._durations.publish()
 
     def adopt(self, tasks: dict[str, Task]) -> None:
-        """Take over the pods that another mirror knows; the books of jobs and nodes have them already."""
+        """Take over the pods that another mirror knows; the stores of jobs and nodes have them already."""
         self._tasks = tasks
         self._reader.shaper.table.adopt(dict.fromkeys(task.shape for task in tasks.values()))
 
