@@ -21,6 +21,7 @@ from vsched.cli.plan.claims import with_claims
 from vsched.explain.claims import words as claims_words
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
+from vsched.framework.claims.volumes.words import no_class, not_found
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.state import words as state_words
@@ -166,7 +167,7 @@ def test_a_pod_says_that_its_claim_does_not_exist() -> None:
     found = explained("ns/p", node("n1"), pod("p", spec={"volumes": claim_volumes("data")}))
     [one] = found.claims
     assert (one.names, one.state, one.usable) == (("data",), "does not exist", False)
-    assert "PersistentVolumeClaim data does not exist" in found.message
+    assert not_found(["data"]) in found.message
     assert found.constraints[0].code == Code.CLAIM
 
 
@@ -181,10 +182,10 @@ def test_a_pod_on_its_way_shows_its_claims() -> None:
 @pytest.mark.parametrize(
     ("objects", "told"),
     [
-        pytest.param([], "PersistentVolumeClaim data does not exist", id="no claim"),
+        pytest.param([], not_found(["data"]), id="no claim"),
         pytest.param(
             [claim("data", storage_class="fastt")],
-            "PersistentVolumeClaim data cannot be bound: StorageClass fastt does not exist",
+            no_class("data", "fastt"),
             id="no class",
         ),
         pytest.param(
