@@ -53,10 +53,16 @@ SENTENCES = [
     (model.not_a_figure_each(3), "usage: expected a figure for each of 3 nodes"),
     (model.NOT_A_COUNT_EACH, "placed pods: expected a count for each node"),
     (model.not_its_key("jobs", "team/a"), "report: jobs: 'team/a' is not the key of what it leads to"),
-    (model.report_has_no_field("spare"), "a report has no field 'spare' here (was it made by a newer vsched?)"),
+    (
+        model.record_has_no_field("a report", "spare"),
+        "a report has no field 'spare' here (was it made by a newer vsched?)",
+    ),
     (model.VERDICT_ABOUT_NO_POD, "a verdict is about no pod"),
     (model.too_many_strays(77, 8), "77 of 8 jobs are strays"),
-    (model.snapshot_has_no_field("spare"), "a snapshot has no field 'spare' here (was it made by a newer vsched?)"),
+    (
+        model.record_has_no_field("a snapshot", "spare"),
+        "a snapshot has no field 'spare' here (was it made by a newer vsched?)",
+    ),
     (model.usage_history(ValueError(model.CUT_OFF_OR_TOO_LARGE)), "usage history: it is cut off, or too large"),
     (model.no_job_among("team/x", "active"), "'team/x' is among the active jobs, and is no job"),
     (model.sums_of_other_resources(3), "sums of nodes are not of the 3 resources that nodes have"),

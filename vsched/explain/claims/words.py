@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vsched.framework.words.lists import counted
 
-# -- constraints -------------------------------------------------------------------------------------------------------
+# -- claims that do not exist or cannot be met -------------------------------------------------------------------------
 
 DOES_NOT_EXIST = "does not exist"
 

@@ -73,8 +73,6 @@ def nodes_with_one_value(label: str) -> str:
 
 
 AS_CLOSE_AS_POSSIBLE = "as close as possible"
-
-
 ONE_DOMAIN_AS_CLOSE = "one domain, as close as possible"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +27,7 @@ class TaskLikeness(NamedTuple):
     """None where no sub-groups of the job are made of them."""
 
 
-class JobLikeness(msgspec.Struct, frozen=True, cache_hash=True):
+class JobLikeness(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """Equal for jobs that are alike."""
 
     spec: JobSpec
@@ -50,7 +49,7 @@ class WaitingJob(NamedTuple):
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The different shapes of its pods."""
-        return tuple(dict.fromkeys(alike.shape for alike, _ in self.likeness.tasks))
+        return tuple(dict.fromkeys([alike.shape for alike, _ in self.likeness.tasks]))
 
 
 def waiting_job(job: Job) -> WaitingJob | None:
@@ -81,11 +80,17 @@ def _waiting_job(job: Job) -> WaitingJob | None:
         return None
     tasks = tuple(in_order(job.pending.values()))
     spec, by_labels = job.spec, bool(job.spec.sub_groups)
-    runs = tuple((alike, len([*run])) for alike, run in groupby(_likeness(task, by_labels) for task in tasks))
+    runs: list[tuple[TaskLikeness, int]] = []
+    for task in tasks:
+        alike = _likeness(task, by_labels)
+        if runs and runs[-1][0] == alike:
+            runs[-1] = alike, runs[-1][1] + 1
+        else:
+            runs.append((alike, 1))
     plain = msgspec.structs.replace(
         spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang="", made_for=""
     )
-    return WaitingJob(JobLikeness(plain, job.priority, job.user, runs), tasks)
+    return WaitingJob(JobLikeness(plain, job.priority, job.user, tuple(runs)), tasks)
 
 
 def _likeness(task: Task, by_labels: bool) -> TaskLikeness:
