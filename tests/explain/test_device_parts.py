@@ -164,7 +164,7 @@ def test_pods_that_accept_any_device_may_start_and_the_command_says_how() -> Non
         simulations=100,
     )
     [change] = [one for one in found.changes if one.message.startswith("its annotations")]
-    assert change.message == "its annotations that choose types, uuids or the mode of devices dropped"
+    assert change.message == edits.rule_dropped("deviceWishes")
     assert '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}' in change.command
 
 
