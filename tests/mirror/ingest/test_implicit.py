@@ -13,6 +13,7 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import books_view, job_view
+from vsched.mirror.ingest.words import fields as fields_words
 from vsched.model.jobs.job import JobSpec
 
 Fields = dict[str, Any]
@@ -130,7 +131,7 @@ def test_what_is_wrong_with_a_workloads_annotation_is_known() -> None:
     here = World(owned(), workload(group_min_member="x"))
     found = here.cache.implicit_group(KEY)
     assert found is not None
-    assert found.remarks == [f"metadata.annotations[{MINIMUM}]: 'x' (expected a 32-bit integer): ignored"]
+    assert found.remarks == [f"{fields_words.annotation_not_int32(MINIMUM, 'x')}: ignored"]
 
 
 def test_a_workload_of_the_same_name_that_came_after_another_speaks_for_its_own_pods_only() -> None:
