@@ -21,6 +21,7 @@ from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words.queues import over_limit
 
 Cluster = tuple[str, list[Obj]]
 """A text, and HyperNodes."""
@@ -125,4 +126,4 @@ def test_a_longer_backlog_of_one_kind_takes_no_more_tries(actions: str) -> None:
 def test_all_gangs_of_a_backlog_are_told_why_they_wait() -> None:
     found = session(crowd(9), taking("allocate, preempt", "priority gang", "predicates capacity"))
     told = {found.refused.jobs[f"ns/j{one}"].message for one in range(9)}
-    assert told == {"queue q would hold more than it may of cpu"}
+    assert told == {over_limit("q", "q", "cpu")}

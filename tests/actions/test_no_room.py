@@ -18,11 +18,14 @@ from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import to_place
 from vsched.actions.placing import place_until_ready
 from vsched.actions.turns import JobTurns, next_of
+from vsched.actions.words import room_for
 from vsched.framework.classes import Batch
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import CORDONED, available, on_nodes
 from vsched.model.queues.queue import Queue
 from vsched.settings.built_in import REGISTRY
 
@@ -96,28 +99,28 @@ def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+FULL = on_nodes([("Insufficient cpu", 2)])
+
+
 @pytest.mark.parametrize(
     ("gang", "why", "headline"),
     [
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3",
-            {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
-            "the gang needs 3, 2 fit, and no more would if all nodes were empty: 2 nodes have too little cpu",
+            {"z.0": room_for(available(2, {"Insufficient cpu": 2}), 2, 3)},
+            f"{words.needs(words.THE_GANG, 3, 3, 2, 2)}: {FULL}",
             id="the first of its tasks is told what is in the way of one more",
         ),
         pytest.param(
             "job ns/z min=5\npods ns/z 3 cpu=3 age=9\npods ns/z 2 cpu=1",
-            {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
-            "the gang needs 5, 4 fit: 2 nodes have too little cpu",
+            {"z.0": room_for(available(2, {"Insufficient cpu": 2}), 2, 3)},
+            f"{words.needs(words.THE_GANG, 5, 5, 4)}: {FULL}",
             id="of two shapes, the one that lacks room is told",
         ),
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3\nnode n3 cpu=9 cordoned",
-            {
-                "z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. "
-                "There is room for 2 of 3."
-            },
-            "the gang needs 3, 2 fit: 2 nodes have too little cpu, 1 is cordoned",
+            {"z.0": room_for(available(3, {CORDONED: 1, "Insufficient cpu": 2}), 2, 3)},
+            f"{words.needs(words.THE_GANG, 3, 3, 2)}: {on_nodes([('Insufficient cpu', 2), (CORDONED, 1)])}",
             id="nodes that refuse it for other reasons are counted too",
         ),
     ],
@@ -141,5 +144,5 @@ def test_a_gang_held_back_by_gates_alone_would_fit() -> None:
     """
     found = plan(text, GANGS)
 
-    assert found.why("ns/b.0") == "fits, but waits until its gang ns/b reaches its minimum of 4"
-    assert found.message("ns/b") == "scheduling gates hold back 2 pods: the gang needs 4, 2 fit"
+    assert found.why("ns/b.0") == words.fits_but_waits(words.gang_reaches_minimum("ns/b", 4))
+    assert found.message("ns/b") == f"{words.gated(2, more=False)}: {words.needs(words.THE_GANG, 4, 4, 2)}"

@@ -17,6 +17,7 @@ from vsched.explain.changes import SearchOutcome, changes
 from vsched.explain.explaining import explain
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
+from vsched.explain.words import edits
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -112,8 +113,8 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         CAPACITY,
         [
             "minMember 6 (2 fewer)",
-            "750m cpu a pod instead of 1",
-            "2 more cpu on a node like n1",
+            edits.request_of_pods("750m", "cpu", "1"),
+            edits.more_on_node("2 more cpu", "n1"),
             "1 more node like n1",
         ],
     ),
@@ -121,13 +122,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "more than any node has, for ever",
         "node n1 cpu=8\nnode n2 cpu=12\njob x/b min=1 pods=1 cpu=16",
         DEFAULT_POLICY,
-        ["12 cpu a pod instead of 16", "4 more cpu on a node like n2"],
+        [edits.request_of_pods("12", "cpu", "16"), edits.more_on_node("4 more cpu", "n2")],
     ),
     (
         "less than half of what a pod asks for is no proposal",
         "node n1 cpu=4\njob x/b min=1 pods=1 cpu=16",
         DEFAULT_POLICY,
-        ["12 more cpu on a node like n1"],
+        [edits.more_on_node("12 more cpu", "n1")],
     ),
     (
         "the one cordoned node that has room",
@@ -146,8 +147,8 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4 taint=gpu:yes\njob x/b min=1 pods=1 cpu=4",
         DEFAULT_POLICY,
         [
-            "a toleration of the taint gpu=yes:NoSchedule",
-            "the taint gpu=yes:NoSchedule removed from node n1",
+            edits.toleration("gpu=yes:NoSchedule"),
+            edits.taint_removed("gpu=yes:NoSchedule", "node n1"),
         ],
     ),
     (
@@ -167,13 +168,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a queue with children is none for jobs",
         "node n1\nqueue q deserved=cpu:4\nqueue leaf parent=q deserved=cpu:4\njob x/b min=1 pods=1 cpu=1 queue=q",
         TREE,
-        ["queue leaf as its queue"],
+        [edits.as_its_queue("leaf")],
     ),
     (
         "a PodGroup that nobody made",
         "node n1\npods x/b 2 cpu=1",
         DEFAULT_POLICY,
-        ["PodGroup x/b created in queue default"],
+        [edits.podgroup_created("x/b", "default")],
     ),
     (
         "pods that nobody made",
@@ -191,13 +192,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a role that has no room is worth less",
         "node n1 cpu=4\njob x/b min=5 roles=ps:1,worker:4\npods x/b 1 cpu=1 role=ps\npods x/b 4 cpu=1 role=worker",
         DEFAULT_POLICY,
-        ["800m cpu a pod instead of 1", "minTaskMember 3 of worker (1 fewer)"],
+        [edits.request_of_pods("800m", "cpu", "1"), "minTaskMember 3 of worker (1 fewer)"],
     ),
     (
         "gates that others hold shut",
         "node n1\njob x/b min=2\npods x/b 2 cpu=1 gated",
         DEFAULT_POLICY,
-        ["the scheduling gates of its pods removed"],
+        [edits.GATES_REMOVED],
     ),
     (
         "a host port that is taken",
@@ -216,7 +217,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=1 phase=Running\npods x/a 1 cpu=2 on=n1\npods x/a 1 cpu=2 on=n2\n"
         "job x/b min=1 pods=1 cpu=3",
         DEFAULT_POLICY,
-        ["2 cpu a pod instead of 3", "1 more cpu on a node like n1", "1 more node like n1"],
+        [edits.request_of_pods("2", "cpu", "3"), edits.more_on_node("1 more cpu", "n1"), "1 more node like n1"],
     ),
     (
         "behind fourteen others in the order",
@@ -229,14 +230,14 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4\nclass high 10\nclass low 1\njob x/a min=1 pods=4 cpu=1 on=n1 class=low phase=Running\n"
         "job x/b min=1 pods=1 cpu=1 class=low phase=Inqueue",
         PREEMPTING,
-        ["priority class high", "1 more cpu on a node like n1"],
+        ["priority class high", edits.more_on_node("1 more cpu", "n1")],
     ),
     (
         "a budget forbids the only victims",
         "node n1 cpu=4\nclass high 10\nclass low 1\npdb x/guard selector=job:a allowed=0\n"
         "job x/a min=1 pods=4 cpu=1 on=n1 class=low phase=Running\njob x/b min=2 pods=2 cpu=1 class=high phase=Inqueue",
         PREEMPTING,
-        ["2 more evictions allowed by disruption budget x/guard"],
+        [edits.more_evictions(2, "x/guard")],
     ),
     (
         "a quota without room for the minimum",
@@ -246,8 +247,8 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         [
             "minResources cpu 3",
             "minMember 1 (1 fewer), and minResources cpu 2",
-            "500m cpu a pod instead of 1, and minResources cpu 3",
-            "1 more requests.cpu in resource quota x/small (5 in all)",
+            edits.request_of_pods("500m", "cpu", "1") + edits.and_min_resources("cpu 3"),
+            edits.more_in_quota("1 more requests.cpu", "x/small", "5"),
         ],
     ),
     (
@@ -256,7 +257,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "job x/a min=3 pods=3 cpu=1 on=n1 phase=Running\njob x/b min=3 minResources=cpu:3\npods x/b 1 cpu=1",
         QUOTAS,
         [
-            "2 more requests.cpu in resource quota x/small (6 in all) and 2 more pods",
+            f"{edits.more_in_quota('2 more requests.cpu', 'x/small', '6')} and {edits.more_pods(2)}",
             "minMember 1 (2 fewer), and minResources cpu 1",
         ],
     ),
@@ -271,20 +272,20 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "no slot for another pod",
         "node n1 cpu=8 pods=2\njob x/a min=2 pods=2 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1",
         DEFAULT_POLICY,
-        ["1 more pod slot on a node like n1", "1 more node like n1"],
+        [edits.more_on_node("1 more pod slot", "n1"), "1 more node like n1"],
     ),
     (
         "nodes that are used too much",
         "node n1 cpu=8\nusage n1 cpu=95 memory=40\njob x/b min=1 pods=1 cpu=1",
         USAGE,
-        ["usage threshold CPUUsageAvg.5m at 95 %", "1 more node like n1"],
+        [edits.usage_threshold("CPUUsageAvg.5m", 95), "1 more node like n1"],
     ),
     (
         "a group of nodes that is not the queue's",
         "node n1 cpu=8 volcano.sh/nodegroup-name=g1\nnode n2 cpu=1 volcano.sh/nodegroup-name=g2\nqueue q required=g2\n"
         "job x/b min=1 pods=1 cpu=4 queue=q",
         GROUPS,
-        ["node group g1 added to those of queue q", "3 more cpu on a node like n2"],
+        [edits.node_group_added("g1", "q"), edits.more_on_node("3 more cpu", "n2")],
     ),
     (
         "a limit on a group of nodes",
@@ -292,14 +293,14 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         'queue q required=g1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}\n'
         "job x/b min=1 pods=1 cpu=3 queue=q",
         GROUPS,
-        ["2 cpu a pod instead of 3", "1 more cpu in queue q on node group g1 (limit 3)"],
+        [edits.request_of_pods("2", "cpu", "3"), edits.more_on_node_group("1 more cpu", "q", "g1", "3")],
     ),
     (
         "others hold what it deserves, and nobody takes it back",
         "node n1 cpu=8\nqueue a\nqueue b\njob x/a min=1 pods=8 cpu=1 on=n1 phase=Running queue=a\n"
         "job x/b min=2 pods=2 cpu=1 queue=b",
         DEFAULT_POLICY,
-        ["action reclaim in the policy", "2 more cpu on a node like n1"],
+        [edits.action("reclaim"), edits.more_on_node("2 more cpu", "n1")],
     ),
     (
         "two things at once",
@@ -315,7 +316,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "job x/a min=1 pods=4 cpu=1 on=n1 phase=Running queue=a\n"
         "job x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\njob x/b min=4 pods=4 cpu=1 queue=q phase=Inqueue",
         RECLAIMING,
-        ["queue a made reclaimable and queue c made reclaimable"],
+        [f"{edits.queue_made_reclaimable('a')} and {edits.queue_made_reclaimable('c')}"],
     ),
     (
         "one of two who lend nothing is enough",
@@ -330,20 +331,20 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "what two others are guaranteed leaves too little",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c guarantee=cpu:3\nqueue q\njob x/b min=1 pods=1 cpu=8 queue=q",
         CAPACITY,
-        ["3 less cpu guaranteed to queue a (guarantee 0) and 3 less cpu guaranteed to queue c (guarantee 0)"],
+        [f"{edits.less_guaranteed('3', 'cpu', 'a', '0')} and {edits.less_guaranteed('3', 'cpu', 'c', '0')}"],
     ),
     (
         "what another is guaranteed is lowered as far as is needed",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue q\njob x/b min=7 pods=7 cpu=1 queue=q",
         CAPACITY,
-        ["minMember 5 (2 fewer)", "710m cpu a pod", "2 less cpu guaranteed to queue a (guarantee 1)"],
+        ["minMember 5 (2 fewer)", "710m cpu a pod", edits.less_guaranteed("2", "cpu", "a", "1")],
     ),
     (
         "what another is guaranteed is kept free of several queues",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c\njob x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\n"
         "queue q\njob x/b min=2 pods=2 cpu=1 queue=q",
         CAPACITY,
-        ["minMember 1 (1 fewer)", "500m cpu a pod", "1 less cpu guaranteed to queue a (guarantee 2)"],
+        ["minMember 1 (1 fewer)", "500m cpu a pod", edits.less_guaranteed("1", "cpu", "a", "2")],
     ),
     (
         "each queue above is at its capability",
@@ -365,7 +366,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "class system-node-critical 2000001000\nnode n1 cpu=4\n"
         "job x/a min=1 pods=4 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1 phase=Inqueue",
         PREEMPTING,
-        ["priority class above-0 created with value 1 and priority class above-0"],
+        [f"{edits.priority_class_created('above-0', 1)} and {edits.priority_class('above-0')}"],
     ),
     (
         "a gang at its minimum can give more once that is smaller",
@@ -384,7 +385,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a queue that is misspelt",
         "node n1 cpu=4\nqueue research\nqueue reserch-old state=Closed\njob x/b min=1 pods=1 cpu=1 queue=reserch",
         DEFAULT_POLICY,
-        ["queue research as its queue", "queue reserch created"],
+        [edits.as_its_queue("research"), "queue reserch created"],
     ),
     (
         "a queue below one that is closed opens with it",
@@ -417,27 +418,27 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4\nnode n2 cpu=8 gpu=4 taint=nvidia.com/gpu:present\n"
         "job x/a min=1 pods=1 cpu=4 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=4",
         DEFAULT_POLICY,
-        ["4 more cpu on a node like n1", "1 more node like n1", "a toleration"],
+        [edits.more_on_node("4 more cpu", "n1"), "1 more node like n1", "a toleration"],
     ),
     (
         "who asks for accelerators goes to nodes with some",
         "node n1 cpu=4\nnode n2 cpu=8 gpu=4 taint=nvidia.com/gpu:present\njob x/b min=1 pods=1 cpu=4 gpu=1",
         DEFAULT_POLICY,
-        ["a toleration of the taint nvidia.com/gpu=present:NoSchedule"],
+        [edits.toleration("nvidia.com/gpu=present:NoSchedule")],
     ),
     (
         "a selector stays where it keeps pods off nodes with accelerators",
         "node n1 cpu=4 zone=a\nnode n2 cpu=8 gpu=4 zone=b\njob x/a min=1 pods=1 cpu=4 on=n1 phase=Running\n"
         "job x/b min=1 pods=1 cpu=4 selector=zone:a",
         DEFAULT_POLICY,
-        ["4 more cpu on a node like n1", "1 more node like n1", "its node selector"],
+        [edits.more_on_node("4 more cpu", "n1"), "1 more node like n1", "its node selector"],
     ),
     (
         "a taint on each of two kinds, and both have to be tolerated",
         "node n1 cpu=4 taint=a:b,c:d\njob x/b min=1 pods=1 cpu=4",
         DEFAULT_POLICY,
         [
-            "a toleration of the taint a=b:NoSchedule and a toleration of the taint c=d:NoSchedule",
+            f"{edits.toleration('a=b:NoSchedule')} and {edits.toleration('c=d:NoSchedule')}",
         ],
     ),
     (
@@ -445,7 +446,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=1\nnode n2 cpu=4 gpu=2 taint=a:b,example.com/gpu:yes\njob x/b min=1 pods=1 cpu=4 memory=63Gi",
         DEFAULT_POLICY,
         [
-            "3 more cpu on a node like n1",
+            edits.more_on_node("3 more cpu", "n1"),
         ],
     ),
     (
@@ -453,7 +454,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n2 cpu=4 gpu=2 taint=a:b,example.com/gpu:yes\nqueue q capability=cpu:4\n"
         "job x/b min=1 pods=1 cpu=4 queue=q",
         DEFAULT_POLICY,
-        ["a toleration of the taint a=b:NoSchedule and a toleration of the taint example.com/gpu=yes:NoSchedule"],
+        [f"{edits.toleration('a=b:NoSchedule')} and {edits.toleration('example.com/gpu=yes:NoSchedule')}"],
     ),
     (
         "pods of two roles that nobody made",
@@ -726,7 +727,7 @@ def test_pods_that_a_controller_makes_need_the_quota_alone() -> None:
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     first, *_ = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/big").changes
 
-    assert first.message == "4 more requests.cpu in resource quota x/q (8 in all)"
+    assert first.message == edits.more_in_quota("4 more requests.cpu", "x/q", "8")
     assert first.command.startswith("kubectl patch resourcequota q -n x ")
 
 
@@ -736,7 +737,9 @@ def test_a_pod_is_looked_at_by_itself() -> None:
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     large = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.1")
     answer = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=large.uid)
-    assert [change.message for change in answer.changes][:1] == ["3 cpu a pod instead of 6"], "the other pod takes one"
+    assert [change.message for change in answer.changes][:1] == [edits.request_of_pods("3", "cpu", "6")], (
+        "the other pod takes one"
+    )
     small = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.0")
     assert changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=small.uid).changes == ()
 
@@ -783,4 +786,4 @@ def test_the_overhead_of_a_runtime_class_is_not_told_as_what_a_pod_asks_for() ->
     snapshot = mirror(objects).snapshot(NOW)
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     told = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b").changes
-    assert told[0].message == "3500m cpu a pod instead of 4"
+    assert told[0].message == edits.request_of_pods("3500m", "cpu", "4")

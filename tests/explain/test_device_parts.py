@@ -10,6 +10,7 @@ from tests.support.deviceshare import IDS, asking, device_policy, devices, part,
 from tests.support.plans import NOW, mirror, policy_from
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
+from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
 from vsched.settings.built_in import REGISTRY
@@ -104,7 +105,7 @@ def test_a_smaller_part_is_the_least_that_is_enough() -> None:
         *holding("b", 60, 10, 1),
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50)),
     )
-    assert "40 volcano.sh/vgpu-memory a container instead of 50" in found
+    assert edits.request_of_containers(40, "volcano.sh/vgpu-memory", 50) in found
     assert "1 more node like n1" in found
 
 
@@ -113,17 +114,17 @@ def test_a_smaller_part_is_the_least_that_is_enough() -> None:
     [
         pytest.param(
             {"vgpu_number": 1, "vgpu_memory": 10, "vgpu_cores": 50},
-            "30 volcano.sh/vgpu-cores a container instead of 50",
+            edits.request_of_containers(30, "volcano.sh/vgpu-cores", 50),
             id="computing power",
         ),
         pytest.param(
             {"vgpu_number": 1, "vgpu_memory_percentage": 60},
-            "40 volcano.sh/vgpu-memory-percentage a container instead of 60",
+            edits.request_of_containers(40, "volcano.sh/vgpu-memory-percentage", 60),
             id="memory in per cent",
         ),
         pytest.param(
             {"vgpu_number": 3, "vgpu_memory": 10},
-            "2 volcano.sh/vgpu-number a container instead of 3",
+            edits.request_of_containers(2, "volcano.sh/vgpu-number", 3),
             id="devices",
         ),
     ],
@@ -144,10 +145,11 @@ def test_two_amounts_may_be_less_together() -> None:
         *holding("a", 60, 70),
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50, vgpu_cores=40)),
     )
-    together = (
-        "40 volcano.sh/vgpu-memory a container instead of 50 and 30 volcano.sh/vgpu-cores a container instead of 40"
-    )
-    assert any(set(together.split(" and ")) == set(one.split(" and ")) for one in found)
+    together = {
+        edits.request_of_containers(40, "volcano.sh/vgpu-memory", 50),
+        edits.request_of_containers(30, "volcano.sh/vgpu-cores", 40),
+    }
+    assert any(together == set(one.split(" and ")) for one in found)
 
 
 def test_pods_that_accept_any_device_may_start_and_the_command_says_how() -> None:

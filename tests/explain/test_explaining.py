@@ -11,6 +11,7 @@ from tests.support.explained import ROOMS, TAKING, explained, explained_if_known
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
+from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.settings.built_in import REGISTRY
@@ -40,7 +41,7 @@ def test_an_explanation_names_amounts_groups_and_the_place() -> None:
         "Insufficient cpu": 1,
     }
     assert found.place is not None
-    assert found.place.message == "2nd of 2 in queue default: ns/first is older"
+    assert found.place.message == reasons.position_in_queue("2nd", 2, "default", "ns/first is older")
     assert (found.counts["minMember"], found.counts["pending"], found.queue) == (3, 3, "default")
     assert sum(found.pods.values()) == 3
 
@@ -62,14 +63,12 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "has its nodes and starts once its pods are bound",
+            reasons.SAYS[Whereabouts.STARTING],
             "n1",
             id="placed",
         ),
         pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", Whereabouts.RUNS, "runs", "n1", id="runs"),
-        pytest.param(
-            "job ns/a min=1 pods=1 gated cpu=1", Whereabouts.WAITS, "a scheduling gate holds it back", "", id="gated"
-        ),
+        pytest.param("job ns/a min=1 pods=1 gated cpu=1", Whereabouts.WAITS, reasons.GATED, "", id="gated"),
         pytest.param(
             "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
@@ -152,7 +151,7 @@ def test_pods_that_stay_but_wait_for_nothing_are_told_of() -> None:
     found = explained(
         "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 2 cpu=1 on=n1 leaving", policy=policy_of("predicates")
     )
-    assert found.message == "none of its pods waits: all are being deleted or have ended"
+    assert found.message == reasons.NO_POD_WAITS
 
 
 @pytest.mark.parametrize(
@@ -195,4 +194,4 @@ def test_a_vcjob_without_pods_is_told_when_they_are_made(pods: str, phase: str, 
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "mnist", simulations=0)
 
     assert found is not None
-    assert ("the pods of vcjob ns/mnist are created once its queue admits it (Inqueue)" in found.notes) is told
+    assert (reasons.pods_follow_admission("ns/mnist") in found.notes) is told

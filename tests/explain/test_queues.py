@@ -7,6 +7,7 @@ import pytest
 from tests.support.explained import queue_explained
 from tests.support.plans import DEFAULT_POLICY, policy_of
 from vsched.explain.records import Whereabouts
+from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 
@@ -77,7 +78,7 @@ HELD = """
             "node n1\njob ns/a queue=q min=1 pods=1 cpu=1\njob ns/b queue=q min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
             Whereabouts.NEVER,
-            "queue q does not exist: 2 jobs wait for it to be created",
+            reasons.queue_awaited("q", 2),
             [Code.QUEUE_NOT_FOUND],
             id="named and not there",
         ),
@@ -105,13 +106,13 @@ def test_why_a_queue_waits(text: str, policy: Policy, state: Whereabouts, messag
         pytest.param(
             KEEPS,
             "",
-            "queue p holds 8 cpu where it deserves 4 cpu, and the policy takes nothing back (it has no action reclaim)",
+            reasons.holds_more("p", [("8 cpu", "4 cpu")], reasons.NOTHING_TAKEN_BACK),
             id="nobody takes back",
         ),
         pytest.param(
             RECLAIMS,
             "reclaimable=false",
-            "queue p holds 8 cpu where it deserves 4 cpu, and is not reclaimable",
+            reasons.holds_more("p", [("8 cpu", "4 cpu")], reasons.NOT_RECLAIMABLE),
             id="it does not give back",
         ),
     ],

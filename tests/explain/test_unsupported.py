@@ -9,11 +9,14 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.state import words as state_words
 from vsched.mirror.whatif.edits import CreatePriorityClass
+from vsched.mirror.wire import words as wire_words
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet"
-BEYOND = "PodGroup ns/a: spec.minTaskMember: 257 entries (256 are read at most)"
+BEYOND = wire_words.too_many_entries("PodGroup ns/a: spec.minTaskMember", 257, 256)
 
 
 def helped(text: str) -> Explanation:
@@ -101,7 +104,7 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
         ),
         pytest.param(
             "class ten 10\nqueue q class=ten\njob ns/a pods=1 class=gone queue=q",
-            ("PriorityClass gone does not exist: its queue's priority holds",),
+            (state_words.priority_of_queue_holds("", fields_words.no_such_priority_class("gone")),),
             id="a class that is not there",
         ),
     ],

@@ -6,6 +6,8 @@ import pytest
 
 from tests.support.plans import plan
 from tests.support.taking import Busy, evicted, kept, taking
+from vsched.framework.words.jobs import goes_once
+from vsched.framework.words.nodes import RESERVED_FOR_OTHERS, available, with_others
 from vsched.model.plan import CycleReport
 
 PREEMPT = taking("allocate, preempt, backfill", "priority gang-P conformance", "predicates")
@@ -47,7 +49,7 @@ def test_nodes_are_kept_for_a_whole_gang_said_once_and_bound_when_the_victims_ar
     for _ in range(3):
         report = world.cycle()
         assert (report.nominations, report.evictions, report.binds) == ((), (), ())
-        assert report.unschedulable["x/gang.0"].message == "will go to n1 once the terminating pods are gone"
+        assert report.unschedulable["x/gang.0"].message == goes_once("n1")
     assert bound(world.cycle()) == PLACES
 
 
@@ -207,7 +209,7 @@ def test_without_admission_a_job_that_was_not_admitted_keeps_its_place_as_well()
 
     assert kept(report) == {}
     assert report.unschedulable["x/late.0"].message.startswith(
-        "0/1 nodes are available: 1 node(s) had resources that are reserved for job x/want"
+        available(1, {with_others(RESERVED_FOR_OTHERS, "job x/want"): 1}).removesuffix(".")
     )
 
 

@@ -18,6 +18,7 @@ from tests.support.keeping import memos_keep
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
 from vsched.framework.words.nodes import available
+from vsched.mirror.ingest.words.devices import two_kinds
 from vsched.model.pods.task import Task
 from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.reasons import reasons_of_size
@@ -397,22 +398,19 @@ def test_without_the_plugin_sums_decide() -> None:
         pytest.param(
             VGPU,
             [asking(vgpu_number=1, gpu_memory=1)],
-            "spec.containers[0].resources.limits: volcano.sh/gpu-memory beside volcano.sh/vgpu-number "
-            "(expected one kind of devices)",
+            two_kinds("spec.containers[0].resources.limits", "volcano.sh/gpu-memory", "volcano.sh/vgpu-number"),
             id="two kinds at once",
         ),
         pytest.param(
             VGPU,
             [asking(vgpu_memory=1), asking(gpu_number=1)],
-            "spec.containers[1].resources.limits: volcano.sh/gpu-number beside volcano.sh/vgpu-memory "
-            "(expected one kind of devices)",
+            two_kinds("spec.containers[1].resources.limits", "volcano.sh/gpu-number", "volcano.sh/vgpu-memory"),
             id="two kinds in two containers",
         ),
         pytest.param(
             NUMBER,
             [asking(gpu_number=1, gpu_memory=1)],
-            "spec.containers[0].resources.limits: volcano.sh/gpu-number beside volcano.sh/gpu-memory "
-            "(expected one kind of devices)",
+            two_kinds("spec.containers[0].resources.limits", "volcano.sh/gpu-number", "volcano.sh/gpu-memory"),
             id="whole GPUs and memory of one",
         ),
         pytest.param(

@@ -17,6 +17,7 @@ from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_p
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words.nodes import available
+from vsched.mirror.ingest.words.devices import not_of_containers, two_models
 from vsched.model.deviceshare.chips import NpuChip, NpuTemplate
 from vsched.model.deviceshare.divisions import Divisions
 from vsched.model.dump.cycle import Recording, decode, encode
@@ -282,13 +283,13 @@ CORES_ALONE = {"name": "c", "resources": {"limits": {"huawei.com/Ascend910B3-cor
         pytest.param(
             [TWO_MODELS],
             [],
-            "huawei.com/Ascend910A beside huawei.com/Ascend910B3 (expected one model of NPUs)",
+            two_models("huawei.com/Ascend910A beside huawei.com/Ascend910B3"),
             id="two models",
         ),
         pytest.param(
             [{"name": "c"}],
             [asking_npu()],
-            "spec.initContainers[0].resources.limits: huawei.com/Ascend910B3 (expected of containers alone)",
+            not_of_containers("spec.initContainers[0].resources.limits", "huawei.com/Ascend910B3"),
             id="an init container",
         ),
         pytest.param(

@@ -17,6 +17,7 @@ from tests.support.taking import Busy, taking
 from tests.support.worlds import World
 from vsched.actions.words import may_evict_from
 from vsched.explain.explaining import explain
+from vsched.explain.why import words as told
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.victims import Purpose
 from vsched.framework.policy import Policy
@@ -215,8 +216,7 @@ def test_the_next_session_is_due_when_the_first_protection_ends() -> None:
         ),
         pytest.param(
             f"{ROOM}job ns/a phase=Running\npods ns/a 2 cpu=1 on=n1 bound\njob ns/b pods=1 cpu=1 class=high",
-            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
-            f"{MIN_RUNTIME}",
+            told.protected(told.OTHERS_OF_QUEUE, 1, MIN_RUNTIME),
             id="without a time where none is known",
         ),
     ],
@@ -233,8 +233,8 @@ def test_what_protects_victims_and_until_when(text: str, message: str) -> None:
         pytest.param(
             "job ns/a min=2 phase=Running\npods ns/a 1 cpu=1 on=n1 started=90\npods ns/a 1 cpu=1 on=n1 started=50",
             (
-                f"1 of its 2 pods is not evicted for jobs of its queue until 08:00:10 UTC (in 10s): {MIN_RUNTIME}",
-                f"no pod of it is evicted for other queues until 08:01:10 UTC (in 70s): {MIN_RUNTIME}",
+                told.not_evicted(1, 2, told.JOBS_OF_QUEUE, "until 08:00:10 UTC (in 10s)", MIN_RUNTIME),
+                told.not_evicted(2, 2, "other queues", "until 08:01:10 UTC (in 70s)", MIN_RUNTIME),
             ),
             id="until when the last of its pods is protected",
         ),
@@ -242,12 +242,12 @@ def test_what_protects_victims_and_until_when(text: str, message: str) -> None:
         pytest.param(
             "job ns/a min=1 phase=Running vsched.io/preemptibility=semi-preemptible\n"
             "pods ns/a 3 cpu=500m on=n1 started=900",
-            ("2 of its 3 pods may be evicted for others: it is semi-preemptible",),
+            (told.semi_preemptible(2, 3),),
             id="what is beyond its minimum",
         ),
         pytest.param(
             "job ns/a phase=Running vsched.io/preemptibility=non-preemptible\npods ns/a 1 cpu=1 on=n1 started=900",
-            ("no pod of it is evicted for others: it is non-preemptible",),
+            (told.non_preemptible("others"),),
             id="no pod by its own wish",
         ),
     ],

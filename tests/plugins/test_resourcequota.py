@@ -92,7 +92,7 @@ def test_pods_of_the_job_that_exist_count_once(quota: str, wanted: str, pods: st
 def test_a_refusal_names_what_is_asked_beyond_the_pods_that_exist() -> None:
     text = "quota ns/q cpu=4 used=cpu:3\njob ns/a min=3 minResources=cpu:3\npods ns/a 1 cpu=1"
     decided = plan(f"node n1 cpu=9\n{text}", policy_of("resourcequota predicates"))
-    assert decided.message("ns/a") == "ResourceQuota q allows 4 cpu: 3 used, 2 more asked"
+    assert decided.message("ns/a") == over_quota("q", [("4", "cpu", "3", "2")])
 
 
 def test_of_jobs_that_state_the_same_those_are_admitted_whose_pods_exist() -> None:

@@ -12,6 +12,7 @@ from tests.plugins.usage_world import usage_args, usage_policy
 from tests.support.plans import plan
 from vsched.errors import BadPolicy
 from vsched.framework.words.nodes import available
+from vsched.model.words import not_a_quantity
 from vsched.plugins.load.args import LoadLimit
 from vsched.plugins.usage import UsageArgs
 from vsched.plugins.words import arguments as words
@@ -139,8 +140,7 @@ def test_what_a_pod_that_asks_for_nothing_uses(arguments: dict[str, Any], cpu: i
         pytest.param({"usage.weight": -1}, "usage.weight: expected a whole number >= 0, got '-1'", id="weight"),
         pytest.param(
             {"estimator.be_cpu": "much"},
-            "estimator.be_cpu: 'much' is not a quantity (expected a number with an optional suffix, such as 500m, 2, "
-            "1.5Gi)",
+            f"estimator.be_cpu: {not_a_quantity('much')}",
             id="no quantity",
         ),
         pytest.param({"estimator.be_mem": -1}, words.estimate_below_zero("be_mem"), id="less than nothing"),

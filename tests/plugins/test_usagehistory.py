@@ -17,6 +17,7 @@ from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.explaining import explain
 from vsched.explain.order import waiting_order
 from vsched.explain.queues import explain_queue
+from vsched.explain.words import reasons
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.reports.effects import decided
@@ -324,10 +325,10 @@ def test_an_explanation_says_how_many_times_its_share_a_queue_used() -> None:
     assert report.queues["a"].used_times == pytest.approx(1.5)
     said = explain_queue(snapshot, found, REGISTRY, report, "a", simulations=0)
     assert said is not None
-    assert said.notes == ("queue a used 1.5 times its share over the last 1h",)
+    assert said.notes == (reasons.used_times_its_share("a", 1.5, "1h"),)
     job = explain(snapshot, found, REGISTRY, report, "x", "a1", simulations=0)
     assert job is not None
-    assert job.notes == (f"{said.notes[0]}, so other queues go first beyond what they deserve",)
+    assert job.notes == (reasons.others_go_first(said.notes[0]),)
 
 
 def test_a_queue_that_used_less_than_its_share_is_not_told_so_with_each_job() -> None:

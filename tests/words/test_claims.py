@@ -95,7 +95,7 @@ SAID: list[tuple[str, str]] = [
         "the pods must be in one domain of tier row, but no tiers are known: HyperNodes cannot be read: forbidden",
     ),
     (
-        places.apart([RACKS]),
+        places.apart("tier 1 (rack)"),
         "its pods with a node are not in one domain of tier 1 (rack), so no other pod may join them",
     ),
     (places.no_domain([looked()], TIERS, ""), "no domain of tier 1 (rack) or closer has nodes"),
@@ -107,6 +107,24 @@ SAID: list[tuple[str, str]] = [
         places.no_domain([looked(1, 4)], TIERS, "; not in r2 of tier 1 (rack): it is closed"),
         "r2 of tier 1 (rack) has room for each of the pods, but not for 4 of them together; looked at 2 "
         "domains of tier 1 (rack); not in r2 of tier 1 (rack): it is closed",
+    ),
+    (places.must_be_in("tier row", "it is closed"), "the pods must be in one domain of tier row, but it is closed"),
+    (places.hypernodes_unread("forbidden"), "no tiers are known: HyperNodes cannot be read: forbidden"),
+    (
+        places.NO_HYPERNODES,
+        "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers",
+    ),
+    (places.no_such_name([]), "no tier has this name (known names: none)"),
+    (places.no_such_name(["block", "rack"]), "no tier has this name (known names: block, rack)"),
+    (places.closest_is("tier 1"), "the closest tier is tier 1"),
+    (places.no_nodes("tier 1"), "no domain of tier 1 or closer has nodes"),
+    (
+        places.no_room("r1 of tier 1", 2, 4, [(4, "tier 1"), (1, "tier 2")]),
+        "r1 of tier 1 has room for 2 of 4; looked at 4 domains of tier 1, 1 domain of tier 2",
+    ),
+    (
+        places.no_room("r1 of tier 1", 4, 4, [(4, "tier 1")]),
+        "r1 of tier 1 has room for each of the pods, but not for 4 of them together; looked at 4 domains of tier 1",
     ),
     (places.left_out(TIERS), ""),
     (

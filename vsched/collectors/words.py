@@ -17,7 +17,7 @@ def no_such_metric(metric: str, why: str) -> str:
     return f"nodes have no metric {metric}: {why}"
 
 
-# -- elasticsearch -----------------------------------------------------------------------------------------------------
+# -- Elasticsearch -----------------------------------------------------------------------------------------------------
 
 
 def search_out_of_time(index: str) -> str:
@@ -32,7 +32,7 @@ def no_such_index(index: str) -> str:
     return f"{index}: the index does not exist"
 
 
-# -- endpoint ----------------------------------------------------------------------------------------------------------
+# -- any endpoint ------------------------------------------------------------------------------------------------------
 
 
 def redirects(where: str, code: int, location: str) -> str:
@@ -51,7 +51,7 @@ def unreadable(where: str, why: str, start: str) -> str:
     return f"{where}: {why}; the answer starts with {start!r}"
 
 
-# -- metrics server ----------------------------------------------------------------------------------------------------
+# -- the metrics server ------------------------------------------------------------------------------------------------
 
 
 def no_metrics_server(server: str, group: str) -> str:
@@ -65,7 +65,7 @@ def no_range(name: str, result: str) -> str:
     return f"{name}: the query gives a {result}, expected a range (a matrix)"
 
 
-# -- poll --------------------------------------------------------------------------------------------------------------
+# -- figures of nodes --------------------------------------------------------------------------------------------------
 
 
 def no_answer_within(source: str, seconds: float) -> str:
@@ -84,7 +84,7 @@ def no_figures_of(nodes: int) -> str:
     return f"it has figures of none of the {nodes} nodes"
 
 
-# -- prometheus --------------------------------------------------------------------------------------------------------
+# -- Prometheus --------------------------------------------------------------------------------------------------------
 
 
 def no_vector(name: str, result: str) -> str:
@@ -98,7 +98,7 @@ def series_without_label(name: str, label: str, labels: str) -> str:
     return f"{name}: there are series without {label} (instanceLabel); they have {labels}"
 
 
-# -- secrets -----------------------------------------------------------------------------------------------------------
+# -- credentials -------------------------------------------------------------------------------------------------------
 
 
 def no_environment_variable(name: str) -> str:

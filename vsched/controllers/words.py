@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- allocations -------------------------------------------------------------------------------------------------------
+# -- objects that are not managed or written ---------------------------------------------------------------------------
 
 
 def not_managed(why: str) -> str:
@@ -12,23 +12,15 @@ def not_managed(why: str) -> str:
 CANNOT_BE_WRITTEN = "cannot be written"
 
 
-# -- gates -------------------------------------------------------------------------------------------------------------
+# -- PodGroups for pods without one ------------------------------------------------------------------------------------
 
 QUEUE_RESERVES = "its queue reserves resources for it"
-
-
-# -- podgroup controller -----------------------------------------------------------------------------------------------
-
 PODGROUP_BY_NAME = "PodGroup, by name"
 PODGROUPS_CANNOT_BE_WRITTEN = "PodGroups for pods without one cannot be written"
-
-
-# -- podgroups ---------------------------------------------------------------------------------------------------------
-
 AMOUNTS = 'amounts by resource, such as {"cpu": "4"}'
 
 
-# -- controller --------------------------------------------------------------------------------------------------------
+# -- ProvisioningRequests ----------------------------------------------------------------------------------------------
 
 REQUESTS_CANNOT_BE_LISTED = "ProvisioningRequests cannot be listed, so pods request nodes by their conditions"
 
@@ -40,14 +32,11 @@ def asked_for_nodes(pods: int, request: str) -> str:
 REQUEST_CANNOT_BE_WRITTEN = "ProvisioningRequest cannot be written"
 
 
-# -- decide ------------------------------------------------------------------------------------------------------------
-
-
 def nodes_not_ready(length: str) -> str:
     return f"it was provisioned, but its nodes were not ready within {length}"
 
 
-# -- queue controller --------------------------------------------------------------------------------------------------
+# -- queues ------------------------------------------------------------------------------------------------------------
 
 
 def unknown_action(action: str, actions: str) -> str:
@@ -70,18 +59,12 @@ WITH_ITS_PARENT = " with its parent"
 QUEUE_CANNOT_BE_CREATED = "queue cannot be created"
 
 
-# -- queue records -----------------------------------------------------------------------------------------------------
-
-
 def commands_in_namespace_only(namespace: str) -> str:
     return f"Commands for queues are accepted in namespace {namespace} only"
 
 
 def no_name(target: str, kind: str, expected: str) -> str:
     return f"target.name: {target!a} cannot be the name of {kind} (expected {expected})"
-
-
-# -- queues ------------------------------------------------------------------------------------------------------------
 
 
 def root_cannot_be_closed(root: str) -> str:
@@ -92,7 +75,7 @@ def parent_first(parent: str, state: str) -> str:
     return f"its parent {parent} is {state} and must be opened first"
 
 
-# -- nodeshards --------------------------------------------------------------------------------------------------------
+# -- NodeShards --------------------------------------------------------------------------------------------------------
 
 NODESHARDS_CANNOT_BE_LISTED = "NodeShards cannot be listed, so all nodes are used"
 

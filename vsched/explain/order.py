@@ -140,9 +140,8 @@ class WaitingOrder:
 
     def _message(self, position: int, of: int, queue: str, before: RankedJob | None, decided_by: str) -> str:
         """The place as a sentence: ``2nd of 5 in queue research: default/train is older``."""
-        where = words.position_in_queue(ordinal(position), of, queue)
         if before is None:
-            return where
+            return words.position_in_queue(ordinal(position), of, queue)
         name = decided_by.removesuffix(OF_NAMESPACES).removesuffix(OF_USERS)
         if decided_by.endswith(OF_NAMESPACES):
             why = f"namespace {before.view.namespace} {self._namespace_says[name]}"
@@ -151,7 +150,7 @@ class WaitingOrder:
             why = f"{f'user {user}' if user else words.WHO_IS_NOT_NAMED} {self._user_says[name]}"
         else:
             why = f"{before.view.called} {self._says.get(name, words.goes_first_by(name))}"
-        return f"{where}: {why}"
+        return words.position_in_queue(ordinal(position), of, queue, why)
 
 
 def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> WaitingOrder:

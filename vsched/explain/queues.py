@@ -118,7 +118,7 @@ def _may_be_helped(job: Job) -> bool:
 
 
 def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
-    message = words.queue_awaited(name, counted(len(jobs), "job waits", "jobs wait"))
+    message = words.queue_awaited(name, len(jobs))
     constraint = Constraint(Code.QUEUE_NOT_FOUND, message, lasting=True, subject=name, repeats=True)
     return Explanation(
         QUEUE, name, Whereabouts.NEVER, message, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
@@ -177,7 +177,7 @@ def _headline(
         where = first.called if own == queue.name else words.job_of_queue(first.called, own)
         return f"{count}, {where} first: {headline_of(report.jobs[first.key].message)}"
     closed = "" if queue.open else f"is {queue.state}, not Open; "
-    waits = words.wait_for_pods(counted(podless, "job waits", "jobs wait")) if podless else words.NO_JOB_WAITS
+    waits = words.wait_for_pods(podless) if podless else words.NO_JOB_WAITS
     return f"{closed}{waits}; {_share(snapshot, outcome, held)}"
 
 
@@ -236,13 +236,13 @@ def _holders(
         if other.name in branch or not over or found == HOLDERS_TOLD:
             continue
         found += 1
-        has = ", ".join(words.where_it_deserves(_has(other.allocated, r), _has(other.deserved, r)) for r in over)
+        has = [(_has(other.allocated, one), _has(other.deserved, one)) for one in over]
         queue = session.snapshot.queues[other.name]
         if not queue.reclaimable:
             why = words.NOT_RECLAIMABLE
         else:
             why = "" if reclaims else words.NOTHING_TAKEN_BACK
-        yield Constraint(Code.PROTECTED, f"queue {other.name} holds {has}{why}", False, over[0], other.name)
+        yield Constraint(Code.PROTECTED, words.holds_more(other.name, has, why), False, over[0], other.name)
 
 
 def _has(amounts: Mapping[str, int], resource: str) -> str:

@@ -15,7 +15,7 @@ TOPOLOGY_DECISION = "volcano.sh/topology-decision"
 """Annotation of pods: what they were given of each NUMA zone."""
 
 
-class Bind(msgspec.Struct, frozen=True):
+class Bind(msgspec.Struct, frozen=True, gc=False):
     """Bind a pod to a node."""
 
     uid: str
@@ -130,7 +130,7 @@ UNDETERMINED = "Undetermined"
 """The reason of pods that were not tried."""
 
 
-class Unschedulable(msgspec.Struct, frozen=True):
+class Unschedulable(msgspec.Struct, frozen=True, gc=False):
     """Why one pod was not placed in this cycle."""
 
     uid: str
@@ -177,7 +177,7 @@ class PlannedStart(msgspec.Struct, frozen=True):
     """Keys of the first ``PLANNED_NODES_MAX`` jobs that have begun on these nodes since it waits, and end before."""
 
 
-class JobOutcome(msgspec.Struct, frozen=True):
+class JobOutcome(msgspec.Struct, frozen=True, gc=False):
     """A job after the cycle: the status that its PodGroup should have."""
 
     key: str

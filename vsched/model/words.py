@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-# -- quantity ----------------------------------------------------------------------------------------------------------
+# -- amounts -----------------------------------------------------------------------------------------------------------
 
 
 def not_a_quantity(text: str) -> str:
     return f"{text!r} is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)"
-
-
-# -- resources ---------------------------------------------------------------------------------------------------------
 
 
 def too_many_unknown_resources(name: str, most: int) -> str:
@@ -43,14 +40,14 @@ def never_comes(schedule: str) -> str:
     return f"{schedule} never comes"
 
 
-# -- pooled ------------------------------------------------------------------------------------------------------------
+# -- budgets -----------------------------------------------------------------------------------------------------------
 
 
 def would_hold_too_much(who: str, most: str, made: str) -> str:
     return f"{who} may hold {most}; this would make {made}"
 
 
-# -- claims ------------------------------------------------------------------------------------------------------------
+# -- recordings: the file, then its parts ------------------------------------------------------------------------------
 
 
 def pool_lacks_devices(pool: str, driver: str, announced: int, there: int) -> str:
@@ -60,8 +57,6 @@ def pool_lacks_devices(pool: str, driver: str, announced: int, there: int) -> st
 def claims_point_to(place: int) -> str:
     return f"claims point to {place} (expected 0 or more)"
 
-
-# -- cycle -------------------------------------------------------------------------------------------------------------
 
 VSCHED_DUMP_WRITES_THEM = " (vsched dump writes them)"
 
@@ -102,9 +97,6 @@ INPUT_WAS_TRUNCATED = "Input data was truncated"
 """What msgspec says."""
 
 
-# -- nodes -------------------------------------------------------------------------------------------------------------
-
-
 def amounts_of_other_resources(most: int) -> str:
     return f"amounts of nodes are not of the same resources (expected 3 to {most} of them)"
 
@@ -121,34 +113,18 @@ def not_a_figure_each(nodes: int) -> str:
     return f"usage: expected a figure for each of {nodes} nodes"
 
 
-# -- placed ------------------------------------------------------------------------------------------------------------
-
 NOT_A_COUNT_EACH = "placed pods: expected a count for each node"
-
-
-# -- report ------------------------------------------------------------------------------------------------------------
 
 
 def not_its_key(name: str, key: str) -> str:
     return f"report: {name}: {key!r} is not the key of what it leads to"
 
 
-def report_has_no_field(name: str) -> str:
-    return f"a report has no field {name!r} here (was it made by a newer vsched?)"
-
-
 VERDICT_ABOUT_NO_POD = "a verdict is about no pod"
-
-
-# -- snapshot ----------------------------------------------------------------------------------------------------------
 
 
 def too_many_strays(strays: int, jobs: int) -> str:
     return f"{strays} of {jobs} jobs are strays"
-
-
-def snapshot_has_no_field(name: str) -> str:
-    return f"a snapshot has no field {name!r} here (was it made by a newer vsched?)"
 
 
 def usage_history(why: Exception) -> str:
@@ -165,9 +141,6 @@ def sums_of_other_resources(width: int) -> str:
 
 def no_such_column(column: int, width: int) -> str:
     return f"a request has a column {column}, and there are {width} resources"
-
-
-# -- tables ------------------------------------------------------------------------------------------------------------
 
 
 def too_many_rows(rows: int, most: int) -> str:
@@ -189,7 +162,7 @@ def too_few_values(values: int, rows: int) -> str:
     return f"a column has {values} values where {rows} were announced"
 
 
-# -- packing -----------------------------------------------------------------------------------------------------------
+# -- the history of usage ----------------------------------------------------------------------------------------------
 
 CUT_OFF_OR_TOO_LARGE = "it is cut off, or too large"
 
@@ -212,10 +185,6 @@ NOT_ABOVE_0 = "a half-life or a window is not above 0"
 NO_TIMES = "its times are no times"
 NOT_FINITE = "a sum is not a finite number of at least 0"
 SUMS_NOT_OF_ALL_HOURS = "its sums are not of all holders, resources and hours"
-
-
-# -- records -----------------------------------------------------------------------------------------------------------
-
 SUMS_NOT_OF_ALL = "decayed sums are not of all holders and resources"
 
 
@@ -229,7 +198,7 @@ NOT_HAD = "what its gang claims could not be had: "
 WOULD_START = "; would start with "
 
 
-# -- provisioning ------------------------------------------------------------------------------------------------------
+# -- nodes that are asked for ------------------------------------------------------------------------------------------
 
 
 def nodes_are_asked_for(request: str, says: str) -> str:
@@ -249,13 +218,9 @@ def given_up(attempts: int, request: str, says: str) -> str:
     return f"{failed}, the last was {request}{says}; delete it to have nodes asked for again"
 
 
-# -- ignorable ---------------------------------------------------------------------------------------------------------
+# -- what may be left out ----------------------------------------------------------------------------------------------
 
 DISKS = "disks that pods name without a claim, and that one node has at a time"
 OLD_PODGROUPS = "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)"
 LOST_PRIORITY_CLASSES = "PriorityClasses that do not exist"
-
-
-# -- subgroups ---------------------------------------------------------------------------------------------------------
-
 OTHER_PODS = "the other pods"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- bindings ----------------------------------------------------------------------------------------------------------
+# -- why a write is given up -------------------------------------------------------------------------------------------
 
 
 def pod_cannot_be_read(why: Exception) -> str:
@@ -10,24 +10,13 @@ def pod_cannot_be_read(why: Exception) -> str:
 
 
 STOPPING = "the scheduler is stopping"
-
-
-# -- bodies ------------------------------------------------------------------------------------------------------------
-
 WALL_TIME_IS_OVER = "the wall time of its job is over"
-
-
-# -- transactions ------------------------------------------------------------------------------------------------------
-
 NOT_THE_LEADER = "not sent: this process is not the leader"
-
-
-# -- evictions ---------------------------------------------------------------------------------------------------------
-
 MORE_THAN_ONE_BUDGET = "more than one PodDisruptionBudget"
+"""What the API server says."""
 
 
-# -- locked bindings ---------------------------------------------------------------------------------------------------
+# -- nodes that are locked ---------------------------------------------------------------------------------------------
 
 
 def node_is_locked(annotation: str, value: str) -> str:
@@ -45,7 +34,7 @@ def node_cannot_be_read(why: Exception) -> str:
 NO_NODE = "the node cannot be read: it is no Node"
 
 
-# -- objects -----------------------------------------------------------------------------------------------------------
+# -- what is dropped, or not sent --------------------------------------------------------------------------------------
 
 
 def no_event(kind: str, name: str) -> str:
@@ -54,9 +43,6 @@ def no_event(kind: str, name: str) -> str:
 
 def key_is_dropped(key: object) -> str:
     return f"what was to be written of {key!a} is dropped"
-
-
-# -- outgoing ----------------------------------------------------------------------------------------------------------
 
 
 def queue_is_full(what: str) -> str:
@@ -71,17 +57,13 @@ def not_sent(why: str) -> str:
     return f"not sent: {why}"
 
 
-# -- hypernodes --------------------------------------------------------------------------------------------------------
+# -- statuses ----------------------------------------------------------------------------------------------------------
 
 HYPERNODES_CANNOT_BE_WRITTEN = "HyperNode statuses cannot be written"
-
-
-# -- native ------------------------------------------------------------------------------------------------------------
-
 MINIMUM_IS_PLACED = "its minimum is placed"
 
 
-# -- writeback ---------------------------------------------------------------------------------------------------------
+# -- Events ------------------------------------------------------------------------------------------------------------
 
 
 def failed_and_retries(why: str) -> str:
@@ -132,7 +114,7 @@ def pods_no_longer_asked_to_end(why: str) -> str:
     return f"Pods no longer asked to end: {why}"
 
 
-# -- writer ------------------------------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 
 def server_answers(code: int) -> str:

@@ -11,6 +11,7 @@ from tests.support.explained import BEFORE, ROOMS, TAKING, explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -342,10 +343,7 @@ def test_one_answer_has_one_number_for_one_limit() -> None:
 def test_what_protects_victims_is_told_by_node() -> None:
     found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
 
-    assert found.constraints[1].message == (
-        "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
-        "their priority is not lower"
-    )
+    assert found.constraints[1].message == (words.protected(words.OTHERS_OF_QUEUE, 1, "their priority is not lower"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tests.support.examples import examples
 from tests.support.explained import explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
+from vsched.explain.why import words
 from vsched.explain.why.holding import held_by
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -39,7 +40,7 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
         pytest.param(
             "node n1 cpu=9 pods=2\njob ns/o min=1 phase=Running\npods ns/o 2 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
-            "all pod slots of node n1 are taken: ns/o holds 2 pods",
+            words.pod_slots_taken("node n1", "ns/o holds 2 pods"),
             id="of slots for pods",
         ),
         pytest.param(

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.explained import explained
 from tests.support.start_plans import CLUSTER, easy, hours
+from vsched.explain.why import words
 from vsched.explain.why.words import WHY_NO_START
 from vsched.framework.codes import NoStart
 
@@ -24,9 +25,9 @@ pods x/began 1 cpu=2 on=n1 started=60 age=60 {hours(20)}
 job x/big min=1 pods=1 cpu=4 age=600
 """
     told = explained(text, "x/big", easy())
-    assert "until its start, job x/began may use its nodes: started after it began to wait" in told.notes
+    assert words.others_until_its_start("job x/began") in told.notes
     told = explained(text, "x/began", easy())
-    assert "it goes before x/big, on nodes that are reserved for the start of that job" in told.notes
+    assert words.goes_before("x/big") in told.notes
 
 
 @pytest.mark.parametrize(

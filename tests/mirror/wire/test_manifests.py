@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "a number that is none": (
         "kind: Queue\nmetadata: {name: a}\nspec: {weight: .nan}\n",
-        words.no_plain_values("stdin:document 1", "Queue", "a", Exception("nan is not a number")),
+        words.no_plain_values("stdin:document 1", "Queue", "a", Exception(words.not_a_number(nan))),
     ),
     "nesting without end": ("[" * 100000, "stdin: nested too deeply"),
 }

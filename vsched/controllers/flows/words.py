@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- admission ---------------------------------------------------------------------------------------------------------
+# -- flows and cron jobs that are refused ------------------------------------------------------------------------------
 
 
 def long_name(length: int, most: int) -> str:
@@ -12,7 +12,7 @@ def long_name(length: int, most: int) -> str:
 NO_TIME_ZONE = "spec.timeZone: '' (expected a name such as Europe/Berlin, or none)"
 
 
-# -- controller --------------------------------------------------------------------------------------------------------
+# -- their vcjobs ------------------------------------------------------------------------------------------------------
 
 
 def key_not_managed(key: str) -> str:
@@ -31,7 +31,7 @@ def deleted_vcjob(name: str) -> str:
     return f"deleted vcjob {name}"
 
 
-# -- cronjobs ----------------------------------------------------------------------------------------------------------
+# -- runs of cron jobs -------------------------------------------------------------------------------------------------
 
 SCHEDULE_FIELDS = "expected minute, hour, day, month and day of the week, as in 0 3 * * 1-5, or @daily and the like"
 
@@ -51,7 +51,7 @@ def run_waits(due: str, vcjob: str) -> str:
 TOO_MANY_MISSED = "too many missed start times: set or decrease spec.startingDeadlineSeconds, or check the clocks"
 
 
-# -- jobflows ----------------------------------------------------------------------------------------------------------
+# -- the flows of a JobFlow --------------------------------------------------------------------------------------------
 
 
 def is_there_twice(at: str, name: str) -> str:
@@ -70,7 +70,7 @@ def depend_on_each_other(flows: str) -> str:
     return f"spec.flows: {flows} depend on each other"
 
 
-# -- prober ------------------------------------------------------------------------------------------------------------
+# -- probes ------------------------------------------------------------------------------------------------------------
 
 PROBES_TOO_SLOW = "was not probed: earlier probes were too slow"
 
@@ -84,9 +84,6 @@ def no_answer_within(seconds: float) -> str:
 
 
 NOT_HTTP = "answered something that is not HTTP"
-
-
-# -- probes ------------------------------------------------------------------------------------------------------------
 
 
 def probe_of_pod(probe: object, pod: str) -> str:
@@ -124,7 +121,7 @@ def in_no_network(address: str, networks: str) -> str:
 CLOSED_WITHOUT_ANSWER = "closed the connection without an answer"
 
 
-# -- progress ----------------------------------------------------------------------------------------------------------
+# -- how flows go on ---------------------------------------------------------------------------------------------------
 
 
 def flows_added_late(flows: str) -> str:
@@ -137,9 +134,6 @@ def no_job_template(name: str) -> str:
 
 def more_flows_wait(more: int) -> str:
     return f"{more} more flows wait"
-
-
-# -- turns -------------------------------------------------------------------------------------------------------------
 
 
 def no_target_has_task(task: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- admission ---------------------------------------------------------------------------------------------------------
+# -- jobs that are refused ---------------------------------------------------------------------------------------------
 
 NO_TASKS = "spec.tasks: none (expected at least one)"
 
@@ -111,7 +111,7 @@ def too_small(path: str, value: int, least: int) -> str:
     return f"{path}: {value} (expected {least} or more)"
 
 
-# -- changes -----------------------------------------------------------------------------------------------------------
+# -- changes of jobs ---------------------------------------------------------------------------------------------------
 
 ONLY_THESE_MAY_CHANGE = (
     "spec: only minAvailable, priorityClassName, tasks[*].replicas and tasks[*].minAvailable may be changed"
@@ -145,10 +145,7 @@ def only_for_new_pods(paths: str) -> str:
     return f"{paths}: the change applies only to pods created from now on"
 
 
-# -- commands ----------------------------------------------------------------------------------------------------------
-
-
-# -- controller --------------------------------------------------------------------------------------------------------
+# -- jobs that are not run ---------------------------------------------------------------------------------------------
 
 
 def cannot_be_read(vcjob: str, why: str) -> str:
@@ -202,9 +199,6 @@ def no_plugin(name: str, expected: str) -> str:
     return f"spec.plugins: no plugin {name!r} (expected {expected})"
 
 
-# -- base --------------------------------------------------------------------------------------------------------------
-
-
 def no_task_for_plugin(plugin: str, task: str, role: str) -> str:
     return f"spec.plugins[{plugin}]: no task {task!r} (expected one of this name, or --{role} to name another)"
 
@@ -213,14 +207,11 @@ TRUE_OR_FALSE = "true or false"
 WHOLE_NUMBER = "a whole number"
 
 
-# -- ssh ---------------------------------------------------------------------------------------------------------------
-
-
 def needs_key_pair(secret: str) -> str:
     return f"the Secret {secret} needs a new key pair"
 
 
-# -- policies ----------------------------------------------------------------------------------------------------------
+# -- what happened to pods ---------------------------------------------------------------------------------------------
 
 PODGROUP_LOST_PODS = "the PodGroup has lost pods: its phase is Unknown"
 
@@ -249,14 +240,11 @@ def more_than_max_retry(why: str, most: int) -> str:
     return f"{why}, more than maxRetry {most}"
 
 
-# -- reconcile ---------------------------------------------------------------------------------------------------------
-
-
 def no_volume_claim_of(name: str, namespace: str) -> str:
     return f"PersistentVolumeClaim {name} does not exist in namespace {namespace}"
 
 
-# -- rivals ------------------------------------------------------------------------------------------------------------
+# -- Volcano's own controllers -----------------------------------------------------------------------------------------
 
 
 def not_yet_looked(namespace: str) -> str:
@@ -277,7 +265,7 @@ RIVALS_GONE = "Volcano's controllers are gone"
 LEASE_CANNOT_BE_READ = "Volcano's Lease cannot be read"
 
 
-# -- states ------------------------------------------------------------------------------------------------------------
+# -- how jobs end ------------------------------------------------------------------------------------------------------
 
 
 def tasks_cannot_start(tasks: str) -> str:
@@ -304,21 +292,15 @@ def retry_of(retry: int, most: int, why: str) -> str:
     return f"retry {retry} of at most {most}{why}"
 
 
-# -- steps -------------------------------------------------------------------------------------------------------------
-
-
 def no_effect_in_phase(action: str, phase: str) -> str:
     return f"{action} has no effect on a job in phase {phase}"
 
 
-# -- template ----------------------------------------------------------------------------------------------------------
+# -- pods that cannot be made ------------------------------------------------------------------------------------------
 
 
 def no_containers(path: str) -> str:
     return f"{path}.spec.containers: none (expected at least one)"
-
-
-# -- writes ------------------------------------------------------------------------------------------------------------
 
 
 def more_not_created(more: int) -> str:

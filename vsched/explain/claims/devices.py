@@ -85,7 +85,7 @@ def _allocated(consumer: str, claim: DeviceClaim, allocation: AllocationResult) 
     devices = [one.device for one in allocation.devices]
     names = ", ".join(f"{one.pool}/{one.device}" for one in devices[:NAMED_MAX])
     names += f" and {len(devices) - NAMED_MAX} more" if len(devices) > NAMED_MAX else ""
-    has = f"has {counted(len(devices), 'device', 'devices')}{f' {where}' if where else ''}: {names}"
+    has = words.has_devices(len(devices), where, names)
     if claim.failed:
         return words.devices_failed(has, claim.failed), False
     if not claim.ready:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from vsched.explain.claims import words
 from vsched.explain.claims.places import places
-from vsched.framework.words.lists import counted
 from vsched.model.amounts.quantity import format_bytes
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import NO_PROVISIONER, VolumeClaim
@@ -58,8 +57,7 @@ def _bound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
     volume = found.volumes.get(claim.volume)
     if volume is None:
         return words.bound_to_lost_volume(claim.volume), False
-    where = places(volume.affinity)
-    return words.bound_to(claim.volume) + (f", usable {where}" if where else ""), True
+    return words.bound_to(claim.volume, places(volume.affinity)), True
 
 
 def _unbound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
@@ -72,8 +70,7 @@ def _unbound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
         return words.bound_before_placing(kind.name), False
     of_class = found.available.get(claim.storage_class, ())
     there = sum(one.capacity >= claim.request for one in of_class)
-    large = " large enough" if there < len(of_class) else ""
-    free = f"{counted(there, words.VOLUME_IS, words.VOLUMES_ARE)} free{large and ' and'}{large}"
+    free = words.free_volumes(there, large=there < len(of_class))
     if kind.provisioner == NO_PROVISIONER:
         return words.gets_volume(free), True
     where = places(kind.topologies or None)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-# -- constraints -------------------------------------------------------------------------------------------------------
+from vsched.framework.words.lists import counted
+
+# -- claims that do not exist or cannot be met -------------------------------------------------------------------------
 
 DOES_NOT_EXIST = "does not exist"
 
@@ -52,6 +54,10 @@ def devices_failed(has: str, condition: str) -> str:
 
 def being_prepared(has: str) -> str:
     return f"{has}; they are being prepared"
+
+
+def has_devices(number: int, where: str, names: str) -> str:
+    return f"has {counted(number, 'device', 'devices')}{f' {where}' if where else ''}: {names}"
 
 
 def reserved_for_most(has: str, pods: int) -> str:
@@ -151,8 +157,8 @@ def bound_to_lost_volume(volume: str) -> str:
     return f"is bound to PersistentVolume {volume}, which does not exist"
 
 
-def bound_to(volume: str) -> str:
-    return f"is bound to PersistentVolume {volume}"
+def bound_to(volume: str, where: str) -> str:
+    return f"is bound to PersistentVolume {volume}{f', usable {where}' if where else ''}"
 
 
 NO_VOLUME_WITHOUT_CLASS = "is not bound: it names no storage class and no volume without a class is free"
@@ -166,8 +172,10 @@ def bound_before_placing(name: str) -> str:
     return f"is not bound: the volume controller binds claims of class {name} before pods are placed"
 
 
-VOLUME_IS = "volume of its class is"
-VOLUMES_ARE = "volumes of its class are"
+def free_volumes(number: int, *, large: bool) -> str:
+    """``large`` says that these are the large ones of all that are free."""
+    are = counted(number, "volume of its class is", "volumes of its class are")
+    return f"{are} free{' and large enough' if large else ''}"
 
 
 def gets_volume(free: str) -> str:

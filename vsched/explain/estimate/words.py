@@ -134,13 +134,10 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
-# -- runs --------------------------------------------------------------------------------------------------------------
+# -- why no start is estimated -----------------------------------------------------------------------------------------
 
 NO_KNOWN_END = "no work with a known end frees enough"
 TOOK_TOO_LONG = "it took too long"
-
-
-# -- start times -------------------------------------------------------------------------------------------------------
 
 
 def declared_for_years(years: int) -> str:

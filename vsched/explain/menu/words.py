@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- menus -------------------------------------------------------------------------------------------------------------
+# -- a gang without pods -----------------------------------------------------------------------------------------------
 
 WITHOUT_PODS = "its pods do not exist yet: this is what would let it be admitted"
 
@@ -11,7 +11,7 @@ def then_lacks_nodes(change: str) -> str:
     return f"{change}, and then it lacks nodes"
 
 
-# -- nodes -------------------------------------------------------------------------------------------------------------
+# -- more nodes --------------------------------------------------------------------------------------------------------
 
 NO_KIND_FITS = "no available kind of node fits one of its pods, even if empty"
 
@@ -38,13 +38,13 @@ def would_not_start(what: str, why: str) -> str:
     return f"{what} would not start it{f': {why}' if why else ''}"
 
 
-# -- quota -------------------------------------------------------------------------------------------------------------
+# -- more quota --------------------------------------------------------------------------------------------------------
 
 NO_LIMIT_WOULD_START = "raising no limit of its queue or namespace would start it"
 OUT_OF_TIME = "unknown: the search ran out of time"
 
 
-# -- records -----------------------------------------------------------------------------------------------------------
+# -- kinds of nodes ----------------------------------------------------------------------------------------------------
 
 
 def like_node(node: str) -> str:
@@ -55,7 +55,7 @@ def of_pool(pool: str) -> str:
     return f"of pool {pool}"
 
 
-# -- work --------------------------------------------------------------------------------------------------------------
+# -- less other work ---------------------------------------------------------------------------------------------------
 
 NOBODY_HOLDS = "no running job holds what it needs"
 NO_END_WOULD_START = "even the end of all jobs that hold what it needs would not start it"

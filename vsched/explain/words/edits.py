@@ -92,7 +92,7 @@ def toleration_in_claims(taint: str) -> str:
     return f"a toleration of the taint {taint} in its ResourceClaims"
 
 
-RULES = {
+_RULES = {
     "nodeSelector": "its node selector and node affinity",
     "hostPorts": "its host ports",
     "podAffinity": "its required pod affinity",
@@ -103,7 +103,7 @@ RULES = {
 
 
 def rule_dropped(rule: str) -> str:
-    return f"{RULES[rule]} dropped"
+    return f"{_RULES[rule]} dropped"
 
 
 GATES_REMOVED = "the scheduling gates of its pods removed"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vsched.explain.records import Whereabouts
+from vsched.framework.words.lists import counted
 
 # -- kinds of changes --------------------------------------------------------------------------------------------------
 
@@ -25,6 +28,25 @@ def not_bound(why: str) -> str:
     return f"the API server does not bind it: {why}"
 
 
+def grouped_by_owner(owner: str, minimum: int, roles: str) -> str:
+    """How many pods of an owner start together; ``roles`` are minima of single roles."""
+    together = f"{minimum} start together" if minimum > 1 else "each starts by itself"
+    return f"its pods were grouped by their owner {owner}: {together}{f' ({roles})' if roles else ''}"
+
+
+def pods_follow_admission(vcjob: str) -> str:
+    return f"the pods of vcjob {vcjob} are created once its queue admits it (Inqueue)"
+
+
+NO_ANSWER_YET = "no answer yet"
+
+
+def asked_to_end(pod: str, beneficiary: str, expected: str, deadline: str) -> str:
+    """``expected`` is what the pod answered, ``deadline`` when it is evicted."""
+    whom = f" for {beneficiary}" if beneficiary else ""
+    return f"{pod} was asked to end{whom}: {expected}; it is evicted at {deadline} if it still runs"
+
+
 # -- order -------------------------------------------------------------------------------------------------------------
 
 LOST_PODS_FIRST = "runs and lost pods, which are replaced first"
@@ -36,8 +58,8 @@ def goes_first_by(plugin: str) -> str:
     return f"goes first by {plugin}"
 
 
-def position_in_queue(ordinal: str, of: int, queue: str) -> str:
-    return f"{ordinal} of {of} in queue {queue}"
+def position_in_queue(ordinal: str, of: int, queue: str, why: str = "") -> str:
+    return f"{ordinal} of {of} in queue {queue}{f': {why}' if why else ''}"
 
 
 WHO_IS_NOT_NAMED = "who is not named"
@@ -51,8 +73,6 @@ def nodes_with_one_value(label: str) -> str:
 
 
 AS_CLOSE_AS_POSSIBLE = "as close as possible"
-
-
 ONE_DOMAIN_AS_CLOSE = "one domain, as close as possible"
 
 
@@ -67,16 +87,16 @@ def used_times_its_share(queue: str, times: float, span: str) -> str:
     return f"queue {queue} used {times:.1f} times its share over the last {span}"
 
 
-def queue_awaited(queue: str, jobs: str) -> str:
-    return f"queue {queue} does not exist: {jobs} for it to be created"
+def queue_awaited(queue: str, jobs: int) -> str:
+    return f"queue {queue} does not exist: {counted(jobs, 'job waits', 'jobs wait')} for it to be created"
 
 
 def job_of_queue(job: str, queue: str) -> str:
     return f"{job} of queue {queue}"
 
 
-def wait_for_pods(jobs: str) -> str:
-    return f"{jobs} for pods that do not exist"
+def wait_for_pods(jobs: int) -> str:
+    return f"{counted(jobs, 'job waits', 'jobs wait')} for pods that do not exist"
 
 
 NO_JOB_WAITS = "no job waits"
@@ -94,8 +114,10 @@ def amount_of(held: str, amount: str, resource: str) -> str:
     return f"{held} of the {amount} {resource}"
 
 
-def where_it_deserves(held: str, deserved: str) -> str:
-    return f"{held} where it deserves {deserved}"
+def holds_more(queue: str, held: Sequence[tuple[str, str]], why: str) -> str:
+    """``held`` are the amounts that a queue holds, each with what it deserves."""
+    amounts = ", ".join(f"{amount} where it deserves {deserved}" for amount, deserved in held)
+    return f"queue {queue} holds {amounts}{why}"
 
 
 NOT_RECLAIMABLE = ", and is not reclaimable"

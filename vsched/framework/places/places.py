@@ -129,7 +129,7 @@ class Places:
         found: list[tuple[Tier, int | None]] = [
             (tier, domain) for at, tier in enumerate(allowed) if (domain := placed_pods.domain(at)) is not None
         ]
-        return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
+        return found or Refusal(REASON, words.apart(words.tier_words(allowed[-1])), code=Code.TOPOLOGY)
 
     def meets_topology(self, job: JobView) -> bool:
         """Whether the pods of a job with a node, pipelined ones included, are where its topology allows them.

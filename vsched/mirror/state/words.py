@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-# -- problems ----------------------------------------------------------------------------------------------------------
+# -- pods for other schedulers -----------------------------------------------------------------------------------------
 
 
 def for_another_scheduler(named: str, scheduler: str) -> str:
     return f"{named}: it is for another scheduler: spec.schedulerName is {scheduler}"
 
 
-# -- pools -------------------------------------------------------------------------------------------------------------
+# -- claims and priorities ---------------------------------------------------------------------------------------------
 
 
 def there_more_than_once(kind: str, key: str) -> str:
     return f"{kind} {key} is there more than once"
-
-
-# -- defaults ----------------------------------------------------------------------------------------------------------
 
 
 def queue_without_priority(whose: str, lost: str) -> str:
@@ -31,7 +28,7 @@ def its_priority_is(whose: str, lost: str, priority: int) -> str:
     return f"{whose}{lost}: its priority is {priority}"
 
 
-# -- foreign pods ------------------------------------------------------------------------------------------------------
+# -- gangs whose pods are for others -----------------------------------------------------------------------------------
 
 
 def one_scheduler(scheduler: str) -> str:
@@ -50,7 +47,7 @@ def pods_for_others(pods: int, whose: str, served: str) -> str:
     return f"{pods} of its pods {'is' if pods == 1 else 'are'} for {whose}{served}"
 
 
-# -- members -----------------------------------------------------------------------------------------------------------
+# -- Kubernetes' own PodGroups -----------------------------------------------------------------------------------------
 
 
 SAME_SCHEDULER = "all pods in a single pod group should have the same .spec.schedulerName set"
@@ -61,16 +58,11 @@ def priority_of_pods_differs(priority: int, others: str) -> str:
     return f"spec.priority is {priority}, and pods have another one ({others}): all have to be equal"
 
 
-# -- store -------------------------------------------------------------------------------------------------------------
-
 TAKES_NO_NEW_PODS = "it is being deleted, and takes no new pods"
 
 
 def no_parent_group(name: str) -> str:
     return f"spec.parentCompositePodGroupName: CompositePodGroup {name} does not exist"
-
-
-# -- trees -------------------------------------------------------------------------------------------------------------
 
 
 def group_in_a_cycle(parent: str) -> str:

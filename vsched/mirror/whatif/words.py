@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- situation ---------------------------------------------------------------------------------------------------------
+# -- the policy --------------------------------------------------------------------------------------------------------
 
 
 def no_argument(plugin: str, argument: str) -> str:
@@ -13,7 +13,7 @@ def plugin_not_used(plugin: str) -> str:
     return f"plugin {plugin}: the policy does not use it"
 
 
-# -- claim edits -------------------------------------------------------------------------------------------------------
+# -- claims and devices ------------------------------------------------------------------------------------------------
 
 
 def no_device(path: str) -> str:
@@ -59,21 +59,15 @@ def no_pod_in_job(namespace: str, pod: str, job: str) -> str:
     return f"pod {namespace}/{pod}: there is none of this name in {job}"
 
 
-# -- nodes -------------------------------------------------------------------------------------------------------------
+# -- nodes and queues --------------------------------------------------------------------------------------------------
 
 
 def no_node(node: str) -> str:
     return f"node {node}: there is none of this name"
 
 
-# -- queues ------------------------------------------------------------------------------------------------------------
-
-
 def no_queue(queue: str) -> str:
     return f"queue {queue}: there is none of this name"
-
-
-# -- restoring ---------------------------------------------------------------------------------------------------------
 
 
 def queue_left_out(queue: str) -> str:

@@ -104,7 +104,7 @@ def report_of(parts: ReportParts, tasks: Sequence[Task]) -> CycleReport:
     hints, found = get_type_hints(CycleReport), dict[str, Any]()
     for name, raw in parts.items():
         if name not in hints:
-            raise BadInput(words.report_has_no_field(name))
+            raise BadInput(words.record_has_no_field("a report", name))
         table = tables()[name]
         if table is None:
             found[name] = msgspec.json.decode(raw, type=hints[name])

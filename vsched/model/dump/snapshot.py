@@ -247,7 +247,7 @@ def _plain(found: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
     kinds = plain_kinds()
     unknown = found.keys() - kinds.keys()
     if unknown:
-        raise BadInput(words.snapshot_has_no_field(min(unknown)))
+        raise BadInput(words.record_has_no_field("a snapshot", min(unknown)))
     return {name: msgspec.json.decode(raw, type=kinds[name]) for name, raw in found.items()}
 
 

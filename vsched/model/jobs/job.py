@@ -61,7 +61,7 @@ STATED = frozenset({"Scheduled", "Unschedulable"})
 """Condition types of which at most one is true at a time."""
 
 
-class JobSpec(msgspec.Struct, frozen=True):
+class JobSpec(msgspec.Struct, frozen=True, gc=False):
     """The content of a PodGroup object."""
 
     namespace: str
@@ -368,7 +368,7 @@ def _counts(task: Task) -> bool:
     return task.status in READY or (task.status is Status.PENDING and not task.unsupported)
 
 
-class JobUsage(msgspec.Struct, frozen=True):
+class JobUsage(msgspec.Struct, frozen=True, gc=False):
     """What one job adds to the usage of its queue; its sums are maintained, never recomputed."""
 
     queue: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +27,7 @@ class PodKind(NamedTuple):
     """None where no sub-groups of the job are made of them."""
 
 
-class JobKind(msgspec.Struct, frozen=True, cache_hash=True):
+class JobKind(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """Equal for jobs that differ in names and ages alone."""
 
     spec: JobSpec
@@ -50,7 +49,7 @@ class WaitingJob(NamedTuple):
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The different shapes of its pods."""
-        return tuple(dict.fromkeys(kind.shape for kind, _ in self.kind.tasks))
+        return tuple(dict.fromkeys([kind.shape for kind, _ in self.kind.tasks]))
 
 
 def waiting_job(job: Job) -> WaitingJob | None:
@@ -81,11 +80,17 @@ def _waiting_job(job: Job) -> WaitingJob | None:
         return None
     tasks = tuple(in_order(job.pending.values()))
     spec, by_labels = job.spec, bool(job.spec.sub_groups)
-    runs = tuple((kind, len([*run])) for kind, run in groupby(_pod_kind(task, by_labels) for task in tasks))
+    runs: list[tuple[PodKind, int]] = []
+    for task in tasks:
+        kind = _pod_kind(task, by_labels)
+        if runs and runs[-1][0] == kind:
+            runs[-1] = kind, runs[-1][1] + 1
+        else:
+            runs.append((kind, 1))
     plain = msgspec.structs.replace(
         spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang="", made_for=""
     )
-    return WaitingJob(JobKind(plain, job.priority, job.user, runs), tasks)
+    return WaitingJob(JobKind(plain, job.priority, job.user, tuple(runs)), tasks)
 
 
 def _pod_kind(task: Task, by_labels: bool) -> PodKind:

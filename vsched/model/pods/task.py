@@ -10,7 +10,7 @@ from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 
 
-class Task(msgspec.Struct, frozen=True, eq=False):
+class Task(msgspec.Struct, frozen=True, eq=False, gc=False):
     """One pod. ``uid`` is its identity; everything else may change with the next record."""
 
     uid: str

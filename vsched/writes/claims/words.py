@@ -25,7 +25,7 @@ def device_is_not_ready(device: str, condition: str) -> str:
     return f"{device} is not ready: {condition}"
 
 
-# -- extended ----------------------------------------------------------------------------------------------------------
+# -- extended resources ------------------------------------------------------------------------------------------------
 
 
 def no_class_serves(resource: str) -> str:
@@ -44,7 +44,7 @@ def is_being_deleted(kind: str, name: str) -> str:
     return f"{kind} {name} is being deleted"
 
 
-# -- gang --------------------------------------------------------------------------------------------------------------
+# -- what is gone ------------------------------------------------------------------------------------------------------
 
 
 def node_is_gone(node: str) -> str:
@@ -55,9 +55,6 @@ def pod_was_deleted(pod: str) -> str:
     return f"pod {pod} was deleted"
 
 
-# -- patches -----------------------------------------------------------------------------------------------------------
-
-
 def does_not_exist_any_more(kind: str, name: str) -> str:
     return f"{kind} {name} does not exist any more"
 
@@ -66,14 +63,11 @@ def deleted_and_made_again(kind: str, name: str) -> str:
     return f"{kind} {name} was deleted and made again"
 
 
-# -- releases ----------------------------------------------------------------------------------------------------------
+# -- reservations ------------------------------------------------------------------------------------------------------
 
 
 def made_for_no_pod(kind: str, namespace: str, name: str) -> str:
     return f"{kind} {namespace}/{name} was made for no pod"
-
-
-# -- reserving ---------------------------------------------------------------------------------------------------------
 
 
 def no_class_any_more(name: str) -> str:
@@ -88,7 +82,7 @@ def not_bound_any_more(kind: str, claim: str) -> str:
     return f"{kind} {claim} is not bound any more"
 
 
-# -- settling ----------------------------------------------------------------------------------------------------------
+# -- writes ------------------------------------------------------------------------------------------------------------
 
 WRITTEN = "written: what is written does not last"
 
@@ -101,7 +95,7 @@ def answer_cannot_be_read(path: str, why: Exception) -> str:
     return f"GET {path}: the answer cannot be read: {why}"
 
 
-# -- transactions ------------------------------------------------------------------------------------------------------
+# -- whole gangs -------------------------------------------------------------------------------------------------------
 
 TOO_MANY_GANGS = "too many gangs are being bound"
 

@@ -6,8 +6,10 @@ import pytest
 from msgspec.structs import replace as changed
 
 from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
+from vsched.framework.claims.devices import words
 from vsched.framework.claims.devices.handler import device_handler
 from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.words.nodes import DEVICES_ELSEWHERE
 from vsched.model.claims.devices import (
     ALL,
     AllocationResult,
@@ -108,7 +110,7 @@ def test_an_allocated_claim_is_usable_where_its_devices_are() -> None:
     task = world.pod("p", "mine")
     handler = world.handler()
     assert handler.serving(task) == ["n2"]
-    assert [check.reason for check in handler.checks(task)] == ["resourceclaim not available on the node"]
+    assert [check.reason for check in handler.checks(task)] == [DEVICES_ELSEWHERE]
     handler.take(task, N2, later=False)
     plan = handler.plan(task)
     assert plan is not None
@@ -145,47 +147,45 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        pytest.param(
-            of_pod(deleting=True), "ResourceClaim p-claim is being deleted", id="a claim that is being deleted"
-        ),
+        pytest.param(of_pod(deleting=True), words.deleting("p-claim"), id="a claim that is being deleted"),
         pytest.param(
             of_pod(owner="uid-other"),
-            "ResourceClaim ns/p-claim was not created for pod ns/p (pod is not owner)",
+            words.not_owner("ns/p-claim", "ns/p"),
             id="a claim made for another pod",
         ),
         pytest.param(
             of_pod(asked=request("r", 1, device_class="nope")),
-            "asks for DeviceClass nope, which does not exist",
+            words.class_missing("nope"),
             id="a class that does not exist",
         ),
         pytest.param(
             of_pod(asked=request("r", 1, "device.attributes['gpu'].nope == 1")),
-            "request r: selector #0: CEL runtime error: no such key: nope",
+            words.selector_failed(words.of_request("r"), 0, "no such key: nope", compiles=True),
             id="a selector without an answer",
         ),
         pytest.param(
             of_pod(asked=request("r", 1, "device.driver = 1")),
-            "request r: selector #0: CEL compile error: ERROR: <input>:1:15",
+            words.selector_failed(words.of_request("r"), 0, "ERROR: <input>:1:15", compiles=False),
             id="a selector that is no expression",
         ),
         pytest.param(
             of_pod(asked=request("r", 1, "device.attributes['gpu'].all(k, device.attributes['gpu'].all(l, k != l))")),
-            "evaluating its selectors takes more than 500,000 steps with these devices",
+            words.too_costly(500_000),
             id="a selector that takes long for many devices",
         ),
         pytest.param(
             of_pod(asked=request("r", 33)),
-            "number of requested devices 33 exceeds the claim limit of 32",
+            words.too_many(33, 32),
             id="more devices than a claim can have",
         ),
         pytest.param(
             of_pod(allocation=has("gpu-99")),
-            "resourceclaim ns/p-claim: its device gpu/n1/gpu-99 no longer exists",
+            words.device_gone("ns/p-claim", "gpu/n1/gpu-99"),
             id="a device that is gone, and no pod runs with it",
         ),
         pytest.param(
             of_pod(allocation=has("gpu-0"), failed="LinkDown"),
-            "resourceclaim ns/p-claim: device binding failed: LinkDown",
+            words.binding_failed("ns/p-claim", "LinkDown"),
             id="a device that could not be made ready",
         ),
     ],
@@ -204,8 +204,8 @@ def test_claims_that_are_not_there() -> None:
     missing, unmade = handler.obstacle(world.pod("p", "nope")), handler.obstacle(world.pod("p", "@"))
     assert missing is not None
     assert unmade is not None
-    assert missing.message == "ResourceClaim nope does not exist"
-    assert unmade.message == 'pod "ns/p": ResourceClaim not created yet'
+    assert missing.message == words.not_found("nope")
+    assert unmade.message == words.not_made("ns/p")
 
 
 def test_a_broken_selector_of_a_class_names_the_class() -> None:

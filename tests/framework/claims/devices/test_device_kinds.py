@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.support.devicesets import GPU, DeviceWorld, amounts, device, gpus, has, only, pool, request, spec
+from vsched.framework.claims.devices.words import TIMED_OUT
 from vsched.framework.claims.handler import ClaimRules
 from vsched.model.claims.devices import (
     AllocatedDevice,
@@ -282,4 +283,4 @@ def test_a_search_that_takes_too_long_says_so() -> None:
     handler = world.handler(ClaimRules(search_seconds=0.005))
     assert handler.passing(task) == ["n1"]
     assert handler.serving(task) == []
-    assert handler.unfit(task).reason == "timed out trying to allocate devices"
+    assert handler.unfit(task).reason == TIMED_OUT

@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from tests.support.storage_world import GI, StorageWorld, ask, labelled, on, within
+from vsched.framework.words.nodes import NO_STORAGE
+from vsched.framework.words.nodes import NO_VOLUMES as NO_VOLUME
+from vsched.framework.words.nodes import OUT_OF_REACH as NO_MATCH
 from vsched.model.pods.shape import NodeTerm, Requirement
-
-NO_MATCH = "node(s) didn't match PersistentVolume's node affinity"
-NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
-NO_STORAGE = "node(s) did not have enough free storage"
 
 
 def world() -> StorageWorld:

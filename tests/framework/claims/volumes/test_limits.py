@@ -8,8 +8,9 @@ import pytest
 
 from tests.support.storage_world import CSI, StorageWorld, ask, on
 from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.claims.volumes.words import no_driver
+from vsched.framework.words.nodes import TOO_MANY_VOLUMES
 
-TOO_MANY = "node(s) exceed max volume count"
 OTHER = "other.csi.example.com"
 EBS = "ebs.csi.aws.com"
 
@@ -94,7 +95,7 @@ def test_nodes_attach_no_more_volumes_than_their_driver_can(
     made = change(full())
     asked = ask(made, made.task("p", *claims))
     assert asked.nodes() == nodes
-    assert set(asked.reasons()) <= {TOO_MANY}
+    assert set(asked.reasons()) <= {TOO_MANY_VOLUMES}
 
 
 def test_a_driver_without_an_entry_for_the_node_has_no_limit() -> None:
@@ -106,7 +107,7 @@ def test_a_driver_may_have_to_run_on_the_node() -> None:
     made = StorageWorld(n1="", n2="", n3="").driver(required=True).limit(1, "n1").limit(None, "n2").bound_csi("c")
     asked = ask(made, made.task("p", "c"))
     assert asked.nodes() == "n1 n2"
-    assert asked.reasons() == {f"{CSI} CSI driver is not installed on the node": "n3"}
+    assert asked.reasons() == {no_driver(CSI): "n3"}
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_a_shared_volume_stays_as_long_as_one_of_its_pods() -> None:
 def test_evicting_pods_can_help_against_a_limit() -> None:
     made = full().bound_csi("c")
     (check,) = made.handler().checks(made.task("p", "c"))
-    assert (check.reason, check.resolvable) == (TOO_MANY, True)
+    assert (check.reason, check.resolvable) == (TOO_MANY_VOLUMES, True)
 
 
 def test_pods_that_this_session_placed_count() -> None:
@@ -236,7 +237,7 @@ def test_how_many_pods_can_attach_their_volumes_is_counted() -> None:
     made.running("r", "n1", "a")
     made.claim("c", "csi").claim("d", "csi")
     (room,) = made.handler().limits(made.task("p", "c", "d"))
-    assert room.reason == TOO_MANY
+    assert room.reason == TOO_MANY_VOLUMES
     assert room.most.tolist()[:2] == [2, 2]
     assert room.most[2] > 1 << 40
     # Pods that share a claim share its volume.

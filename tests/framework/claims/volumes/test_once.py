@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from tests.support.storage_world import StorageWorld, ask, within
+from vsched.framework.words.nodes import VOLUME_IN_USE
 
-IN_USE = (
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-)
 ONCE = ("ReadWriteOncePod",)
 
 
@@ -23,7 +21,7 @@ def test_a_claim_in_use_serves_no_other_pod_on_any_node() -> None:
     made = world()
     made.running("r", "n1", "c")
     asked = ask(made, made.task("p", "c"))
-    assert asked.reasons() == {IN_USE: "n1 n2"}
+    assert asked.reasons() == {VOLUME_IN_USE: "n1 n2"}
 
 
 def test_evicting_its_user_frees_the_claim_and_only_the_node_of_the_user_is_searched_for_victims() -> None:
@@ -57,7 +55,7 @@ def test_of_the_pods_of_a_session_one_gets_the_claim() -> None:
     handler = made.handler()
     first = ask(made, made.task("p", "c"), handler).take("n1")
     second = ask(made, made.task("q", "c"), handler)
-    assert second.reasons() == {IN_USE: "n1 n2"}
+    assert second.reasons() == {VOLUME_IN_USE: "n1 n2"}
     had = handler.withdraw(first.task, 0)
     assert second.nodes() == "n1 n2"
     handler.reinstate(first.task, 0, had)
@@ -87,7 +85,7 @@ def test_several_users_must_all_leave() -> None:
 def test_a_user_on_a_node_that_is_not_known_uses_the_claim() -> None:
     made = world()
     made.running("r", "gone", "c")
-    assert ask(made, made.task("p", "c")).reasons() == {IN_USE: "n1 n2"}
+    assert ask(made, made.task("p", "c")).reasons() == {VOLUME_IN_USE: "n1 n2"}
 
 
 def test_other_reasons_stay_beside_it() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.support.storage_world import StorageWorld, ask
 from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.words.nodes import OTHER_ZONE
 
-OTHER_ZONE = "node(s) had no available volume zone"
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- device amounts ----------------------------------------------------------------------------------------------------
+# -- amounts of devices ------------------------------------------------------------------------------------------------
 
 
 def no_whole_number(text: str) -> str:
@@ -13,7 +13,7 @@ def too_many_words(at: str, words: int, letters: int) -> str:
     return f"metadata.annotations[{at}]: more than {words} words or {letters:,} letters"
 
 
-# -- device claims -----------------------------------------------------------------------------------------------------
+# -- resource claims ---------------------------------------------------------------------------------------------------
 
 
 def long_selectors(at: str, letters: int, most: int) -> str:
@@ -40,7 +40,7 @@ def no_attribute(at: str) -> str:
     return f"{at}: neither matchAttribute nor distinctAttribute (expected one of them)"
 
 
-# -- device kinds ------------------------------------------------------------------------------------------------------
+# -- kinds of devices in one pod ---------------------------------------------------------------------------------------
 
 MEMORY_OF_GPUS = "memory of gpus"
 
@@ -57,33 +57,28 @@ def two_kinds_with_npus(at: str, name: str, prefix: str, chip: str) -> str:
     return f"{at}: {name} beside {prefix}{chip} (expected one kind of devices)"
 
 
-# -- device overlaps ---------------------------------------------------------------------------------------------------
-
 EACH_KIND_BY_ITSELF = "each kind counts by itself: give each device plugin GPUs of its own"
 
 
-# -- device parts ------------------------------------------------------------------------------------------------------
+# -- parts of resource slices ------------------------------------------------------------------------------------------
 
 
 def no_cel(at: str, position: int) -> str:
     return f"{at}[{position}]: no cel (expected a CEL expression)"
 
 
-# -- device taints -----------------------------------------------------------------------------------------------------
+# -- taints ------------------------------------------------------------------------------------------------------------
 
 
 def selector_not_supported(field: str) -> str:
     return f"spec.deviceSelector.{field}: not supported (expected driver, pool and device)"
 
 
-# -- devices -----------------------------------------------------------------------------------------------------------
-
-
 def unknown_taint_effect(at: str, effect: str, effects: str) -> str:
     return f"{at}.effect: {effect!r} is unknown (expected {effects})"
 
 
-# -- deviceshare -------------------------------------------------------------------------------------------------------
+# -- devices that pods share -------------------------------------------------------------------------------------------
 
 
 def devices_left_out(why: Exception) -> str:
@@ -132,7 +127,7 @@ def no_geometry(text: str) -> str:
     return f"{text!r} (expected uuid[geometry-position])"
 
 
-# -- npus --------------------------------------------------------------------------------------------------------------
+# -- NPUs --------------------------------------------------------------------------------------------------------------
 
 
 def npus_left_out(register: str, chip: str, why: Exception) -> str:

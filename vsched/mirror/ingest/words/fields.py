@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-# -- bounds ------------------------------------------------------------------------------------------------------------
+# -- sizes -------------------------------------------------------------------------------------------------------------
 
 
 def too_long(at: str, letters: int, most: int) -> str:
     return f"{at}: {letters:,} letters ({most} are read at most)"
 
 
-# -- evictions ---------------------------------------------------------------------------------------------------------
+# -- annotations and plain fields --------------------------------------------------------------------------------------
 
 
 def only_these_opt_in(annotation: str) -> str:
@@ -18,10 +18,6 @@ def only_these_opt_in(annotation: str) -> str:
 
 TIME = "a time such as 2027-01-15T08:00:00Z"
 INT32 = "a 32-bit integer"
-
-
-# -- metadata ----------------------------------------------------------------------------------------------------------
-
 TRUE_OR_FALSE = "true or false"
 
 
@@ -37,14 +33,11 @@ def negative_number(at: str, number: int) -> str:
     return f"{at}: {number} (expected zero or more)"
 
 
-# -- objects -----------------------------------------------------------------------------------------------------------
-
-
 def bad_value(name: str, value: int) -> str:
     return f"{name}: value: {value} (expected a 32-bit integer)"
 
 
-# -- paths -------------------------------------------------------------------------------------------------------------
+# -- paths into objects ------------------------------------------------------------------------------------------------
 
 PATH_SYNTAX = "names with dots between, [*] for every item, [0] for the first one, ['...'] for a name with dots"
 
@@ -53,21 +46,15 @@ def no_path(text: str, syntax: str) -> str:
     return f"{text!r} is no path (expected {syntax})"
 
 
-# -- pod status --------------------------------------------------------------------------------------------------------
+# -- pods --------------------------------------------------------------------------------------------------------------
 
 
 def unknown_phase(phase: str) -> str:
     return f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
 
 
-# -- pods --------------------------------------------------------------------------------------------------------------
-
-
 def not_guaranteed(at: str) -> str:
     return f"{at}: it has no effect on a pod that is not Guaranteed or has no whole cpus: ignored"
-
-
-# -- shape -------------------------------------------------------------------------------------------------------------
 
 
 def too_many_bytes(at: str, size: int, most: int) -> str:
@@ -78,7 +65,7 @@ def unknown_protocol(at: str, protocol: str, expected: str) -> str:
     return f"{at}.protocol: {protocol!r} is unknown (expected {expected})"
 
 
-# -- unsupported -------------------------------------------------------------------------------------------------------
+# -- what is not supported ---------------------------------------------------------------------------------------------
 
 
 def not_supported_yet(paths: str, more: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# -- annotations -------------------------------------------------------------------------------------------------------
+# -- annotations of queues and PodGroups -------------------------------------------------------------------------------
 
 NO_EFFECT = "not supported yet: it has no effect"
 PODS_OR_PERCENTAGE = "a number of pods or a percentage, such as 2 or 50%"
@@ -21,7 +21,7 @@ LENGTH_OF_TIME = "a length of time, such as 0s,"
 LENGTH_ABOVE_ZERO = "a length of time above zero, such as"
 
 
-# -- arbitration -------------------------------------------------------------------------------------------------------
+# -- buckets and consumers ---------------------------------------------------------------------------------------------
 
 DIVIDED_RESOURCES = "compute resources, limits of them, pods, or storage"
 
@@ -44,7 +44,7 @@ def bad_parent(parent: str) -> str:
     return f"spec.parent: {parent} is not a name (expected the name of a Bucket: a-z, 0-9, '-' and '.')"
 
 
-# -- closeness ---------------------------------------------------------------------------------------------------------
+# -- network topology --------------------------------------------------------------------------------------------------
 
 
 def tier_by_name_and_number(at: str) -> str:
@@ -63,7 +63,7 @@ def no_label_key(at: str, position: int) -> str:
     return f"{at}.matchLabelKeys[{position}]: empty (expected the key of a label)"
 
 
-# -- gangs -------------------------------------------------------------------------------------------------------------
+# -- roles -------------------------------------------------------------------------------------------------------------
 
 
 def too_many_roles(roles: int, most: int) -> str:
@@ -93,7 +93,7 @@ def no_count(path: str, text: str, what: str) -> str:
     return f"{path}: {text!r} as the {what} (expected a whole number, zero or more)"
 
 
-# -- implicit ----------------------------------------------------------------------------------------------------------
+# -- pods without a PodGroup -------------------------------------------------------------------------------------------
 
 
 def no_queue_name(annotation: str, letters: int) -> str:
@@ -104,12 +104,10 @@ def minimum_below_one(annotation: str, minimum: int) -> str:
     return f"metadata.annotations[{annotation}]: {minimum} (expected 1 or more)"
 
 
-# -- limits ------------------------------------------------------------------------------------------------------------
-
 NUMBER_OF_JOBS = "a number of jobs, such as 4"
 
 
-# -- native ------------------------------------------------------------------------------------------------------------
+# -- Kubernetes' own PodGroups -----------------------------------------------------------------------------------------
 
 
 def basic_or_gang(at: str, given: str) -> str:
@@ -146,7 +144,7 @@ def guarantee_above_capability(resource: str, amount: str, most: str) -> str:
     )
 
 
-# -- task topology -----------------------------------------------------------------------------------------------------
+# -- affinity of roles -------------------------------------------------------------------------------------------------
 
 TASK_TOPOLOGY_PASSED_OVER = "passed over, and with it all annotations task-topology-* of the PodGroup"
 
@@ -179,7 +177,7 @@ def role_twice(at: str, role: str) -> str:
     return f"{at}: role {role!r} is in one group twice"
 
 
-# -- workload tables ---------------------------------------------------------------------------------------------------
+# -- tables of workloads -----------------------------------------------------------------------------------------------
 
 
 def kind_twice(at: str, kind: str) -> str:

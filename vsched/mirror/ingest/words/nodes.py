@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-# -- budgets -----------------------------------------------------------------------------------------------------------
-
-
-# -- hypernodes --------------------------------------------------------------------------------------------------------
+# -- HyperNodes --------------------------------------------------------------------------------------------------------
 
 SELECTORS = "exactMatch, regexMatch and labelMatch"
 NO_TIER = "spec.tier: absent (expected zero or more)"
@@ -38,7 +35,7 @@ def annotation_not_whole(annotation: str, text: str) -> str:
     return f"metadata.annotations[{annotation}]: {text!r} (expected a whole number)"
 
 
-# -- rules -------------------------------------------------------------------------------------------------------------
+# -- rules about nodes -------------------------------------------------------------------------------------------------
 
 
 def unknown_operator(at: str, operator: str, expected: str) -> str:
@@ -73,7 +70,7 @@ def min_domains_below_one(at: str, domains: int) -> str:
     return f"{at}.minDomains: {domains} (expected 1 or more)"
 
 
-# -- zones -------------------------------------------------------------------------------------------------------------
+# -- zones of nodes ----------------------------------------------------------------------------------------------------
 
 
 def too_many_zones(zones: int, most: int) -> str:
