@@ -192,7 +192,7 @@ class FeasibilityCache:
             tuple(one.queue_class(queue) for one in self._preferences),
         )
 
-    # -- keeping a fit current ----------------------------------------------------------------------------------
+    # -- updating a fit -----------------------------------------------------------------------------------------
 
     def leave(self) -> None:
         """Leave the scores of shapes to the next session."""
@@ -269,7 +269,7 @@ class FeasibilityCache:
         fit.ranked = total
 
     def _scarce(self, shape: Shape) -> Sequence[tuple[int, int]]:
-        """The part of the request of which some node may have too little."""
+        """The requested amounts of which some node may have too little."""
         if self._nodes.in_motion:
             return shape.request
         return [one for one in shape.request if not self._lowest.covers(*one)]

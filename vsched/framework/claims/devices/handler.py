@@ -1,7 +1,7 @@
 """Devices in a session: which nodes have them for the claims of a task, and which ones it gets there.
 
-Nearly all claims ask for a number of devices that meet some conditions. For those, counts of free devices by node say
-all. The exact search runs on the chosen node, to pick devices, and where counts do not suffice.
+Nearly all claims ask for a number of devices that meet some conditions. For those, counts of free devices by node are
+enough. The exact search runs on the chosen node, to pick devices, and where counts do not suffice.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class DeviceHandler:
         return checks
 
     def is_exact(self, task: Task) -> bool:
-        """Whether counts say all."""
+        """Whether counts are enough."""
         needs = self._resolver.of(task).needs
         return needs is None or needs.is_counted
 
