@@ -30,7 +30,7 @@ class QueueRoom:
         return not stated or self._tight.isdisjoint(limit.queue for limit in stated)
 
     def take(self, queue: str, tasks: Sequence[Task]) -> str | None:
-        """Count the tasks against the limits; where they are too many, nothing is counted, and it returns the reason."""
+        """Count the tasks against the limits; where they are too many, nothing is counted, and the reason returned."""
         asked = _sum(tasks)
         for limit in self._stated(queue):
             short = next(self._short(limit, asked), None)
