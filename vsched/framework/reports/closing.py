@@ -280,15 +280,15 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
     before = next((one for one in conditions if one.kind == latest.kind and one.status == latest.status), None)
     if before is not None:
         latest = msgspec.structs.replace(latest, since=before.since)
-    kept = tuple(
+    others = tuple(
         msgspec.structs.replace(one, status="False", reason=latest.reason, message="", since=0.0)
         if one.kind in STATED and one.status == "True"
         else one
         for one in conditions
         if one.kind != latest.kind
     )
-    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(kept))
-    return (*kept[:at], latest, *kept[at:])
+    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(others))
+    return (*others[:at], latest, *others[at:])
 
 
 def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, ...]:
