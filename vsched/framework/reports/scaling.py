@@ -107,7 +107,7 @@ class ScaleUps:
         self._room = QueueRoom(self._session)
 
     def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], segments: Iterable[Segment] = ()) -> dict[str, ScaleUp]:
-        """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out. Segments get their answers.
+        """The pods to add nodes for, by job; jobs that want no nodes are left out. Segments get their answers.
 
         Where a queue states limits, jobs count against them in their order.
         """
