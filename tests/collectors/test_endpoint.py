@@ -125,7 +125,7 @@ async def test_secrets_that_are_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("NOWHERE", raising=False)
     wanted = MetricsSource(address="http://127.0.0.1:1", token_secret=KubernetesSecret("a", "b", "c"))
     assert await problem(MetricsSource(address="http://127.0.0.1:1", token_env="NOWHERE")) == (
-        "cpu 5m: the environment variable NOWHERE is not set"
+        f"cpu 5m: {words.no_environment_variable('NOWHERE')}"
     )
     async with answering() as cluster:
         assert "Secret a/b: http://127.0.0.1" in await problem(wanted, cluster=cluster.url)

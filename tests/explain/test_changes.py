@@ -155,7 +155,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a selector that matches nothing",
         "node n1 cpu=4 zone=a\njob x/b min=1 pods=1 cpu=4 selector=zone:c",
         DEFAULT_POLICY,
-        ["its node selector and node affinity dropped", "node n1 labelled zone=c"],
+        [edits.rule_dropped("nodeSelector"), "node n1 labelled zone=c"],
     ),
     ("a queue that does not exist", "node n1\njob x/b min=1 pods=1 cpu=1 queue=q", DEFAULT_POLICY, ["queue q created"]),
     (
@@ -210,7 +210,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a pod that keeps away from others",
         "node n1 cpu=8\njob x/a min=1 pods=1 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1 apart=a",
         DEFAULT_POLICY,
-        ["its required pod anti-affinity dropped", "1 more node like n1"],
+        [edits.rule_dropped("podAntiAffinity"), "1 more node like n1"],
     ),
     (
         "room enough in all, and on no node",
@@ -688,13 +688,13 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
             "quota x/q requests.cpu=4 used=requests.cpu:4",
             "ResourceQuota q allows 4 requests.cpu: 4 used, 2 missing pods ask for 4; "
             "role w has 2 of the 4 pods that it needs",
-            "4 more requests.cpu in resource quota x/q (8 in all) and 2 more pods of role w",
+            f"{edits.more_in_quota('4 more requests.cpu', 'x/q', '8')} and {edits.more_pods(2, role='w')}",
             id="of cpu",
         ),
         pytest.param(
             "quota x/q pods=3 used=pods:2",
             "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; role w has 2 of the 4 pods that it needs",
-            "1 more pod in resource quota x/q (4 in all) and 2 more pods of role w",
+            f"{edits.more_in_quota('1 more pod', 'x/q', '4')} and {edits.more_pods(2, role='w')}",
             id="of pods",
         ),
         pytest.param(

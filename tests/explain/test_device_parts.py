@@ -13,6 +13,7 @@ from vsched.explain.records import Explanation, Whereabouts
 from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
+from vsched.plugins.words import devices as words
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
@@ -45,8 +46,12 @@ def changes(*objects: Obj) -> list[str]:
     [
         pytest.param(
             [*holding("a", 60, 10), *holding("b", 80, 10, 1)],
-            "GPU-0 of n1 (NVIDIA-Tesla V100-SXM2-32GB) comes closest: 40 MiB and 90% left, "
-            "the rest held by ns/a.0 (60 MiB and 10%)",
+            words.closest(
+                words.device("GPU-0", "n1", "NVIDIA-Tesla V100-SXM2-32GB"),
+                words.part(40, 90),
+                [("ns/a.0", words.part(60, 10))],
+                0,
+            ),
             id="the device with most left of what is short",
         ),
         pytest.param(
@@ -159,7 +164,7 @@ def test_pods_that_accept_any_device_may_start_and_the_command_says_how() -> Non
         simulations=100,
     )
     [change] = [one for one in found.changes if one.message.startswith("its annotations")]
-    assert change.message == "its annotations that choose types, uuids or the mode of devices dropped"
+    assert change.message == edits.rule_dropped("deviceWishes")
     assert '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}' in change.command
 
 

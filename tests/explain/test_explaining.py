@@ -14,6 +14,7 @@ from vsched.explain.records import Whereabouts
 from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
 from vsched.settings.built_in import REGISTRY
 
 
@@ -50,7 +51,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     text = f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1"
     fits, fails = explained(text, "ns/a.0"), explained(text, "ns/a.4")
 
-    assert fits.message == "fits, but waits until its gang ns/a reaches its minimum of 8"
+    assert fits.message == f"fits, but waits until {jobs_words.gang_reaches_minimum('ns/a', 8)}"
     assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
     assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
     assert [one.repeats for one in fails.constraints].count(False) == 1, "the gang's headline, and nothing twice"
@@ -82,7 +83,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/a 1 cpu=1",
             Whereabouts.NEVER,
-            "PodGroup ns/a does not exist: its pods wait for it to be created",
+            f"PodGroup {jobs_words.no_group('ns/a')}",
             "",
             id="names a PodGroup that does not exist",
         ),

@@ -42,7 +42,7 @@ HELD = """
             "node n1 cpu=9\nqueue q\njob ns/a queue=q min=1 pods=1 cpu=5",
             DEFAULT_POLICY,
             Whereabouts.RUNS,
-            "no job waits; holds 5 of the 5 cpu that it deserves",
+            f"{reasons.NO_JOB_WAITS}; {reasons.holds_deserved(reasons.amount_of('5', '5', 'cpu'))}",
             [],
             id="all are placed",
         ),
@@ -53,7 +53,7 @@ HELD = """
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 pods=1 cpu=1 on=n1 phase=Running",
             PLAIN,
             Whereabouts.RUNS,
-            "is Closed, not Open; no job waits; holds 1 of the 4 cpu of the cluster",
+            f"is Closed, not Open; no job waits; {reasons.holds_of_cluster(reasons.amount_of('1', '4', 'cpu'))}",
             [],
             id="closed, and some still run",
         ),
@@ -62,7 +62,7 @@ HELD = """
             "job ns/b queue=q min=2 phase=Unknown\npods ns/b 1 cpu=1 on=n1",
             PLAIN,
             Whereabouts.WAITS,
-            "2 jobs wait for pods that do not exist; holds 1 of the 4 cpu of the cluster",
+            f"{reasons.wait_for_pods(2)}; {reasons.holds_of_cluster(reasons.amount_of('1', '4', 'cpu'))}",
             [],
             id="admitted, and pods are missing",
         ),
@@ -161,7 +161,7 @@ def test_the_root_holds_what_is_held_below_it() -> None:
     assert root is not None
     assert dept is not None
     assert root.message == "no job waits; holds 4 of the 8 cpu of the cluster"
-    assert dept.message == "no job waits; holds 4 of the 6 cpu that it deserves"
+    assert dept.message == f"{reasons.NO_JOB_WAITS}; {reasons.holds_deserved(reasons.amount_of('4', '6', 'cpu'))}"
     assert (root.state, root.counts["jobs"]) == (Whereabouts.RUNS, 1)
 
 

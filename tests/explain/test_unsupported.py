@@ -10,6 +10,7 @@ from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.state import words as state_words
 from vsched.mirror.whatif.edits import CreatePriorityClass
 from vsched.mirror.wire import words as wire_words
@@ -99,7 +100,7 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
         pytest.param("job ns/a pods=1", (), id="nothing"),
         pytest.param(
             "job ns/a pods=1 volcano.sh/forward-cluster=west",
-            ("metadata.annotations[volcano.sh/forward-cluster]: not supported yet: it has no effect",),
+            (f"metadata.annotations[volcano.sh/forward-cluster]: {groups_words.NO_EFFECT}",),
             id="a wish",
         ),
         pytest.param(

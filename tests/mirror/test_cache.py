@@ -15,6 +15,7 @@ from vsched.model.jobs.job import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.pods.status import Status
+from vsched.plugins.words import jobs as jobs_words
 
 PENDING = make.pod("a", group="pg")
 RUNNING = make.pod("a", group="pg", node="n1")
@@ -283,7 +284,7 @@ def test_a_decided_phase_is_seen_until_the_watch_confirms_it() -> None:
 
 def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_write_fails() -> None:
     here = shown()
-    over = Condition("WallTimeOver", "True", "WallTime", "its wall time of 1h is over")
+    over = Condition("WallTimeOver", "True", "WallTime", jobs_words.wall_time_over("1h"))
     outcome = JobOutcome("ns/pg", "q", here.job().spec.phase, 1, 0, 0, 0, 0, 0, conditions=(over,), changed=True)
 
     def seen() -> list[str]:

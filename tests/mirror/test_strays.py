@@ -8,6 +8,7 @@ from tests.support import builders as make
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.cache import Cache
 from vsched.mirror.state import words
 from vsched.model.frozen import freeze
@@ -15,7 +16,7 @@ from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
 
 POLICY = default_settings(REGISTRY).policy
-TOLD = "PodGroup ns/late does not exist: its pods wait for it to be created"
+TOLD = f"PodGroup {jobs_words.no_group('ns/late')}"
 
 
 def cache_of(text: str) -> Cache:

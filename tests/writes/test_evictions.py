@@ -36,7 +36,7 @@ CONDITION = {
 TOLD = Sent("PATCH", PATH + "/status", {"metadata": {"uid": "uid-7"}, "status": {"conditions": [CONDITION]}})
 BUDGET = Reply(429, "Cannot evict pod as it would violate the pod's disruption budget.", cause="DisruptionBudget")
 UNSEEN_BUDGET = BUDGET._replace(retry_after="10")
-TWO_BUDGETS = Reply(500, "This pod has more than one PodDisruptionBudget, which the eviction subresource ...")
+TWO_BUDGETS = Reply(500, f"This pod has {words.MORE_THAN_ONE_BUDGET}, which the eviction subresource ...")
 ANOTHER_POD = 'Operation cannot be fulfilled on Pod "pod-7": the UID in the precondition (a) does not match ...'
 STORED_ANOTHER = "StorageError: invalid object, Code: 4, Precondition failed: UID in precondition: a, UID in object ..."
 

@@ -22,8 +22,8 @@ from vsched.model.queues.quota import Quota, QuotaLine, used_by
 QUOTA_FULL = "NamespaceQuotaInsufficient"
 
 
-class QuotaNeed(NamedTuple):
-    """What a job needs of one resource that a quota limits."""
+class MinimumPart(NamedTuple):
+    """What a job needs of one resource, and has."""
 
     minimum: int
     used: int
@@ -53,12 +53,12 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         quotas = self._quotas.get(job.namespace)
         if job.spec.min_resources is None or quotas is None:
             return Vote.PERMIT
-        needs, admitted = self._needs(job, quotas), self._admitted.get(job.namespace, {})
+        wants, admitted = self._wants(job, quotas), self._admitted.get(job.namespace, {})
         found: Refusal | None = None
         for quota in quotas:
-            over = [line for line in quota.lines if _exceeds(line, needs, admitted)]
+            over = [line for line in quota.lines if _exceeds(line, wants, admitted)]
             if over:
-                message, short = _message(quota, over, needs, admitted), _shortages(over, needs, admitted)
+                message, short = _message(quota, over, wants, admitted), _shortages(over, wants, admitted)
                 refusal = Refusal(QUOTA_FULL, message, code=Code.QUOTA, subject=quota.name, shortages=short)
                 if found is None or refusal.rank < found.rank:  # what lasts is told first
                     found = refusal
@@ -70,10 +70,10 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         if job.spec.min_resources is None or quotas is None:
             return
         admitted = self._admitted.setdefault(job.namespace, {})
-        for resource, need in self._needs(job, quotas).items():
-            admitted[resource] = admitted.get(resource, 0) + need.more
+        for resource, want in self._wants(job, quotas).items():
+            admitted[resource] = admitted.get(resource, 0) + want.more
 
-    def _needs(self, job: JobView, quotas: Sequence[Quota]) -> dict[str, QuotaNeed]:
+    def _wants(self, job: JobView, quotas: Sequence[Quota]) -> dict[str, MinimumPart]:
         """The job's minimum by the names that quotas use; where it names a resource twice, the larger amount."""
         asked = {self._names[column]: amount for column, amount in job.spec.min_resources or ()}
         for resource, amount in job.spec.quota_request:
@@ -82,28 +82,28 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         for line in (line for quota in quotas for line in quota.lines):
             if line.resource in used:  # quotas may not count all of the pods yet
                 used[line.resource] = min(used[line.resource], line.used)
-        return {resource: QuotaNeed(amount, min(amount, used.get(resource, 0))) for resource, amount in asked.items()}
+        return {resource: MinimumPart(amount, min(amount, used.get(resource, 0))) for resource, amount in asked.items()}
 
 
-def _exceeds(line: QuotaLine, needs: dict[str, QuotaNeed], admitted: dict[str, int]) -> bool:
-    """Whether a job that needs these amounts would exceed this line of the quota."""
-    more = needs[line.resource].more if line.resource in needs else 0
+def _exceeds(line: QuotaLine, wants: dict[str, MinimumPart], admitted: dict[str, int]) -> bool:
+    """Whether a job that wants these amounts would exceed this line of the quota."""
+    more = wants[line.resource].more if line.resource in wants else 0
     return bool(more) and line.used + admitted.get(line.resource, 0) + more > line.hard
 
 
-def _message(quota: Quota, over: list[QuotaLine], needs: dict[str, QuotaNeed], admitted: dict[str, int]) -> str:
+def _message(quota: Quota, over: list[QuotaLine], wants: dict[str, MinimumPart], admitted: dict[str, int]) -> str:
     def figures(line: QuotaLine) -> tuple[str, str, str, str]:
         used = line.used + admitted.get(line.resource, 0)
-        return _written(line, line.hard), line.name, _written(line, used), _written(line, needs[line.resource].more)
+        return _written(line, line.hard), line.name, _written(line, used), _written(line, wants[line.resource].more)
 
     return words.over_quota(quota.name, map(figures, over))
 
 
-def _shortages(over: list[QuotaLine], needs: dict[str, QuotaNeed], admitted: dict[str, int]) -> tuple[Shortage, ...]:
-    def short(line: QuotaLine, need: QuotaNeed, before: int) -> Shortage:
-        return Shortage(line.name, line.used - need.used + before, need.minimum, line.hard, before)
+def _shortages(over: list[QuotaLine], wants: dict[str, MinimumPart], admitted: dict[str, int]) -> tuple[Shortage, ...]:
+    def short(line: QuotaLine, want: MinimumPart, before: int) -> Shortage:
+        return Shortage(line.name, line.used - want.used + before, want.minimum, line.hard, before)
 
-    return tuple(short(line, needs[line.resource], admitted.get(line.resource, 0)) for line in over)
+    return tuple(short(line, wants[line.resource], admitted.get(line.resource, 0)) for line in over)
 
 
 def _written(line: QuotaLine, amount: int) -> str:

@@ -45,14 +45,14 @@ def cron(**fields: Any) -> Obj:
             cron(jobTemplate={"spec": {"tasks": [worker(minAvailable=2)], "maxRetry": -1}}),
             [
                 vcjobs_words.too_small("spec.jobTemplate.spec.maxRetry", -1, 0),
-                "spec.jobTemplate.spec.minAvailable: 2 is more than the 1 replicas of all tasks",
+                f"spec.jobTemplate.{vcjobs_words.minimum_above_total(2, vcjobs_words.replicas_of_all_tasks(1))}",
                 vcjobs_words.minimum_above_replicas("spec.jobTemplate.spec.tasks[0]", 2, 1),
             ],
             id="a template that cannot be run",
         ),
         pytest.param(
             cron(jobTemplate={}),
-            ["spec.jobTemplate.spec.tasks: none (expected at least one)"],
+            [f"spec.jobTemplate.{vcjobs_words.NO_TASKS}"],
             id="no template",
         ),
         pytest.param(

@@ -55,23 +55,23 @@ def http(**fields: Any) -> Obj:
         pytest.param(
             http(path="/" + "a" * 2048),
             [
-                f"httpGetList[0].path: '/{'a' * 60}...' (expected at most 2048 ASCII characters without spaces)",
+                "httpGetList[0]." + words.bad_path(f"/{'a' * 60}...", 2048),
             ],
             id="a path that is too long",
         ),
         pytest.param(
             http(httpHeader={"name": "X Y", "value": "1"}),
-            ["httpGetList[0].httpHeader.name: 'X Y' (expected the name of a header of a request)"],
+            [f"httpGetList[0].{words.bad_header_name('X Y')}"],
             id="a name that is none",
         ),
         pytest.param(
             http(httpHeader={"name": "Transfer-Encoding", "value": "chunked"}),
-            ["httpGetList[0].httpHeader.name: 'Transfer-Encoding' (expected the name of a header of a request)"],
+            [f"httpGetList[0].{words.bad_header_name('Transfer-Encoding')}"],
             id="a header of the connection",
         ),
         pytest.param(
             http(httpHeader={"name": "X", "value": "1\r\nY: 2"}),
-            ["httpGetList[0].httpHeader.value: '1\\r\\nY: 2' (expected at most 4096 printable characters)"],
+            ["httpGetList[0]." + words.bad_header_value("1\r\nY: 2", 4096)],
             id="two headers in one",
         ),
         pytest.param(
@@ -251,7 +251,7 @@ def test_it_is_told_which_probe_fails_and_why() -> None:
 def test_a_task_that_no_target_has_is_told() -> None:
     flows = ({"name": "a"}, after("b", "a", tcpSocketList=[{"taskName": "no", "port": 80}]))
     found = plan(flows, TARGET, pods("Running", "Running"))
-    assert found.problems == (("ProbeFailed", "flow b waits: no target has the task 'no' that a probe names"),)
+    assert found.problems == (("ProbeFailed", f"flow b waits: {words.no_target_has_task('no')}"),)
     assert found.asks == ()
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.controllers import words as controllers_words
 from vsched.controllers.provisioning.bodies import name_of
 from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide, is_in_vain, waits_for_nodes
 from vsched.controllers.provisioning.records import LackingGang, OwnRequest, PodShape
@@ -136,7 +137,7 @@ def test_for_how_long_nodes_are_kept(found: OwnRequest, keep: float, until: floa
         pytest.param(request(), model_words.nodes_are_asked_for("ProvisioningRequest r-1", ""), id="asked"),
         pytest.param(
             request(provisioned=NOW - 600),
-            "ProvisioningRequest r-1 failed: it was provisioned, but its nodes were not ready within 10m",
+            f"ProvisioningRequest r-1 failed: {controllers_words.nodes_not_ready('10m')}",
             id="provisioned in vain",
         ),
         pytest.param(request(provisioned=NOW - 100), "ProvisioningRequest r-1 is provisioned", id="provisioned"),

@@ -58,7 +58,7 @@ def test_a_failed_pod_restarts_the_whole_job_until_its_retries_are_used_up() -> 
     world.fail("train-worker-1", 3).settle()
     assert (world.phase, world.status["retryCount"]) == ("Failed", 3)
     assert world.pods.keys() == {"train-worker-1"}, "the pod that has failed is kept, the other one is killed"
-    assert "failed with exit code 3" in world.job.status.message
+    assert f"failed{words.with_exit_code(3)}" in world.job.status.message
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
     world.claims = ("shared",)
     world.settle()
     assert (world.phase, world.group, world.job.status.reason) == ("Pending", None, "PVCError")
-    assert world.events == ["PVCError: PersistentVolumeClaim shared does not exist in namespace ml"]
+    assert world.events == [f"PVCError: {words.no_volume_claim_of('shared', 'ml')}"]
     world.claims = ()
     world.settle()
     assert world.group is not None

@@ -105,7 +105,7 @@ def test_others_leave_once_their_minimum_run_time_is_over() -> None:
             f"{FULL} {TAKES}1h\npods ns/b 4 cpu=1 on=n1 started=600\n"
             "job ns/c min=4 pods=4 cpu=1 age=60\njob ns/a min=2 pods=2 cpu=1",
             NONE,
-            "unknown: no running work with a known end would free enough room",
+            f"unknown: {words.NO_WORK_WOULD_FREE}",
             id="the one before it takes the places, and nobody knows for how long",
         ),
         pytest.param(

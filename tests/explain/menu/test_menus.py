@@ -111,14 +111,14 @@ NODES: list[Any] = [
         EMPTY + LACKING,
         [L4],
         [],
-        {"l4": f"pool l4: a node has 4 {GPU}, and a pod asks for 8"},
+        {"l4": f"pool l4: {menu_words.node_too_small('4', GPU, '8')}"},
         id="nodes that are too small for a pod are no offer",
     ),
     pytest.param(
         EMPTY + LACKING,
         [H100._replace(room=3), pool("more", room=8)],
         [menu_words.more_would_start(8, menu_words.of_pool("more"), "", 8)],
-        {"h100": "the 3 more that pool h100 may have would not start it"},
+        {"h100": menu_words.would_not_start(menu_words.all_more_of_pool(3, "h100"), "")},
         id="a pool that may have too few more is no offer",
     ),
     pytest.param(

@@ -15,6 +15,7 @@ from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.plugins.words import victims as victims_words
 from vsched.settings.built_in import REGISTRY
 
 KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
@@ -343,7 +344,7 @@ def test_one_answer_has_one_number_for_one_limit() -> None:
 def test_what_protects_victims_is_told_by_node() -> None:
     found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
 
-    assert found.constraints[1].message == (words.protected(words.OTHERS_OF_QUEUE, 1, "their priority is not lower"))
+    assert found.constraints[1].message == (words.protected(words.OTHERS_OF_QUEUE, 1, victims_words.PRIORITY_NOT_LOWER))
 
 
 @pytest.mark.parametrize(

@@ -134,14 +134,14 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetSubGroupTier("x/parts", 0, 2),
-        "highestTierAllowed 2 of sub-group policy worker (now 1)",
+        edits.highest_tier_of_sub_groups(2, "worker", "1"),
         '[{"op":"test","path":"/spec/subGroupPolicy/0/name","value":"worker"},'
         '{"op":"test","path":"/spec/subGroupPolicy/0/networkTopology/highestTierAllowed","value":1},'
         '{"op":"add","path":"/spec/subGroupPolicy/0/networkTopology/highestTierAllowed","value":2}]',
     ),
     (
         SetSubGroupTier("x/parts", 1, 2),
-        "highestTierAllowed 2 of sub-group policy subGroupPolicy[1] (now rack)",
+        edits.highest_tier_of_sub_groups(2, "subGroupPolicy[1]", "rack"),
         '[{"op":"test","path":"/spec/subGroupPolicy/1/networkTopology/highestTierName","value":"rack"},'
         '{"op":"remove","path":"/spec/subGroupPolicy/1/networkTopology/highestTierName"},'
         '{"op":"add","path":"/spec/subGroupPolicy/1/networkTopology/highestTierAllowed","value":2}]',
@@ -158,7 +158,7 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetSubGroupSize("x/parts", 0, 3, 9),
-        "subGroupSize 3 of sub-group policy worker (1 fewer)",
+        edits.size_of_sub_groups(3, "worker", 1),
         '{"op":"test","path":"/spec/subGroupPolicy/0/subGroupSize","value":4},'
         '{"op":"add","path":"/spec/subGroupPolicy/0/subGroupSize","value":3}]',
     ),
@@ -180,12 +180,12 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         DropRule("x/ruled", "nodeSelector"),
-        "its node selector and node affinity dropped",
+        edits.rule_dropped("nodeSelector"),
         '{"spec":{"nodeSelector":null}}',
     ),
     (
         DropRule("x/ruled", "podAntiAffinity"),
-        "its required pod anti-affinity dropped",
+        edits.rule_dropped("podAntiAffinity"),
         '{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":null}}}}',
     ),
     (DropRule("x/b", "hostPorts"), "its host ports dropped", ""),
@@ -263,7 +263,7 @@ SAID: list[tuple[Edit, str, str]] = [
     (SetDeviceAmount("x/part", "cores", 10), edits.request_of_containers(10, "volcano.sh/vgpu-cores", 20), ""),
     (
         DropRule("x/part", "deviceWishes"),
-        "its annotations that choose types, uuids or the mode of devices dropped",
+        edits.rule_dropped("deviceWishes"),
         '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}',
     ),
     (AllowDisruptions("x", "guard", 2), edits.more_evictions(1, "x/guard"), ""),

@@ -291,7 +291,7 @@ def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read(text: str, prob
     [
         pytest.param({"vgpu_number": 1}, "spread", "", id="the one that is known"),
         pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): ignored", id="another one"),
-        pytest.param({"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: ignored", id="no vGPUs"),
+        pytest.param({"gpu_number": 1}, "spread", f"{words.NO_EFFECT_WITHOUT_VGPUS}: ignored", id="no vGPUs"),
     ],
 )
 def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy: str, remark: str) -> None:

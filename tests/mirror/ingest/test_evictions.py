@@ -21,6 +21,7 @@ from vsched.mirror.ingest.evictions import (
     request_of,
 )
 from vsched.mirror.ingest.words import fields as words
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.model.pods.cooperation import ASKED, EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import EvictionTerms, Preemptibility
@@ -28,7 +29,7 @@ from vsched.settings.built_in import REGISTRY
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
 COST, SAVED = "controller.kubernetes.io/pod-deletion-cost", "vsched.io/last-checkpoint"
-EXPECTED = "a length of time, such as 0s, 30s or 1h30m"
+EXPECTED = f"{groups_words.LENGTH_OF_TIME} 30s or 1h30m"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_the_annotations_of_a_pod_without_a_podgroup_are_those_of_its_job() -> N
 )
 def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) -> None:
     told: list[str] = []
-    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected a time such as 2027-01-15T08:00:00Z): ignored"
+    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected {words.TIME}): ignored"
 
     assert checkpoint_of({} if text is None else {SAVED: text}, told) == moment
     assert told == [expected] * remarked
@@ -124,7 +125,7 @@ def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) ->
 )
 def test_pod_deletion_costs(text: str | None, cost: int, remarked: bool) -> None:
     told: list[str] = []
-    expected = f"metadata.annotations[{COST}]: {text!r} (expected a 32-bit integer): ignored"
+    expected = f"{words.annotation_not_int32(COST, text)}: ignored"
 
     assert deletion_cost_of({} if text is None else {COST: text}, told) == cost
     assert told == [expected] * remarked

@@ -108,7 +108,7 @@ def test_a_numatopology() -> None:
         ),
         pytest.param(
             report("n1") | {"zones": [zone(0), zone(0)]},
-            "NodeResourceTopology n1: zones: two of type Node have one number",
+            f"NodeResourceTopology n1: {nodes_words.TWO_ZONES_OF_ONE_NUMBER}",
             id="a zone twice",
         ),
         pytest.param(
@@ -128,7 +128,7 @@ def test_a_numatopology() -> None:
         ),
         pytest.param(
             volcano_report("n1", "0", {cpu: cpu for cpu in range(9)}),
-            "Numatopology n1: spec.cpuDetail: more than 8 NUMA nodes",
+            f"Numatopology n1: {nodes_words.too_many_numa_nodes(8)}",
             id="more zones in Volcano's report",
         ),
         pytest.param(

@@ -261,8 +261,7 @@ def test_a_queue_that_is_no_longer_named_is_left() -> None:
         pytest.param([group(), pod()], "", id="nothing"),
         pytest.param(
             [group(), pod(), pod("q", schedulerName="default-scheduler")],
-            "all pods in a single pod group should have the same .spec.schedulerName set "
-            "(1 have default-scheduler, 1 have volcano)",
+            f"{state_words.SAME_SCHEDULER} (1 have default-scheduler, 1 have volcano)",
             id="two schedulers: the words of kube-scheduler",
         ),
         pytest.param(

@@ -338,7 +338,9 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
     ("data", "problem"),
     [
         pytest.param(lambda: b"", words.not_a_recording(": it is cut off"), id="nothing at all"),
-        pytest.param(lambda: b"hello", r"^is not a recording \(vsched dump writes them\)$", id="other text"),
+        pytest.param(
+            lambda: b"hello", f"^{re.escape(words.not_a_recording(words.VSCHED_DUMP_WRITES_THEM))}$", id="other text"
+        ),
         pytest.param(lambda: b"[1, 2]", "not a recording: must be an object", id="other JSON"),
         pytest.param(lambda: b'{"kind": "Pod"}', "expected JSON with kind 'vsched recording'", id="a manifest"),
         pytest.param(lambda: b"\x1f\x8bnonsense", "not a recording: not gzip after all", id="half of a magic number"),

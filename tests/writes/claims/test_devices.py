@@ -103,7 +103,7 @@ def test_a_claim_that_has_devices_is_only_reserved() -> None:
         pytest.param(
             claim(ALLOCATED, status={"reservedFor": MANY}),
             wish(),
-            "failed: ResourceClaim ns/gpus is reserved for 256 of at most 256 pods",
+            f"failed: ResourceClaim ns/gpus {words.reserved_for_most(256, 256)}",
             id="no more than 256 pods",
         ),
         pytest.param(

@@ -41,7 +41,7 @@ def volume(**given: Any) -> VolumeRead:
         pytest.param(claim(volume="pv"), "done", id="it was bound in the meantime"),
         pytest.param(
             claim(selected_node="n2"),
-            "failed: a volume for PersistentVolumeClaim ns/data is being made on node n2",
+            f"failed: {words.volume_being_made('PersistentVolumeClaim', 'ns/data', 'n2')}",
             id="another node was selected",
         ),
         pytest.param(
@@ -129,7 +129,7 @@ def test_reserving_a_volume_without_a_write(found: VolumeRead | None, says: str)
         pytest.param(
             claim(),
             MADE,
-            "failed: no volume could be made for PersistentVolumeClaim ns/data on node n1",
+            f"failed: {words.no_volume_could_be_made('PersistentVolumeClaim', 'ns/data', 'n1')}",
             id="the provisioner has removed the node",
         ),
         pytest.param(

@@ -15,6 +15,7 @@ from tests.support.recording_server import RecordingServer, Reply, recording, wr
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import FakeClock
+from vsched.kernels.topology import words
 from vsched.mirror.ingest.hypernodes import ShownStatus
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import TopologyCatalogue
@@ -101,7 +102,7 @@ async def test_counts_and_conditions_are_written_and_then_nothing_more() -> None
         await until(lambda: len(test.written()) == 3)
         await until(lambda: len(test.server.of("events")) == 2)
         written = dict(test.written())
-        why = "node n1 is in HyperNode a and in HyperNode b, and neither contains the other"
+        why = words.node_in_two("n1", "a", "b")
         assert [(name, status["nodeCount"]) for name, status in sorted(written.items())] == [
             ("a", None),
             ("b", None),
