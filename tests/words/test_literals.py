@@ -15,13 +15,21 @@ from tests.support.sentences import PACKAGE, is_said_by_words, sentences
 ROOMS = [
     "actions",
     "arbitrator",
+    "collectors",
+    "controllers",
+    "explain",
     "framework",
     "kernels",
+    "mirror",
+    "model",
     "plugins",
     "proof",
+    "writes",
 ]
 """The rooms whose tests write no sentence of any of these rooms."""
 TESTS = Path(__file__).parents[1]
+TABLES = [TESTS / "explain/stuck", TESTS / "explain/estimate"]
+"""Tests that are about the words of whole explanations, and of estimates, which are put together of many parts."""
 WORDS_MIN = 5
 OWN_WORDS_MIN = 3
 PART_MIN = 16
@@ -44,6 +52,8 @@ def test_sentences_in_tests_are_found(tmp_path: Path) -> None:
 
 def _written_out(folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*.py")):
+        if any(path.is_relative_to(table) for table in TABLES):
+            continue
         for line, text in _literals(ast.parse(path.read_text())):
             if len(text.split()) >= WORDS_MIN and any(_found(one, text) for one in _templates()):
                 yield f"{path}:{line}: {text}"
@@ -84,5 +94,7 @@ def _passed_over(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Expr(value=ast.Constant() as text):
             yield text
+        case ast.Assert(msg=ast.AST() as message):
+            yield from ast.walk(message)
         case ast.keyword(arg="id" | "ids", value=name):
             yield from ast.walk(name)

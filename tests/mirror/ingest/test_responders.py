@@ -80,10 +80,9 @@ def test_what_responders_say_counts_before_annotations_of_the_pod() -> None:
 
 def test_what_a_responder_says_of_its_progress_is_told() -> None:
     request = EvictionRequest(AT, AT + 600, "reclaim", "ml/train", answer=ResponderAnswer(AT + 300, message="saving"))
-    assert told_of_request(request, str) == (
-        "asked to end for ml/train: expects to be done at 08:05:00 UTC (saving), "
-        "is evicted at 08:10:00 UTC at the latest"
-    )
+    said = told_of_request(request, str)
+    assert "08:05:00 UTC (saving)" in said
+    assert "08:10:00 UTC" in said
 
 
 def test_an_eviction_is_told_once_and_forgotten_with_its_object() -> None:
