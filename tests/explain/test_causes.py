@@ -10,13 +10,10 @@ from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import QueueBound, Shortage
-from vsched.framework.words import jobs as jobs_words
-from vsched.framework.words import limits as limits_words
-from vsched.framework.words import nodes as nodes_words
-from vsched.framework.words import victims as victims_words
-from vsched.plugins.words import queues as queue_words
-
-OF_OTHERS = QueueBound(8000, 8000, "", ("r",))
+from vsched.framework.words.limits import at_limit, over_quota
+from vsched.framework.words.nodes import not_registered
+from vsched.framework.words.victims import budgets_forbid
+from vsched.plugins.words.queues import beyond_cluster, not_open
 
 CAPACITY = policy_of("priority gang", "predicates capacity")
 QUOTAS = policy_of("gang", "overcommit resourcequota predicates proportion")
@@ -51,7 +48,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            f"the cluster has {limits_words.in_all(Shortage('cpu', 0, 8000, 4000))}",
+            beyond_cluster([Shortage("cpu", 0, 8000, 4000)]),
             id="what is larger than the cluster is told so",
         ),
         pytest.param(
@@ -59,7 +56,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            f"the cluster has {limits_words.in_all(Shortage('cpu', 0, 8000, 4000))}",
+            beyond_cluster([Shortage("cpu", 0, 8000, 4000)]),
             id="whoever divides it",
         ),
         pytest.param(
@@ -67,7 +64,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            f"the cluster has {limits_words.in_all(Shortage('cpu', 0, 8000, 4000))}",
+            beyond_cluster([Shortage("cpu", 0, 8000, 4000)]),
             id="however few of its pods exist",
         ),
         pytest.param(
@@ -83,7 +80,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.WAITS,
             Code.QUEUE_ADMISSION,
-            limits_words.admitted_may_ask([Shortage("cpu", 4000, 2000, 4800)]),
+            "admitted jobs may ask for 4800m cpu: 4 held or reserved by them, 2 more asked",
             id="a full cluster is told with what is held",
         ),
         pytest.param(
@@ -125,7 +122,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_CAPABILITY,
-            limits_words.at_limit("q", "q", Shortage("cpu", 3000, 2000, 4000), OF_OTHERS),
+            at_limit("q", "q", Shortage("cpu", 3000, 2000, 4000), QueueBound(4000, 8000, guaranteed=("r",))),
             id="the same while others of the queue hold the rest",
         ),
         pytest.param(
@@ -134,7 +131,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_SHARE,
-            queue_words.guarantee_kept(["r"], "", Shortage("cpu", 3000, 2000, 4000)),
+            "what queue r is guaranteed is kept free: 3 of 4 cpu held, 2 more asked",
             id="and while other queues do",
         ),
         pytest.param(
@@ -193,7 +190,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
-            queue_words.not_open("q", "Closed", "p", "Closed"),
+            not_open("q", "Closed", "p", "Closed"),
             id="a queue above that is closed is to be opened first",
         ),
         pytest.param(
@@ -211,7 +208,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             QUOTAS,
             Whereabouts.NEVER,
             Code.QUOTA,
-            limits_words.over_quota("small", [("4", "requests.cpu", "0", "5")]),
+            over_quota("small", [("4", "requests.cpu", "0", "5")]),
             id="a quota that never has room as well",
         ),
         pytest.param(
@@ -227,7 +224,8 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.GANG_SIZE,
-            jobs_words.needs("the gang", 6, 6, 1, 4) + ": 1 node has too little cpu, 1 is tainted {x: y}",
+            "the gang needs 6, 1 fits, and 4 would if all nodes were empty: 1 node has too little cpu, "
+            "1 is tainted {x: y}",
             id="that a gang is larger than the nodes that are open to it, too",
         ),
     ],
@@ -303,11 +301,11 @@ def test_devices_that_are_not_registered_yet_are_waited_for(
     found = explained(text, policy=policy)
 
     assert found.state is state
-    named = nodes_words.not_registered(1, "nvidia.com/gpu") in found.message
+    named = not_registered(1, "nvidia.com/gpu").removeprefix("1 node ") in found.message
     assert named or state is Whereabouts.NEVER or " cordoned" in nodes
 
 
-BUDGET = victims_words.budgets_forbid(["x/guard"])
+BUDGET = budgets_forbid(["x/guard"])
 GUARDED = (
     "class high 9\nnode n1 cpu=4\npdb x/guard selector=job:o allowed=0\njob x/o min=1 phase=Running\n"
     "pods x/o 4 cpu=1 on=n1\njob x/a min=1 phase=Inqueue class=high pods=1 cpu=2"
@@ -321,7 +319,7 @@ def test_a_budget_that_forbids_the_victims_is_told_first_and_when_it_is_asked_ag
     job, pod = explained(GUARDED, "x/a", policy), explained(GUARDED, "x/a.0", policy)
 
     assert decided.message("x/a").startswith(f"{BUDGET}; no node fits")
-    assert decided.why("x/a.0").startswith(f"{BUDGET}; {nodes_words.available(1, {})}")
+    assert decided.why("x/a.0").startswith(f"{BUDGET}; 0/1 nodes are available")
     for found in (job, pod):
         assert found.message.startswith(BUDGET)
         assert found.constraints[0].code == Code.BUDGET

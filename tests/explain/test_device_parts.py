@@ -13,7 +13,7 @@ from vsched.explain.records import Explanation, Whereabouts
 from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
-from vsched.plugins.words import devices as device_words
+from vsched.plugins.words import devices as words
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
@@ -41,22 +41,23 @@ def changes(*objects: Obj) -> list[str]:
     return [change.message for change in explained(*objects, simulations=100).changes]
 
 
-GPU_0 = "GPU-0 of n1 (NVIDIA-Tesla V100-SXM2-32GB)"
-
-
 @pytest.mark.parametrize(
     ("others", "said"),
     [
         pytest.param(
             [*holding("a", 60, 10), *holding("b", 80, 10, 1)],
-            device_words.closest(GPU_0, "40 MiB and 90%", [("ns/a.0", "60 MiB and 10%")], 0),
+            words.closest(
+                words.device("GPU-0", "n1", "NVIDIA-Tesla V100-SXM2-32GB"),
+                words.part(40, 90),
+                [("ns/a.0", words.part(60, 10))],
+                0,
+            ),
             id="the device with most left of what is short",
         ),
         pytest.param(
             [*(one for number in range(5) for one in holding(f"a{number}", 12, number)), *holding("b", 80, 10, 1)],
-            device_words.closest(
-                GPU_0, "40 MiB and 90%", [(f"ns/a{number}.0", f"12 MiB and {number}%") for number in (4, 3, 2)], 2
-            ),
+            "GPU-0 of n1 (NVIDIA-Tesla V100-SXM2-32GB) comes closest: 40 MiB and 90% left, the rest held by "
+            "ns/a4.0 (12 MiB and 4%), ns/a3.0 (12 MiB and 3%), ns/a2.0 (12 MiB and 2%) and 2 more",
             id="the pods with most of it are named",
         ),
     ],

@@ -17,20 +17,17 @@ from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.trace import Trace
-from vsched.framework.words import jobs as jobs_words
 from vsched.framework.words.nodes import OTHERS
 from vsched.mirror.state import words
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-from vsched.plugins.words import jobs as plugin_words
+from vsched.plugins.words import jobs as gangs
 from vsched.settings.built_in import REGISTRY
 
 OLD = "job x/o min=1 phase=Running\npods x/o 1 cpu=4 on=n1 leaving"
 PREEMPTS = policy_of("priority gang", "predicates", actions="preempt")
 TAKING = policy_of("priority gang", "predicates proportion", actions="enqueue, allocate, preempt, reclaim, backfill")
 GANG = "job ns/g min=2 phase=Inqueue age=60"
-
-LEAVING = jobs_words.goes_once("").removeprefix("will go to ").strip()
 
 
 def decided(text: str, *more: Manifest, policy: Policy = DEFAULT_POLICY) -> tuple[Snapshot, CycleReport]:
@@ -86,7 +83,7 @@ def test_room_that_is_held_is_told_with_those_it_is_held_for(text: str, message:
             "pods ns/g 1 cpu=4 nominated=n1",
             PREEMPTS,
             Code.LEAVING,
-            jobs_words.wait_for_others(1, f"g.1 {jobs_words.goes_once('n1')}"),
+            "1 pod has a node and waits for other pods to leave: g.1 will go to n1 once the terminating pods are gone",
             id="only the pod whose node others leave waits for them",
         ),
         pytest.param(
@@ -111,7 +108,7 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
     for key, outcome in report.jobs.items():
         said = outcome.message
         assert OTHERS not in said
-        if LEAVING in said:
+        if "once the terminating pods are gone" in said:
             node = said.partition("will go to ")[2].split()[0]
             assert session.is_left(node), (key, said)
         if "resources that are reserved for job" in said:
@@ -131,7 +128,7 @@ def _says_who_leaves(text: str, policy: Policy) -> None:
             assert not asks or view is None or view.waiting_to_enter, (key, outcome.code, said)
     for name, verdict in report.unschedulable.items():
         assert OTHERS not in verdict.message, name
-        if LEAVING in verdict.message:
+        if "once the terminating pods are gone" in verdict.message:
             assert session.is_left(verdict.message.partition("will go to ")[2].split()[0]), (name, verdict.message)
         if "quota insufficient" in verdict.message:
             assert any(queue.capability for queue in snapshot.queues.values()), (name, verdict.message)
@@ -180,35 +177,28 @@ TWO_OTHERS = words.other_schedulers("2 for x, 1 for y")
             GROUP_OF_3,
             foreign(3, "default-scheduler"),
             Whereabouts.NEVER,
-            plugin_words.none_is_for_it(
-                3, words.pods_for_others(3, words.one_scheduler("default-scheduler"), SERVES), ""
-            ),
+            gangs.none_is_for_it(3, words.pods_for_others(3, words.one_scheduler("default-scheduler"), SERVES), ""),
             id="which one, and whom this daemon serves",
         ),
         pytest.param(
             GROUP_OF_3,
             [*foreign(1, "y"), *foreign(2, "x")],
             Whereabouts.NEVER,
-            plugin_words.none_is_for_it(3, words.pods_for_others(3, TWO_OTHERS, SERVES), ""),
+            gangs.none_is_for_it(3, words.pods_for_others(3, TWO_OTHERS, SERVES), ""),
             id="several",
         ),
         pytest.param(
             f"{GROUP_OF_3}\npods ns/a 2 cpu=1",
             foreign(1, "x"),
             Whereabouts.NEVER,
-            plugin_words.others_too(
-                plugin_words.some_exist(2, 3, ""), words.pods_for_others(1, words.one_scheduler("x"), SERVES)
-            ),
+            gangs.others_too(gangs.some_exist(2, 3, ""), words.pods_for_others(1, words.one_scheduler("x"), SERVES)),
             id="besides its own",
         ),
         pytest.param(
             f"{GROUP_OF_3} roles=w:3",
             foreign(3, "x"),
             Whereabouts.NEVER,
-            plugin_words.others_too(
-                plugin_words.roles_lack_pods([("w", 0, 3)], 0),
-                words.pods_for_others(3, words.one_scheduler("x"), SERVES),
-            ),
+            f"role w has 0 of the 3 pods that it needs; {words.pods_for_others(3, words.one_scheduler('x'), SERVES)}",
             id="of a gang with roles",
         ),
         pytest.param(
@@ -249,4 +239,4 @@ def test_what_is_said_of_other_schedulers_pods_ends_with_them() -> None:
 def test_a_lost_pod_is_not_said_not_to_exist() -> None:
     _, report = decided("node n1 cpu=8\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=8 on=n1 lost")
 
-    assert report.jobs["ns/a"].message == plugin_words.none_exists(1, plugin_words.pods_gone(0, 0, 1))
+    assert report.jobs["ns/a"].message == gangs.none_exists(1, gangs.pods_gone(0, 0, 1))

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "vsched"
 WORDS_MIN = 3
+SPELT_MIN = 5
+"""A test that has so many words of a sentence in one text spells it out."""
 LIKE_A_SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,}")
 
 
@@ -41,6 +43,40 @@ def is_said_by_words(path: str) -> bool:
     return "words" in Path(path).with_suffix("").parts
 
 
+class Template(NamedTuple):
+    """A sentence as one recognizes it in a test."""
+
+    sentence: Sentence
+    longest: str
+    """Its longest part that is always the same."""
+    own: int
+    """How many letters are always the same."""
+    form: re.Pattern[str]
+
+
+def templates(folder: Path) -> list[Template]:
+    """The sentences of the modules of words in a folder that have words enough of their own to be recognized."""
+    found = []
+    for one in sentences(folder):
+        parts = one.text.strip().split("{}")
+        if is_said_by_words(one.path) and len(re.findall(r"[A-Za-z]{2,}", " ".join(parts))) >= WORDS_MIN:
+            form = re.compile(".+?".join(map(re.escape, parts)) + r"\Z")
+            found.append(Template(one, max(parts, key=len), len("".join(parts)), form))
+    return found
+
+
+def spelt_out(path: Path, known: list[Template]) -> Iterator[Sentence]:
+    """The sentences that a test writes out instead of calling their function; names of cases do not count."""
+    for line, written in _texts(ast.parse(path.read_text())):
+        text = written.strip()
+        if len(text.split()) < SPELT_MIN:
+            continue
+        for one in known:
+            if one.longest in text and len(text) <= 3 * one.own and one.form.match(text):
+                yield Sentence(str(path), line, text)
+                break
+
+
 def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
     seen = {id(part) for node in ast.walk(module) for part in _for_programmers(node)}
     for node in ast.walk(module):
@@ -56,7 +92,7 @@ def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _for_programmers(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a node that no user sees: messages of asserts, regular expressions, names of asyncio's tasks."""
+    """The parts of a node that no user sees: messages of asserts, regular expressions, names of cases and of tasks."""
     match node:
         case ast.Assert(msg=ast.AST() as message):
             yield from ast.walk(message)
@@ -64,6 +100,8 @@ def _for_programmers(node: ast.AST) -> Iterator[ast.AST]:
             yield from ast.walk(call)
         case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile"), args=[pattern, *_]):
             yield from ast.walk(pattern)
+        case ast.keyword(arg="id" | "ids", value=names):
+            yield from ast.walk(names)
         case ast.Call(func=ast.Attribute(attr="create_task"), keywords=[ast.keyword(value=name)]):
             yield from ast.walk(name)
 

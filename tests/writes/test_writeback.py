@@ -13,7 +13,7 @@ from tests.support.waiting import until
 from tests.writes.writing_back import ONCE, QUICK, UNSCHEDULABLE, bench, outcome, verdict, world
 from vsched.clock import FakeClock
 from vsched.framework.codes import Code
-from vsched.framework.words import nodes as nodes_words
+from vsched.framework.words.nodes import available
 from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.problems import Problem
 from vsched.model.jobs.advice import WOULD_START
@@ -234,7 +234,7 @@ async def test_after_a_change_of_leaders_nothing_is_told_again() -> None:
     headline = "the gang needs 8, 6 fit: 2 nodes have too little cpu"
     said = msgspec.structs.replace(UNSCHEDULABLE, message=f"{headline}{WOULD_START}minMember 6 (2 fewer)")
     job.spec = msgspec.structs.replace(job.spec, conditions=(said,))
-    waits = verdict(job, message=nodes_words.none_available(2, "2 Insufficient cpu"))
+    waits = verdict(job, message=available(2, {"Insufficient cpu": 2}))
     job.put(msgspec.structs.replace(job.tasks[waits.uid], condition=f"{waits.reason}: {verdict(job).message}"))
     clock = FakeClock(1_700_000_000.0)
     prompt = replace(

@@ -22,8 +22,8 @@ from vsched.model.queues.quota import Quota, QuotaLine, used_by
 QUOTA_FULL = "NamespaceQuotaInsufficient"
 
 
-class Want(NamedTuple):
-    """What a job wants of one resource."""
+class MinimumPart(NamedTuple):
+    """What a job needs of one resource, and has."""
 
     minimum: int
     used: int
@@ -73,7 +73,7 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         for resource, want in self._wants(job, quotas).items():
             admitted[resource] = admitted.get(resource, 0) + want.more
 
-    def _wants(self, job: JobView, quotas: Sequence[Quota]) -> dict[str, Want]:
+    def _wants(self, job: JobView, quotas: Sequence[Quota]) -> dict[str, MinimumPart]:
         """The job's minimum by the names that quotas use; where it names a resource twice, the larger amount."""
         asked = {self._names[column]: amount for column, amount in job.spec.min_resources or ()}
         for resource, amount in job.spec.quota_request:
@@ -82,16 +82,16 @@ class ResourceQuota(Plugin[NoArgs], JobEnqueueable, JobEnqueued):
         for line in (line for quota in quotas for line in quota.lines):
             if line.resource in used:  # quotas may not count all of the pods yet
                 used[line.resource] = min(used[line.resource], line.used)
-        return {resource: Want(amount, min(amount, used.get(resource, 0))) for resource, amount in asked.items()}
+        return {resource: MinimumPart(amount, min(amount, used.get(resource, 0))) for resource, amount in asked.items()}
 
 
-def _exceeds(line: QuotaLine, wants: dict[str, Want], admitted: dict[str, int]) -> bool:
+def _exceeds(line: QuotaLine, wants: dict[str, MinimumPart], admitted: dict[str, int]) -> bool:
     """Whether a job that wants these amounts would exceed this line of the quota."""
     more = wants[line.resource].more if line.resource in wants else 0
     return bool(more) and line.used + admitted.get(line.resource, 0) + more > line.hard
 
 
-def _message(quota: Quota, over: list[QuotaLine], wants: dict[str, Want], admitted: dict[str, int]) -> str:
+def _message(quota: Quota, over: list[QuotaLine], wants: dict[str, MinimumPart], admitted: dict[str, int]) -> str:
     def figures(line: QuotaLine) -> tuple[str, str, str, str]:
         used = line.used + admitted.get(line.resource, 0)
         return _written(line, line.hard), line.name, _written(line, used), _written(line, wants[line.resource].more)
@@ -99,8 +99,8 @@ def _message(quota: Quota, over: list[QuotaLine], wants: dict[str, Want], admitt
     return words.over_quota(quota.name, map(figures, over))
 
 
-def _shortages(over: list[QuotaLine], wants: dict[str, Want], admitted: dict[str, int]) -> tuple[Shortage, ...]:
-    def short(line: QuotaLine, want: Want, before: int) -> Shortage:
+def _shortages(over: list[QuotaLine], wants: dict[str, MinimumPart], admitted: dict[str, int]) -> tuple[Shortage, ...]:
+    def short(line: QuotaLine, want: MinimumPart, before: int) -> Shortage:
         return Shortage(line.name, line.used - want.used + before, want.minimum, line.hard, before)
 
     return tuple(short(line, wants[line.resource], admitted.get(line.resource, 0)) for line in over)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable
@@ -19,7 +19,7 @@ from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Mask
 
 MASKS_MAX = 256
-"""The most pairs of masks that a session keeps."""
+"""The most pairs of masks that a session caches."""
 SEVERAL = 2
 ROWS_ONE_BY_ONE = 32
 """Up to so many changed rows, plain numbers are faster than arrays."""
@@ -91,10 +91,10 @@ class VolumeLimits:
 
     def is_certain(self, one: WantedClaim) -> bool:
         """Whether the claim counts as a volume of the same driver whatever is chosen for it."""
-        wish = one.content.wish
-        if wish is None or wish.selected_node or one.claim.key in self._chosen:
+        need = one.content.need
+        if need is None or need.selected_node or one.claim.key in self._chosen:
             return True
-        static = self._storages.of(wish.storage_class).static
+        static = self._storages.of(need.storage_class).static
         if static is None or static.drivers == {one.content.driver}:
             return True
         limited = self._attached.limited
@@ -114,7 +114,7 @@ class VolumeLimits:
     def _current(self, driver: str, names: Sequence[Attachable]) -> LimitMasks:
         """Where the driver can attach those of the volumes that are not there. Valid until the next step.
 
-        After a few steps, only the rows are looked at that they changed.
+        After a few steps, only the rows that they changed are updated.
         """
         count, journal = self._attached.count(driver), self._attached.journal
         placed = tuple([name for name in names if self._attached.is_placed(name)])
