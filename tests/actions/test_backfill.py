@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
-from vsched.actions.backfill import uncarried
+from vsched.actions.backfill import uncommitted_allocations
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.framework.words.jobs import NOT_TRIED
@@ -76,7 +76,10 @@ def test_placements_that_stand_without_being_carried_out_are_found_by_job() -> N
                 (statement.allocate if status == "a" else statement.pipeline)(job, task, 0)
             (statement.commit if key == "ns/c" else statement.keep)()
 
-    found = {key: [(entry.task.name, entry.status) for entry in entries] for key, entries in uncarried(session).items()}
+    found = {
+        key: [(entry.task.name, entry.status) for entry in entries]
+        for key, entries in uncommitted_allocations(session).items()
+    }
 
     assert found == {"ns/a": [("a.0", Status.ALLOCATED)], "ns/b": [("b.0", Status.ALLOCATED)]}
 

@@ -12,14 +12,14 @@ from tests.support.clusters import clusters
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.actions.allocate import allocate
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.enqueue import enqueue
-from vsched.actions.held import Worksheet
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import to_place
 from vsched.actions.placing import place_until_ready
 from vsched.actions.turns import JobTurns, next_of
 from vsched.actions.words import room_for
-from vsched.framework.classes import Row
+from vsched.framework.classes import Batch
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
@@ -34,29 +34,29 @@ GANGS = policy_of("priority gang", "predicates nodeorder")
 
 def try_everyone(session: Session) -> None:
     """allocate as it would be if every gang were tried."""
-    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := to_place(session, job))}
-    lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
+    pending = {job.key: pending for job in session.jobs.values() if (pending := to_place(session, job))}
+    lost = (session.jobs[key] for key in pending if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
-        if not session.plugins.overused(queue) and not try_one(session, queue, job, sheets[job.key]):
-            del sheets[job.key]
+        if not session.plugins.overused(queue) and not try_one(session, queue, job, pending[job.key]):
+            del pending[job.key]
     ordering = QueueOrdering(session.plugins, OrderingArgs())
-    rows = [Row.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in sheets]
-    for queue, row, lane in JobTurns(ordering, session.snapshot.queues, rows):
+    batches = [Batch.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in pending]
+    for queue, batch, lane in JobTurns(ordering, session.snapshot.queues, batches):
         if session.plugins.overused(queue):
             lane.closed = True
         else:
-            job = next_of(session, row)
-            again = try_one(session, queue, job, sheets[job.key])
-            lane.end_turn(Row.again(job, session.plugins.job_key(job)) if again else None)
+            job = next_of(session, batch)
+            again = try_one(session, queue, job, pending[job.key])
+            lane.end_turn(Batch.again(job, session.plugins.job_key(job)) if again else None)
 
 
-def try_one(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+def try_one(session: Session, queue: Queue, job: JobView, pending: PendingTasks) -> bool:
     with session.statement() as statement:
-        place_until_ready(session, queue, job, sheet, statement)
+        place_until_ready(session, queue, job, pending, statement)
         if session.plugins.job_ready(job):
             statement.commit()
-            return bool(sheet)
+            return bool(pending)
         if statement.placed and session.plugins.job_pipelined(job):
             statement.keep()
     return False

@@ -24,7 +24,7 @@ from tests.support.topologies import (
     opened,
     snapshot_of,
 )
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.pending import to_place
 from vsched.actions.places import gang_of, place_together
 from vsched.actions.placing import place_until_ready
@@ -395,7 +395,7 @@ def test_a_gang_gets_the_closest_tier_with_a_domain_that_takes_it(world: World, 
     assert level == expected
 
 
-def sheet_of(session: Session) -> Worksheet:
+def sheet_of(session: Session) -> PendingTasks:
     job = session.jobs["ns/a"]
     job.phase = "Inqueue"
     return to_place(session, job)
@@ -405,10 +405,10 @@ def takes(text: str, tree: Tree, wish: NetworkTopology, level: int, number: int)
     session = opened(text, tree, {"ns/a": wish}, PLAIN)
     job = session.jobs["ns/a"]
     tier = next(one for one in session.places.tiers.tiers if one.level == level)
-    sheet = sheet_of(session)
+    pending = sheet_of(session)
     with session.statement() as statement:
         with session.node_selection.within(session.places.domain(tier, number).rows):
-            place_until_ready(session, session.queue(job), job, sheet, statement)
+            place_until_ready(session, session.queue(job), job, pending, statement)
         return statement.placed and (session.plugins.job_ready(job) or session.plugins.job_pipelined(job))
 
 
@@ -417,14 +417,14 @@ def first_turn(text: str, tree: Tree, wish: NetworkTopology) -> int | None:
     session = opened(text, tree, {"ns/a": wish}, PLAIN)
     job, tables = session.jobs["ns/a"], session.nodes
     before = tables.idle.copy(), tables.pipelined.copy(), tables.requested.copy(), tables.scoring.copy()
-    sheet = sheet_of(session)
-    tasks = list(sheet)
+    pending = sheet_of(session)
+    tasks = list(pending)
     with session.statement() as statement:
-        found = place_together(session, session.queue(job), sheet, statement, gang_of(session, job, wish))
+        found = place_together(session, session.queue(job), pending, statement, gang_of(session, job, wish))
         if found is None:
             after = tables.idle, tables.pipelined, tables.requested, tables.scoring
             assert all((one == other).all() for one, other in zip(before, after, strict=True))
-            assert (list(sheet), session.ledger.log, job.moved, job.ready) == (tasks, [], {}, 0)
+            assert (list(pending), session.ledger.log, job.moved, job.ready) == (tasks, [], {}, 0)
             return None
         assert {entry.row for entry in statement.steps} <= set(found.rows.tolist())
         return found.level

@@ -18,7 +18,7 @@ from tests.support.taking import Busy, taking
 from vsched.explain.why import words as told
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.model.jobs.job import JobSpec
 from vsched.model.queues.evictions import Preemptibility
 
@@ -177,7 +177,7 @@ def test_minima_of_roles_are_kept(said: str, cpu: int, gone: dict[str, int]) -> 
 def test_sub_groups_that_a_job_needs_are_kept(pods: str, lost: list[str]) -> None:
     job = job_of(pods, workers(2, 2), min_member=4)
     job.spec = with_semi(job.spec)
-    keeps = kept_by(JobView(job))
+    keeps = protected_by(JobView(job))
 
     assert keeps is not None
     assert sorted(task.name for task in reversed(job.tasks.values()) if not keeps(task)) == lost

@@ -51,7 +51,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     text = f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1"
     fits, fails = explained(text, "ns/a.0"), explained(text, "ns/a.4")
 
-    assert fits.message == f"fits, but waits until {jobs_words.gang_reaches_minimum('ns/a', 8)}"
+    assert fits.message == jobs_words.fits_but_waits(jobs_words.gang_reaches_minimum("ns/a", 8))
     assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
     assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
     assert [one.repeats for one in fails.constraints].count(False) == 1, "the gang's headline, and nothing twice"
@@ -73,7 +73,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "will go to n1 once the terminating pods are gone",
+            jobs_words.goes_once("n1"),
             "n1",
             id="waits for others to leave",
         ),
@@ -83,7 +83,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/a 1 cpu=1",
             Whereabouts.NEVER,
-            f"PodGroup {jobs_words.no_group('ns/a')}",
+            jobs_words.no_group("PodGroup ns/a"),
             "",
             id="names a PodGroup that does not exist",
         ),

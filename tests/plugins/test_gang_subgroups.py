@@ -125,7 +125,7 @@ def test_a_job_keeps_the_sub_groups_it_needs(viewed: bool) -> None:
     evictor = cluster.task(cluster.job("e", 0), "e", cluster.shape())
     state = JobView(job) if viewed else job
     plugin = Gang(NoArgs())
-    plugin.open(opening._replace(standing=lambda key: state))
+    plugin.open(opening._replace(job_state=lambda key: state))
     candidates = [task for task in job.tasks.values() if task.name in ("b0", "a0", "b1", "c1")]
 
     for purpose in Purpose:

@@ -11,23 +11,23 @@ from typing import Annotated
 
 import msgspec
 
-from vsched.actions.booking import keep_nodes
+from vsched.actions.blocked import may_start, note_overused
+from vsched.actions.failed_turns import FailedTurns
 from vsched.actions.gates import open_gates
-from vsched.actions.held import may_start, note_overused
-from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.one_turn import plan_first, take_turn
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.pending import PendingTasks, has_work, workable
+from vsched.actions.pending import PendingByJob, has_work, workable
+from vsched.actions.provisioned import reserve_provisioned
 from vsched.actions.turns import JobTurns, next_of
 from vsched.actions.words import ERRORS_REUSED
-from vsched.framework.classes import Row
+from vsched.framework.classes import Batch
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
-Rows = dict[str, Row]
-"""The jobs to work on, by the key of the first one of each row."""
+Batches = dict[str, Batch]
+"""The jobs to work on, by the key of each batch's first job."""
 
 
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
@@ -38,66 +38,68 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
-    rows: Rows = {row.first: row for row in map(Row, session.waiting.take(lambda job: has_work(session, job)))}
-    shared = [row for row in rows.values() if row.is_shared]
-    pending = PendingTasks(session)
-    keep_nodes(session, rows.keys(), pending)
-    complete(session, rows, pending)
-    place_nominated(session, rows, pending)
-    give_turns(session, rows, pending)
-    for row in shared:
-        for span in row.passed:
-            session.waiting.say(span)
+    batches: Batches = {
+        batch.first: batch for batch in map(Batch, session.waiting.take(lambda job: has_work(session, job)))
+    }
+    shared = [batch for batch in batches.values() if batch.is_shared]
+    pending = PendingByJob(session)
+    reserve_provisioned(session, batches.keys(), pending)
+    complete(session, batches, pending)
+    place_nominated(session, batches, pending)
+    give_turns(session, batches, pending)
+    session.waiting.put_back(shared)
 
 
-def give_turns(session: Session, rows: Rows, pending: PendingTasks) -> None:
+def give_turns(session: Session, batches: Batches, pending: PendingByJob) -> None:
     """Give jobs turns by queue, namespace, user and job; those with pods behind the gate of their queue as well."""
     alone = map(session.jobs.__getitem__, session.waiting.keys_alone())
     gated = {job.key: job for job in alone if job.job.awaiting and workable(session, job)}
-    only_gated = {key: Row.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in rows}
+    only_gated = {
+        key: Batch.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in batches
+    }
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
-    turns, overused = TurnsInVain(session), TurnsInVain(session)
-    for queue, row, lane in JobTurns(ordering, session.snapshot.queues, [*rows.values(), *only_gated.values()]):
+    failed, overused = FailedTurns(session), FailedTurns(session)
+    for queue, batch, turns in JobTurns(ordering, session.snapshot.queues, [*batches.values(), *only_gated.values()]):
         if session.plugins.overused(queue):
-            lane.closed = True
-            plan_first(session, queue, session.jobs[row.first])
-            waiting = (one for one in (row, *lane.rows()) if one.first not in only_gated)
-            overused.tell(waiting, partial(tell_overused, session, queue, pending))
+            turns.closed = True
+            plan_first(session, queue, session.jobs[batch.first])
+            waiting = (one for one in (batch, *turns.batches()) if one.first not in only_gated)
+            overused.note_all(waiting, partial(refuse_overused, session, queue, pending))
             continue
-        job, steps, changes = next_of(session, row), len(session.ledger.log), turns.changes
+        job, steps, changes = next_of(session, batch), len(session.ledger.log), failed.changes
         opens = gated.pop(job.key, None) is not None
         if opens:
             open_gates(session, queue, job)
-            overused.follow(anew=True)
-        turns.follow(anew=opens)
-        again = job.key not in only_gated and give_turn(session, queue, job, pending, turns)
-        turns.follow()
-        lane.end_turn(
-            Row.again(job, session.plugins.job_key(job)) if again else None,
+            overused.follow(reset=True)
+        failed.follow(reset=opens)
+        again = job.key not in only_gated and give_turn(session, queue, job, pending, failed)
+        failed.follow()
+        turns.end_turn(
+            Batch.again(job, session.plugins.job_key(job)) if again else None,
             idle=not opens and len(session.ledger.log) == steps,
-            changes=turns.changes != changes,
-            known=turns.of_all(row),
+            changes=failed.changes != changes,
+            known=failed.of_all(batch),
         )
 
 
-def complete(session: Session, rows: Rows, pending: PendingTasks) -> None:
-    """Give running gangs that lost pods the first turns: with a node, say. What is left of a gang waits for them."""
-    lost = (session.jobs[key] for key in rows if session.jobs[key].has_lost_pods)
+def complete(session: Session, batches: Batches, pending: PendingByJob) -> None:
+    """Give running gangs that lost pods, with a node for instance, the first turns: their other pods wait for these."""
+    lost = (session.jobs[key] for key in batches if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
         if not session.plugins.overused(queue):
             again = take_turn(session, queue, job, pending[job.key])
-            put_back(session, rows, job, again=again)
+            put_back(session, batches, job, again=again)
 
 
-def place_nominated(session: Session, rows: Rows, pending: PendingTasks) -> None:
-    """Give jobs with nominated nodes their first turns, until their pods have these: the room freed for them is theirs.
+def place_nominated(session: Session, batches: Batches, pending: PendingByJob) -> None:
+    """Give jobs with nominated nodes their first turns, until their pods have these nodes, which were freed for them.
 
-    The queue may hold all that it deserves by these nominations, and then it gets no other turn.
+    By these nominations the queue may hold all that it deserves; then it gets no other turn.
     """
     if not session.decisions.nominated:
         return
-    keys = [key for key in session.snapshot.nominated if key in rows]
+    keys = [key for key in session.snapshot.nominated if key in batches]
     jobs = [session.jobs[key] for key in keys if any(task.uid in session.decisions.nominated for task in pending[key])]
     for job in sorted(jobs, key=session.plugins.job_key):
         queue, tasks = session.queue(job), pending[job.key]
@@ -107,30 +109,30 @@ def place_nominated(session: Session, rows: Rows, pending: PendingTasks) -> None
         while goes_on and nominated and take_turn(session, queue, job, nominated):
             pass
         pending[job.key] = others
-        put_back(session, rows, job, again=goes_on and bool(others))
+        put_back(session, batches, job, again=goes_on and bool(others))
 
 
-def put_back(session: Session, rows: Rows, job: JobView, *, again: bool) -> None:
-    """A job had its first turns: it waits for others, or not."""
+def put_back(session: Session, batches: Batches, job: JobView, *, again: bool) -> None:
+    """A job had its first turns: put it back where it needs another one (``again``)."""
     if again:
-        rows[job.key] = Row.again(job, session.plugins.job_key(job))
+        batches[job.key] = Batch.again(job, session.plugins.job_key(job))
     else:
-        del rows[job.key]
+        del batches[job.key]
 
 
-def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingTasks, turns: TurnsInVain) -> bool:
-    """The turn of a job; one that is like a job whose turn came to nothing is told the same, and not tried."""
-    before, steps = turns.before(job), len(session.ledger.log)
-    known = turns.of(job, before) if may_start(session, job) else None
+def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingByJob, failed: FailedTurns) -> bool:
+    """The turn of a job. Where one of its kind failed before, it gets the same refusals without a try."""
+    before, steps = failed.before(job), len(session.ledger.log)
+    known = failed.of(job, before) if may_start(session, job) else None
     if known is not None:
-        session.refused.retell(job, known)
+        session.refused.replace(job, known)
         return False
     again = take_turn(session, queue, job, pending[job.key])
     if not again and len(session.ledger.log) == steps:
-        turns.note(job, before)
+        failed.note(job, before)
     return again
 
 
-def tell_overused(session: Session, queue: Queue, pending: PendingTasks, job: JobView) -> None:
-    """Say why a job waits whose queue holds all that it deserves."""
+def refuse_overused(session: Session, queue: Queue, pending: PendingByJob, job: JobView) -> None:
+    """Record why a job of an overused queue waits."""
     note_overused(session, queue, job, pending[job.key])

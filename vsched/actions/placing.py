@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from vsched.actions.held import Worksheet, nodes_first
-from vsched.framework.holding import lift
+from vsched.actions.blocked import PendingTasks, nodes_first
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import to_leave
@@ -18,7 +18,7 @@ from vsched.model.queues.queue import Queue
 
 
 class PlacingGoal(NamedTuple):
-    """When enough tasks of a job, or of a part of it, have a node."""
+    """When enough tasks of a job, or of a sub-group, have a node."""
 
     met: Callable[[], bool]
     """Whether enough have a node, so that no further task is placed in this turn."""
@@ -41,28 +41,28 @@ def place_until_ready(
     session: Session,
     queue: Queue,
     job: JobView,
-    sheet: Worksheet,
+    pending: PendingTasks,
     statement: Statement,
     goal: PlacingGoal | None = None,
 ) -> None:
     """Place tasks until the job is ready, or until failed tasks make that impossible.
 
-    A ``goal`` stands in place of the whole job's.
+    ``goal`` replaces that of the whole job.
     """
     goal = goal_of(session, job) if goal is None else goal
     failed_roles: set[str] = set()
     failed_claims: set[Hashable] = set()
     """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
-    while sheet:
-        task = sheet.popleft()
+    while pending:
+        task = pending.popleft()
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
             session.refused.tasks[task.uid] = obstacle
-            if goal.missing() > len(sheet):
+            if goal.missing() > len(pending):
                 break
             continue
         before = statement.savepoint()
         if session.decisions.nominated:
-            lift(session, statement, job, task)
+            lift_nomination(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
             session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
@@ -77,10 +77,10 @@ def place_until_ready(
             statement.rollback(before)
             if task.claims is not None:
                 failed_claims.add(session.node_selection.kind(task))
-                worth_it = goal.missing() <= len(sheet)
+                worth_it = goal.missing() <= len(pending)
             else:
                 failed_roles.add(task.role)
-                worth_it = goal.in_reach(failed_roles, len(sheet))
+                worth_it = goal.in_reach(failed_roles, len(pending))
             if not worth_it:
                 break
             continue

@@ -6,7 +6,7 @@ Only the ledger changes a view. Plugins and actions read it.
 from __future__ import annotations
 
 from vsched.framework.counting import TaskCounts
-from vsched.framework.subgroups import Step, SubGroups
+from vsched.framework.subgroups import NodeChange, SubGroups
 from vsched.model.amounts.resources import Vector
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import HOLDS, Phase, Status
@@ -30,6 +30,7 @@ class JobView:
         "min_member",
         "moved",
         "namespace",
+        "node_changes",
         "pending_count",
         "phase",
         "priority",
@@ -40,7 +41,6 @@ class JobView:
         "spec",
         "sub_groups",
         "touched",
-        "trail",
         "waiting",
     )
 
@@ -75,10 +75,11 @@ class JobView:
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
-        self.trail: list[Step] | None = None if spec.topology is None and not spec.sub_groups else self._begin_trail()
+        asks_closeness = spec.topology is not None or bool(spec.sub_groups)
+        self.node_changes: list[NodeChange] | None = self._first_nodes() if asks_closeness else None
         """Each time that a task got a node or gave it up, in order, beginning with the nodes that tasks have.
 
-        A pipelined task has a node. None where nothing asks how close pods are; sub-groups have trails of their own.
+        A pipelined task has a node. None where nothing asks how close pods are; sub-groups have lists of their own.
         """
 
     @property
@@ -86,7 +87,12 @@ class JobView:
         """How sentences name it."""
         return self.job.called
 
-    def _begin_trail(self) -> list[Step]:
+    @property
+    def asks_closeness(self) -> bool:
+        """Whether the job or its sub-groups ask how close to each other their pods are."""
+        return self.node_changes is not None
+
+    def _first_nodes(self) -> list[NodeChange]:
         found = self.job.tasks.values()
         return [(task.node, 1) for task in found if HOLDS[task.status].allocated or HOLDS[task.status].reserves]
 
@@ -115,9 +121,9 @@ class JobView:
             self.running += (after is RUNNING) - (before is RUNNING)
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
-            if self.trail is not None:
+            if self.node_changes is not None:
                 change = (node, 1) if holds else (self._node_of(task), -1)
-                self.trail.append(change)
+                self.node_changes.append(change)
                 if self.sub_groups is not None:
                     self.sub_groups.follow(task, change)
             sign = 1 if holds else -1
@@ -146,7 +152,7 @@ class JobView:
         return self.min_member >= sum(minimum for _, minimum in self.spec.min_task_member)
 
     @property
-    def is_as_new(self) -> bool:
+    def is_unmodified(self) -> bool:
         """Whether it is as it was when it was made, so that another session may go on with it."""
         return not self.touched and self.phase == self.spec.phase and self.sub_groups is None
 

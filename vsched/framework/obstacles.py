@@ -29,7 +29,7 @@ def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
             job.unsupported if own else f"{job.called if job.spec.made_for else title_of(job.key)}: {job.unsupported}"
         )
     if job.kept_out:
-        return unsupported(told_of_pods(job))
+        return unsupported(unsupported_pods(job))
     return None
 
 
@@ -43,7 +43,7 @@ def unsupported(message: str) -> Refusal:
     return Refusal(UNSUPPORTED, message, code=Code.UNSUPPORTED)
 
 
-def told_of_pods(job: Job) -> str:
+def unsupported_pods(job: Job) -> str:
     """The message for a job with pods that ask for a feature that is not supported; it names the oldest such pod."""
     asking = (task for task in job.pending.values() if task.unsupported)
     first = min(asking, key=lambda task: (task.created, task.name))

@@ -66,7 +66,7 @@ class Gang(
 
     def open(self, context: SessionContext) -> None:
         """Keep the states of jobs, to look up how many tasks a victim's job has beyond its minimum."""
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._foreign = context.snapshot.foreign
         self._views: dict[str, JobView] = {}
         """Views of jobs with roles or sub-groups that the session has none of; by key, made at the first use."""
@@ -133,7 +133,7 @@ class Gang(
 
     def _has_more(self, taker: Task) -> bool:
         """Whether the taker's job has more tasks than its minimum once its waiting tasks are placed."""
-        job = self._standing(taker.job)
+        job = self._job_state(taker.job)
         if job is not None and job.spec.leaves_whole:
             return True
         if job is not None and _has_parts(job):
@@ -146,7 +146,7 @@ class Gang(
         surpluses: dict[str, Surplus] = {}
         spare: list[Task] = []
         for victim in candidates:
-            job = self._standing(victim.job)
+            job = self._job_state(victim.job)
             if job is None:
                 continue
             if job.spec.leaves_whole:

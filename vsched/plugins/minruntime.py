@@ -44,7 +44,7 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
 
     def open(self, context: SessionContext) -> None:
         """Keep the jobs and the queues; times are looked up when a pod is asked about."""
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._queues = context.snapshot.queues
         self._of_jobs: dict[str, tuple[float, float]] = {}
         """The times for preemption and for reclaim, by job."""
@@ -66,7 +66,7 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
         return (victim.started or victim.created) + length
 
     def _times_of(self, key: str) -> tuple[float, float]:
-        args, job = self.args, self._standing(key)
+        args, job = self.args, self._job_state(key)
         if job is None:
             return args.preempt, args.reclaim
         terms, queue, queues = job.spec.terms, job.spec.queue, self._queues

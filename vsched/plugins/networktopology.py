@@ -156,7 +156,7 @@ class NetworkTopologyAware(
         """Whether it belongs to a job that does not ask for closeness, and there are tiers."""
         if not self.args.normal_pods or not self.args.weight or not self._known_tiers():
             return False
-        job = self._context.standing(task.job)
+        job = self._context.job_state(task.job)
         return job is None or job.spec.topology is None
 
     def task_score(self, task: Task, nodes: NodeTable, candidates: Mask) -> Floats | None:

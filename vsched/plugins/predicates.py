@@ -16,7 +16,7 @@ from typing import Annotated, Self
 import msgspec
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRules, VolumeScoring
+from vsched.framework.claims.handler import ClaimRules, VolumeScoring
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext

@@ -88,7 +88,7 @@ class Proportion(
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._usage = context.usage
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._queues = snapshot.queues
         self._nodes = context.nodes
         self._snapshot = snapshot
@@ -239,7 +239,7 @@ class Proportion(
         left: dict[str, Vector] = {}
         victims: list[Task] = []
         for victim in candidates:
-            job = self._standing(victim.job)
+            job = self._job_state(victim.job)
             if job is None:
                 continue
             queue = job.spec.queue

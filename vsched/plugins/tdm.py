@@ -82,7 +82,7 @@ class Tdm(
     def open(self, context: SessionContext) -> None:
         """Compute which zones are open now, and whether this cycle evicts."""
         snapshot, self._nodes = context.snapshot, context.nodes
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._zones = self.args.normalised().zones
         self._open = frozenset(zone for zone, window in self._zones.items() if is_open(window, snapshot.now))
         period = self.args.evict_period
@@ -186,10 +186,10 @@ class Tdm(
 
     def _spare(self, key: str) -> int:
         """How many more running tasks of a job may be evicted now; one for a job without a budget."""
-        standing = self._standing(key)
-        if standing is None:
+        state = self._job_state(key)
+        if state is None:
             return 0
-        job = standing.job if isinstance(standing, JobView) else standing
+        job = state.job if isinstance(state, JobView) else state
         if job.spec.budget is None:
             return 1
         finished = job.counts[Status.SUCCEEDED] + job.counts[Status.FAILED]

@@ -145,4 +145,4 @@ def _says(one: str, other: str) -> bool:
 
 def _is_all(short: DeviceShortage) -> bool:
     """Whether what there is of such devices is all there will be as things are: drivers publish devices by and by."""
-    return (short.matching > 0 or short.of_class) and not short.held_back
+    return (short.matching > 0 or short.of_class) and not short.unusable

@@ -101,7 +101,7 @@ def _allocated(consumer: str, claim: DeviceClaim, allocation: AllocationResult) 
 
 def missing(short: DeviceShortage) -> str:
     """``3 of 8 of class gpu with model h100 are free on any one node (12 of 96 in all)``."""
-    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
+    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.unusable[:POOLS_MAX])
 
 
 def missing_together(short: DeviceShortage) -> str:
@@ -119,15 +119,15 @@ def _held_back(pool: DevicePool) -> str:
 
 def _kept_off(short: DeviceShortage) -> str:
     """``; 2 more have the taint example.com/burn-in=yes:NoSchedule, which the claim does not tolerate``."""
-    if not short.kept_off:
+    if not short.untolerated:
         return ""
-    taints = [one.text for one in dict.fromkeys(short.kept_off)]
-    return words.not_tolerated(len(short.kept_off), taints, more=bool(short.matching))
+    taints = [one.text for one in dict.fromkeys(short.untolerated)]
+    return words.not_tolerated(len(short.untolerated), taints, more=bool(short.matching))
 
 
 def _figures(short: DeviceShortage) -> str:
     what = request(replace(short.request, count=short.needed))
-    if not short.matching and short.kept_off:
+    if not short.matching and short.untolerated:
         return f"{what} asked"
     if not short.matching:
         return words.no_device_matches(what)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from vsched.actions.held import QUEUE_OVERUSED
+from vsched.actions.blocked import QUEUE_OVERUSED
 from vsched.explain.records import Constraint
 from vsched.explain.why import words
 from vsched.explain.why.forever import (
@@ -26,7 +26,7 @@ from vsched.explain.words.reasons import GATED
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import Failing
-from vsched.framework.obstacles import no_such_queue, told_of_pods
+from vsched.framework.obstacles import no_such_queue, unsupported_pods
 from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.reports.lasting import LASTING
@@ -36,7 +36,7 @@ from vsched.framework.session import Session
 from vsched.framework.starting import is_whole
 from vsched.framework.words.limits import at_limit
 from vsched.framework.words.lists import counted
-from vsched.framework.words.nodes import HELD, NO_NODES_KNOWN, resource_in, said_of_nodes, with_others
+from vsched.framework.words.nodes import NO_NODES_KNOWN, RESERVED_FOR_OTHERS, resource_in, said_of_nodes, with_others
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
@@ -142,7 +142,7 @@ class Examiner:
         if limit is not None:
             yield Constraint(limit.code, limit.message, limit.lasting, subject=limit.subject)
         if view.job.unplaceable and not of_pod:
-            yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
+            yield Constraint(Code.UNSUPPORTED, unsupported_pods(view.job))
         gated = sum(task.at_gate for task in view.job.pending.values())
         if gated and not view.is_ready and not of_pod:
             yield Constraint(Code.GATED, words.gates_hold_back(gated))
@@ -271,7 +271,7 @@ class Examiner:
             if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
                 yield from protected(self._session, view, task)
-            held = next((one.rows for one in failing if one.reason == HELD), None)
+            held = next((one.rows for one in failing if one.reason == RESERVED_FOR_OTHERS), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
                 yield one if not others else msgspec.structs.replace(one, message=with_others(one.message, others))

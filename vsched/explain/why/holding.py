@@ -127,8 +127,8 @@ def _claimed(snapshot: Snapshot, jobs: Iterable[Job], amount: DeviceAmount) -> M
 
 
 def _held(session: Session, job: Job, column: int, *, entering: bool) -> int:
-    standing = session.standing(job.key) or job
-    return standing.allocated.get(column, 0) + (dict(pledge_of(job)).get(column, 0) if entering else 0)
+    state = session.job_state(job.key) or job
+    return state.allocated.get(column, 0) + (dict(pledge_of(job)).get(column, 0) if entering else 0)
 
 
 def of_namespace(snapshot: Snapshot, namespace: str, counted_name: str) -> str:
@@ -225,8 +225,8 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
     there = {names[row] for row in rows.nonzero()[0].tolist()}
     found = Counter[str]()
     for key, job in snapshot.jobs.items():
-        standing = session.standing(key)
-        moved = standing.moved if isinstance(standing, JobView) else {}
+        state = session.job_state(key)
+        moved = state.moved if isinstance(state, JobView) else {}
         for uid, each in job.tasks.items():
             status, node, _ = moved.get(uid) or (each.status, each.node, each)
             if node in there and HOLDS[status].uses:

@@ -15,7 +15,7 @@ from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.framework.times import at_and_in
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
@@ -36,7 +36,7 @@ def undisturbed(job: Job, policy: Policy, registry: Registry, opened: Callable[[
             yield from _protected(session.plugins.victim_rules, pods, purpose, session.snapshot.now)
     if job.spec.preemptibility is Preemptibility.NONE:
         yield words.non_preemptible(_spared_from(job, policy, registry))
-    elif (keeps := kept_by(JobView(job))) is not None:
+    elif (keeps := protected_by(JobView(job))) is not None:
         spare = sum(not keeps(task) for task in pods)
         yield words.semi_preemptible(spare, len(pods))
 

@@ -1,4 +1,4 @@
-"""Pods whose claims need objects that the scheduler cannot read: they wait, and are told which objects."""
+"""Pods whose claims need objects that the scheduler cannot read: they wait, and their refusal names these."""
 
 from __future__ import annotations
 

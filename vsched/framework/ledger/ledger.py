@@ -68,7 +68,7 @@ class EvictionCause(NamedTuple):
 
 
 NO_CAUSE = EvictionCause("", "")
-"""Of steps that are undone, or that no report tells of."""
+"""Of steps that are undone, or that are in no report."""
 
 
 class LedgerEntry(NamedTuple):

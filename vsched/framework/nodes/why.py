@@ -93,7 +93,7 @@ def failing(
         short |= lacking
     open_rows &= ~short
     for check in dynamic:
-        for one in check.told():
+        for one in check.by_reason():
             yield Failing(one.reason, one.code, open_rows & ~one.passes)
             open_rows &= one.passes
 

@@ -21,7 +21,7 @@ class DomainCounts(NamedTuple):
     room: Ints
     """int64[domains]: how many tasks like the first."""
     enough: Mask | None = None
-    """bool[domains]: whether the sum of requests fits as well; None where the tasks are all alike."""
+    """bool[domains]: whether the sum of requests fits as well; None where all tasks are of one kind."""
 
 
 class TierLook(NamedTuple):

@@ -17,7 +17,7 @@ from vsched.framework.words.lists import listed_jobs
 from vsched.framework.words.nodes import NO_NODES_KNOWN
 from vsched.model.queues.queue import ROOT, Queue
 
-TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
+WITH_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
 """Codes of refusals whose message names the amounts held, asked and allowed."""
 NO_REASONS: Mapping[str, int] = {}
 
@@ -43,7 +43,7 @@ class LimitMessages:
         self._admitted: Counter[str] | None = None
         self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
         """A cache: many jobs of a queue get the same refusal."""
-        self._told: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
+        self._by_identity: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
         """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], QueueBound | None] = {}
@@ -56,18 +56,18 @@ class LimitMessages:
                 return UnschedulableReason(quota.code, f"{quota.message}; {refusal.message}", limit=quota)
         if not refusal.shortages:
             return UnschedulableReason(refusal.code, refusal.message, limit=refusal)
-        if refusal.code not in TOLD_IN_AMOUNTS:
+        if refusal.code not in WITH_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
             return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
         same = (id(refusal), view.queue, view.waiting_to_enter)
-        told = self._told.get(same)
-        if told is not None:
-            return told[1]
+        found = self._by_identity.get(same)
+        if found is not None:
+            return found[1]
         key = (refusal, view.queue, view.waiting_to_enter)
         known = self._shorts.get(key)
         if known is None:
             known = self._shorts[key] = self._short(*key)._replace(limit=refusal)
-        self._told[same] = refusal, known
+        self._by_identity[same] = refusal, known
         return known
 
     def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> UnschedulableReason:
@@ -85,8 +85,8 @@ class LimitMessages:
             return UnschedulableReason(refusal.code, message)
         if refusal.code is Code.QUEUE_ADMISSION:
             return UnschedulableReason(refusal.code, words.admitted_may_ask(short))
-        kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
-        others = listed_jobs(sorted(map(self.session.snapshot.called, kept))) if kept else ""
+        reserved_for = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
+        others = listed_jobs(sorted(map(self.session.snapshot.called, reserved_for))) if reserved_for else ""
         return UnschedulableReason(refusal.code, words.deserves(refusal.subject, short, others))
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:

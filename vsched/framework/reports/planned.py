@@ -11,7 +11,7 @@ from vsched.model.plan import PLANNED_NODES_MAX, PlannedStart
 
 
 def planned_start(session: Session, key: str) -> PlannedStart | None:
-    """When and where a job starts for which room is kept; None for any other job."""
+    """When and where a job with a planned start will start; None for any other job."""
     found = None if session.reserved.planned is None else session.reserved.planned.of(key)
     if found is None:
         return None
@@ -21,11 +21,11 @@ def planned_start(session: Session, key: str) -> PlannedStart | None:
 
 
 def unplanned(session: Session, view: JobView) -> str:
-    """Why no start is planned for a job without room, as a code; empty where that is no question."""
-    kept = session.reserved.planned
-    if kept is None or view.is_pipelined or kept.of(view.key) is not None:
+    """Why no start is planned for a job without room, as a code; empty where that does not matter."""
+    planned = session.reserved.planned
+    if planned is None or view.is_pipelined or planned.of(view.key) is not None:
         return ""
-    return str(kept.unplanned.get(view.key, ""))
+    return str(planned.unplanned.get(view.key, ""))
 
 
 def with_start(session: Session, headline: UnschedulableReason, planned: PlannedStart | None) -> UnschedulableReason:

@@ -67,10 +67,10 @@ class QueueRoom:
     def _tight(self) -> Set[str]:
         """The queues that may not hold all that waits in them and below them, by their own statement."""
         snapshot, asked = self._session.snapshot, dict[str, Vector]()
-        stated = [(self._stated(name), books) for name, books in snapshot.books.items() if name in snapshot.queues]
-        for limits, books in stated:
+        stated = [(self._stated(name), usage) for name, usage in snapshot.books.items() if name in snapshot.queues]
+        for limits, usage in stated:
             for name in {limit.queue for limit in limits}:
-                add(asked.setdefault(name, {}), books.pending.items())
+                add(asked.setdefault(name, {}), usage.pending.items())
         return {limit.queue for limits, _ in stated for limit in limits if _is_short(limit, asked[limit.queue])}
 
     def _short(self, limit: StatedLimit, asked: Vector) -> Iterator[Shortage]:

@@ -1,8 +1,8 @@
-"""What becomes of pods that earlier cycles asked to end by themselves: they are waited for, evicted, or may stay.
+"""Pods that earlier cycles asked to end by themselves: whether to wait for them, to evict them, or to let them stay.
 
-A request stands as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
+A request is valid as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
 owner says that it is ready. Once nobody needs the room any more, the request is withdrawn. Requests without a
-beneficiary (such as those of ``shuffle``) stand until their deadline.
+beneficiary (such as those of ``shuffle``) are valid until their deadline.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot, asked_jobs
 
 SKEW_SECONDS = 60.0
-"""A request that was made this long after now was not made by a scheduler: it is due."""
+"""A request dated this long after now was not made by a scheduler: it is due."""
 
 
 class RequestAnswers(NamedTuple):

@@ -1,4 +1,4 @@
-"""What is said of each pod that a cycle did not place: a reason in one word, and a message."""
+"""The verdict about each pod that a cycle did not place: a reason in one word, and a message."""
 
 from __future__ import annotations
 
@@ -11,16 +11,10 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.last import NOBODY, LastReport, PodText, PodTexts, Verdicts
 from vsched.framework.reports.limits import UnschedulableReason
+from vsched.framework.reports.pending_pods import in_sight, refusal_of, set_apart, set_back, with_refusal
 from vsched.framework.reports.plain import PlainJobs
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
-from vsched.framework.reports.unschedulable import (
-    UnschedulableReasons,
-    in_sight,
-    refusal_of,
-    set_apart,
-    set_back,
-    with_refusal,
-)
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Composite
@@ -38,12 +32,12 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 
-def with_refused(session: Session, view: JobView, said: Verdicts) -> Verdicts:
+def with_refused(session: Session, view: JobView, found: Verdicts) -> Verdicts:
     """The same, with the verdicts about tasks that have a node, and are refused their binding."""
     refused = set_back(session, view, (Status.BINDING,))
     if not refused:
-        return said
-    return {**said, **{task.key: _refused(task, session.snapshot.setbacks[task.uid]) for task in refused}}
+        return found
+    return {**found, **{task.key: _refused(task, session.snapshot.setbacks[task.uid]) for task in refused}}
 
 
 def _refused(task: Task, message: str) -> Unschedulable:
@@ -63,15 +57,15 @@ def verdicts(
 ) -> Verdicts:
     """Why each pending task that this cycle did not bind is unschedulable."""
     found, wanted = plain.get(view.key), sizes(view, scale_up)
-    if found is not None and wanted is not None and (known := last.again(plain, found, outcome, wanted)) is not None:
+    if found is not None and wanted is not None and (known := last.repeated(plain, found, outcome, wanted)) is not None:
         return known
     last.forget(view.key)
     if not view.pending_count and not view.waiting:
         if found is not None and wanted is not None:
             last.note(found, outcome, wanted, {})
         return {}
-    telling = _Telling(waiting, view, outcome, scale_up)
-    together = telling.of_all()
+    of_job = _JobVerdicts(waiting, view, outcome, scale_up)
+    together = of_job.of_all()
     if together is not None:
         all_of_them = last.of(view.job, together)
         if found is not None and wanted is not None:
@@ -80,27 +74,27 @@ def verdicts(
     one_by_one: Verdicts = {}
     for uid, task in view.job.pending.items():
         if task.unsupported:
-            said = PodText(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
+            text = PodText(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
         elif uid in bound or task.gated:
             continue
         else:
-            said = telling.of(uid, task)
-        one_by_one[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *said)
+            text = of_job.of(uid, task)
+        one_by_one[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *text)
     return one_by_one
 
 
-class _Telling:
-    """Tells why the pods of one job wait. Pods that nothing is known of but their job are all told the same."""
+class _JobVerdicts:
+    """The verdicts about the pods of one job. Pods without refusals of their own all have the same one."""
 
     def __init__(self, waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, scale_up: ScaleUp) -> None:
         self._waiting, self._session = waiting, waiting.session
         self._view, self._outcome, self._scale_up = view, outcome, scale_up
         self._gang = headline_of(outcome.message)
         self._known: dict[tuple[str, bool, bool], PodText] = {}
-        """What pods without a refusal of their own are told: by what they wait for, and by who asks for nodes."""
+        """The verdict about pods without a refusal of their own: by what they wait for, and by who asks for nodes."""
 
     def of_all(self) -> PodTexts | None:
-        """What the pending pods are told; None where they have to be gone through one by one."""
+        """The verdicts about all pending pods; None where they have to be worked out one by one."""
         pending, scale_up = self._view.job.pending, self._scale_up
         apart = set_apart(self._session, self._view)
         if apart is None:
@@ -112,7 +106,7 @@ class _Telling:
         return PodTexts(others, {uid: self.of(uid, pending[uid]) for uid in apart} if apart else NOBODY)
 
     def of(self, uid: str, task: Task) -> PodText:
-        """What one pod is told."""
+        """The verdict about one pod."""
         session, view, scale_up = self._session, self._view, self._scale_up
         moved = uid in view.moved
         waits_for = _waits_for(view, task) if moved or uid in session.refused.tried else ""
@@ -121,26 +115,26 @@ class _Telling:
         own = refusal_of(session, view, uid) if moved or uid in session.refused.tasks else None
         if own is None:
             known = waits_for, wanted, asked
-            said = self._known.get(known)
-            if said is None:
-                said = self._known[known] = self._without_own(*known)
-            return said
+            text = self._known.get(known)
+            if text is None:
+                text = self._known[known] = self._without_own(*known)
+            return text
         if isinstance(own, NodeReasons):
             own = self._with_holders(task, own)
-        return self._said(own, waits_for, wanted, asked)
+        return self._text(own, waits_for, wanted, asked)
 
     def _with_holders(self, task: Task, why: NodeReasons) -> NodeReasons:
         """The reasons with the names of the jobs that hold room, and with what protects possible victims."""
         explained = self._waiting.holders.explain(self._view.key, task, why)
-        kept = self._session.refused.protected.get(self._view.key)
+        protected = self._session.refused.protected.get(self._view.key)
         named = explained.named(explained.why.message)
         named = with_refusal(self._session, task, why, named)
-        return explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
+        return explained.why._replace(message=f"{protected.message}; {named}" if protected is not None else named)
 
     def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> PodText:
-        return self._said(self._session.refused.jobs.get(self._view.key), waits_for, wanted, asked)
+        return self._text(self._session.refused.jobs.get(self._view.key), waits_for, wanted, asked)
 
-    def _said(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> PodText:
+    def _text(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> PodText:
         """``wanted``: nodes are to be added for the pod. ``asked``: a ProvisioningRequest asks for them."""
         view, outcome, scale_up = self._view, self._outcome, self._scale_up
         message, reasons = _task_message(self._waiting, view, outcome, self._gang, why, waits_for)
@@ -150,8 +144,8 @@ class _Telling:
             return PodText(PROVISIONING, message if request in message else f"{message}; {request}", reasons, fits)
         if wanted and not scale_up.asked:
             return PodText(UNSCHEDULABLE, message, reasons, fits)
-        said = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
-        if scale_up.why_not and not said and scale_up.why_not not in message:
+        repeats = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
+        if scale_up.why_not and not repeats and scale_up.why_not not in message:
             message = f"{message}{words.NO_HELP}{scale_up.why_not}"
         return PodText(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
 
@@ -195,8 +189,8 @@ def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
 
 
 def _of_stray(job: Job) -> Verdicts:
-    said = PodTexts(PodText(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
-    return said.verdicts(job)
+    found = PodTexts(PodText(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
+    return found.verdicts(job)
 
 
 def no_such_group(key: str) -> str:

@@ -47,31 +47,31 @@ def tainted(key: str, value: str) -> str:
 # -- room that is reserved ----------------------------------------------------------------------------------------
 
 OTHERS = "reserved for others"
-HELD = f"{BEGINNING}had resources that are {OTHERS}"
-"""Room is held for other jobs; ``with_others`` puts them in the place of ``OTHERS``."""
+RESERVED_FOR_OTHERS = f"{BEGINNING}had resources that are {OTHERS}"
+"""Room is reserved for other jobs; ``with_others`` puts them in the place of ``OTHERS``."""
 A_START = "a planned start"
-KEPT = f"{BEGINNING}had resources that are reserved for {A_START}"
-"""Room is kept; messages put the start of the job (``start_of``) in the place of ``A_START``."""
-KEPT_IN_QUEUE = f"{BEGINNING}had enough, but the rest of the queue's limit is reserved for {A_START}"
+RESERVED = f"{BEGINNING}had resources that are reserved for {A_START}"
+"""Messages put the start of the job (``start_of``) in the place of ``A_START``."""
+RESERVED_IN_QUEUE = f"{BEGINNING}had enough, but the rest of the queue's limit is reserved for {A_START}"
 """The job's queue may hold nothing besides the planned job."""
-KEPT_RUN = f"{BEGINNING}had enough, but the last job slot is reserved for {A_START}"
+RESERVED_RUN = f"{BEGINNING}had enough, but the last job slot is reserved for {A_START}"
 """One more job may not run besides the planned one."""
 
 
-def kept_elsewhere(queue: str, namespace: str) -> str:
-    """The same of a queue above, or of a namespace."""
+def reserved_elsewhere(queue: str, namespace: str) -> str:
+    """The same for a queue above, or for a namespace."""
     whose = f"queue {queue}" if queue else f"namespace {namespace}"
     return f"{BEGINNING}had enough, but what {whose} may still hold is reserved for {A_START}"
 
 
-def booked(gangs: int, only: str) -> str:
+def provisioned(gangs: int, only: str) -> str:
     """Nodes are being added for gangs; ``only`` is the name of one that is alone."""
     who = f"gang {only} until all its" if gangs == 1 else f"{gangs} gangs until all their"
     return f"{BEGINNING}had resources that are reserved for {who} nodes are there"
 
 
 def with_others(text: str, others: str) -> str:
-    """The sentence with the names of the jobs that room is held for; unchanged where ``others`` is empty."""
+    """The sentence with the names of the jobs that room is reserved for; unchanged where ``others`` is empty."""
     return text.replace(OTHERS, f"reserved for {others}") if others else text
 
 

@@ -56,7 +56,7 @@ def leaving_by_themselves(asked: Sequence[tuple[str, EvictionRequest]]) -> str:
     return f"{last}{others} {verb} done, which {'were' if others else 'was'} asked to end by {clock_time(request.end)}"
 
 
-def told_of_request(request: EvictionRequest | None, called: Callable[[str], str]) -> str:
+def asked_to_end(request: EvictionRequest | None, called: Callable[[str], str]) -> str:
     """What a pod that was asked to end by itself is waited for; empty for others. ``called`` names a job by its key."""
     if request is None:
         return ""

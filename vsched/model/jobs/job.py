@@ -33,7 +33,7 @@ from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import have_minima
 
 if TYPE_CHECKING:
-    from vsched.model.jobs.likeness import WaitingJob
+    from vsched.model.jobs.kinds import WaitingJob
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -213,7 +213,7 @@ class Job:
         """Tasks that were asked to end by themselves."""
         self.frozen = False
         self.waiting_job: WaitingJob | Literal[False] | None = False
-        """What ``likeness.waiting_job`` has found of it; False before it was asked."""
+        """What ``kinds.waiting_job`` has found of it; False before it was asked."""
 
     def clone(self) -> Job:
         """A copy that may be changed; it shares the tasks, which never change."""

@@ -61,7 +61,7 @@ class HierarchyTree:
     """The shares of queues and of the nodes above them. They follow placements and, given ``pledges``, admissions."""
 
     def __init__(self, context: SessionContext, pledges: Pledges | None = None) -> None:
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._pledges = pledges
         """Admitted amounts that count as held; None: only what jobs really hold counts."""
         self._pledges_seen = 0
@@ -183,7 +183,7 @@ class HierarchyTree:
         self._pledges_seen = len(made)
 
     def _read(self, key: str) -> None:
-        job = self._standing(key)
+        job = self._job_state(key)
         if job is None:
             return
         node, row = self._places[key]
@@ -224,7 +224,7 @@ class HierarchyTree:
 
     def _hang_jobs(self, keys: Iterable[str]) -> None:
         for key in keys:
-            job = self._standing(key)
+            job = self._job_state(key)
             if job is not None and job.spec.queue in self._paths and _matters(job):
                 node = self._paths[job.spec.queue][-1]
                 self._places[key] = (node, len(node.jobs))

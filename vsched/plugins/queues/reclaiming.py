@@ -31,7 +31,7 @@ class Reclaiming:
         """``level`` says how many queues above a queue may claim back for it what they deserve."""
         self._accounts = accounts
         self._usage = context.usage
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._lacking = Lacking(context.nodes)
         self._level = level
         self._columns: dict[str, frozenset[Columns]] = {}
@@ -91,7 +91,7 @@ class Reclaiming:
         return victims
 
     def _account_of(self, task: Task) -> Account | None:
-        job = self._standing(task.job)
+        job = self._job_state(task.job)
         return None if job is None else self._accounts.get(job.spec.queue)
 
     def _columns_of(self, job: JobState) -> frozenset[Columns]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.claims.volumes import words as said
 from vsched.framework.codes import Code
 
@@ -59,7 +59,7 @@ def world() -> StorageWorld:
     ],
 )
 def test_a_claim_that_cannot_be_used_keeps_the_pod_off_all_nodes(made: StorageWorld, claim: str, words: str) -> None:
-    refusal = made.part().obstacle(made.task("p", claim))
+    refusal = made.handler().obstacle(made.task("p", claim))
     assert refusal is not None
     assert refusal.message == words
     assert (refusal.code, refusal.subject) == (Code.CLAIM, "ns/data")
@@ -79,21 +79,21 @@ def test_a_claim_that_cannot_be_used_keeps_the_pod_off_all_nodes(made: StorageWo
     ],
 )
 def test_a_generic_ephemeral_volume_needs_a_claim_of_its_own(made: StorageWorld, words: str) -> None:
-    refusal = made.part().obstacle(made.task("p", ephemeral=["tmp"]))
+    refusal = made.handler().obstacle(made.task("p", ephemeral=["tmp"]))
     assert ("" if refusal is None else refusal.message) == words
 
 
 def test_the_first_claim_of_the_pod_with_an_obstacle_is_told() -> None:
     made = world().claim("a", "now").claim("b", "slow", deleting=True)
-    refusal = made.part().obstacle(made.task("p", "a", "b"))
+    refusal = made.handler().obstacle(made.task("p", "a", "b"))
     assert refusal is not None
     assert refusal.message == said.deleting("b")
 
 
 def test_pods_without_volume_claims_are_no_concern() -> None:
     made = world()
-    assert not made.part().concerns(made.task("p"))
-    assert made.part().concerns(made.task("p", "data"))
+    assert not made.handler().concerns(made.task("p"))
+    assert made.handler().concerns(made.task("p", "data"))
 
 
 def test_without_volume_binding_claims_bind_no_pod_to_a_node() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.words.nodes import OTHER_ZONE
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable
@@ -91,10 +91,10 @@ class VolumeLimits:
 
     def is_certain(self, one: WantedClaim) -> bool:
         """Whether the claim counts as a volume of the same driver whatever is chosen for it."""
-        wish = one.content.wish
-        if wish is None or wish.selected_node or one.claim.key in self._chosen:
+        need = one.content.need
+        if need is None or need.selected_node or one.claim.key in self._chosen:
             return True
-        static = self._storages.of(wish.storage_class).static
+        static = self._storages.of(need.storage_class).static
         if static is None or static.drivers == {one.content.driver}:
             return True
         limited = self._attached.limited

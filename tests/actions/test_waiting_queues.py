@@ -13,7 +13,7 @@ from tests.support.clusters import contended
 from tests.support.examples import examples
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
-from vsched.actions.standings import Standings, standings
+from vsched.actions.waiting_queues import WaitingQueues, waiting_queues
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
@@ -66,7 +66,7 @@ def test_the_queue_that_goes_first_is_the_one_with_the_least_key_as_of_now(
     made: list[str], data: st.DataObject
 ) -> None:
     branches, waiting = Branches(), {name: Queue(name) for name in made}
-    order = standings(QueueOrdering(branches, OrderingArgs()), waiting.values())
+    order = waiting_queues(QueueOrdering(branches, OrderingArgs()), waiting.values())
     for _ in range(20):
         taken = order.take()
         if taken is None:
@@ -91,7 +91,7 @@ def test_the_queue_that_goes_first_is_the_one_with_the_least_key_as_of_now(
     assert not waiting
 
 
-def turns_of(order: Standings, again: Callable[[Queue], bool]) -> list[str]:
+def turns_of(order: WaitingQueues, again: Callable[[Queue], bool]) -> list[str]:
     """The names of the queues in turn."""
     found = []
     while (queue := order.take()) is not None:
@@ -107,7 +107,7 @@ def turns_of(order: Standings, again: Callable[[Queue], bool]) -> list[str]:
 def test_a_turn_asks_for_the_key_of_one_queue_however_many_there_are(size: int) -> None:
     branches = Branches()
     queues = [Queue(f"{one}/{two}/{three}") for one in range(size) for two in range(size) for three in range(size)]
-    order = standings(QueueOrdering(branches, OrderingArgs()), queues)
+    order = waiting_queues(QueueOrdering(branches, OrderingArgs()), queues)
 
     assert len(turns_of(order, lambda queue: False)) == len(queues)
     assert branches.asked == 2 * len(queues), "once to put it in, once when its turn is over"

@@ -1,4 +1,4 @@
-"""What keeps room on nodes from tasks, as the choice of nodes asks it, and the arithmetic of what is left."""
+"""Reserved room on nodes: what the choice of nodes asks about it, and the arithmetic of what it leaves."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Ints
 from vsched.model.pods.task import Task
 
-Places = Sequence[tuple[Task, int]]
-"""Tasks with rows."""
+Placements = Sequence[tuple[Task, int]]
+"""Tasks with the rows of their nodes."""
 
 
-class KeepsRoom(Protocol):
-    """Keeps room on nodes for some jobs, so that other tasks find less there."""
+class ReservesRoom(Protocol):
+    """Reserves room on nodes for some jobs, so that other tasks find less there."""
 
     def class_of(self, task: Task) -> Hashable:
-        """Tasks of one shape and of equal class find the same room; empty for a task that nothing is kept from."""
+        """Tasks of one shape and of equal class find the same room; empty for a task that no reservation binds."""
 
     def checks(self, task: Task) -> list[Check]:
-        """The nodes where the task fits beside what is kept from it."""
+        """The nodes where the task fits beside what is reserved."""
 
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
-        kept."""
+        reserved."""
 
 
 def limit_beside(rooms: Ints, free: Ints, need: Ints, amount: int) -> None:
@@ -41,7 +41,7 @@ def limit_beside(rooms: Ints, free: Ints, need: Ints, amount: int) -> None:
 
 
 def limit_to(rooms: Ints, most: Ints, reason: str) -> Failing:
-    """Limit how many tasks each node could hold; returns the nodes that could hold more if nothing were kept."""
+    """Limit how many tasks each node could hold; returns the nodes that could hold more if nothing were reserved."""
     scarce = most < rooms
     np.minimum(rooms, most, out=rooms)
     return Failing(reason, Code.RESERVED, scarce)

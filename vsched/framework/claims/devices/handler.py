@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from vsched.framework.claims.devices.allocations import allocation_of
 from vsched.framework.claims.devices.needs import DeviceNeeds, Implicit, NeedsTable
 from vsched.framework.claims.devices.obstacles import DeviceObstacles, refused
-from vsched.framework.claims.devices.parts import hold_parts
 from vsched.framework.claims.devices.room import DeviceRoom
+from vsched.framework.claims.devices.shared import occupy_shared
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
 from vsched.framework.claims.devices.uses import ClaimUses, GivenUp, is_for_group
 from vsched.framework.claims.devices.words import IN_USE, TIMED_OUT
-from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
@@ -40,11 +40,11 @@ from vsched.model.snapshot import Snapshot
 STEPS_A_SECOND = 200_000
 """Devices that the exact search tries in about a second."""
 SLOW_NODES = 3
-"""So many nodes may use up all the steps of a search in one session; searches on further nodes get ``FEW_STEPS``."""
-FEW_STEPS = 2_000
+"""So many nodes may use up all the steps of a search in one session; searches on further nodes get ``MIN_STEPS``."""
+MIN_STEPS = 2_000
 
 
-class HeldClaim(NamedTuple):
+class AllocatedClaim(NamedTuple):
     """A claim that has devices."""
 
     allocation: AllocationResult
@@ -63,12 +63,12 @@ class TaskDevices(NamedTuple):
     """Claims that have no devices yet, by key; without the one for extended resources."""
     needs: DeviceNeeds | None
     """What these and the extended resources ask for; None where nothing is to be allocated."""
-    held: tuple[HeldClaim, ...]
+    allocated: tuple[AllocatedClaim, ...]
     full: bool
     """Whether one of them can be reserved for no further pod."""
 
 
-class DevicePart:
+class DeviceHandler:
     """The devices of one session."""
 
     def __init__(self, snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> None:
@@ -77,7 +77,7 @@ class DevicePart:
         self._names = snapshot.axis.names
         self._inventory = inventory_of(self._catalogue.pools, nodes.statics)
         self._uses = ClaimUses(self._catalogue, self._inventory)
-        hold_parts(self._uses.books, snapshot.device_shares, self._inventory)
+        occupy_shared(self._uses.books, snapshot.device_shares, self._inventory)
         self._obstacles = DeviceObstacles(self._catalogue, self._inventory)
         self._needs = NeedsTable(self._catalogue.classes, self._inventory)
         self._room = DeviceRoom(self._inventory, self._uses.books, self._served())
@@ -120,14 +120,14 @@ class DevicePart:
     def class_of(self, task: Task) -> Hashable:
         """What of the claims affects checks and scores."""
         found = self._of(task)
-        held = tuple((one.allocation.nodes, one.later) for one in found.held)
-        return None if found.needs is None else found.needs.number, held, found.full
+        allocated = tuple((one.allocation.nodes, one.later) for one in found.allocated)
+        return None if found.needs is None else found.needs.number, allocated, found.full
 
     def checks(self, task: Task) -> Sequence[Check]:
         """The nodes that have devices for the task now and later."""
         found = self._of(task)
         checks = [Check(IN_USE, self._nowhere(), code=Code.DEVICES)] if found.full else []
-        for one in found.held:
+        for one in found.allocated:
             mask = terms_mask(one.allocation.nodes, self._statics)
             if mask is not None:
                 checks.append(Check(DEVICES_ELSEWHERE, mask, code=Code.DEVICES))
@@ -265,7 +265,7 @@ class DevicePart:
         known = self._searched.get(key)
         if known is None or known[0] != version:
             asks = self._room.asks_on(needs, row)
-            steps = min(self._steps, max(self._left, FEW_STEPS))
+            steps = min(self._steps, max(self._left, MIN_STEPS))
             found = search_once(asks, row, self._inventory, self._uses.books, later=later, steps=steps)
             self._left -= found.steps
             if not found.complete:
@@ -282,7 +282,7 @@ class DevicePart:
     def _seen(self, task: Task) -> TaskDevices:
         fresh: list[str] = []
         specs: list[ClaimSpec] = []
-        held: list[HeldClaim] = []
+        allocated: list[AllocatedClaim] = []
         full = False
         named = self._named(task)
         keys = self._keys(task, named)
@@ -293,16 +293,16 @@ class DevicePart:
                 continue
             chosen = self._uses.chosen(key)
             if chosen is not None:
-                held.append(HeldClaim(chosen, self._uses.is_late(key)))
+                allocated.append(AllocatedClaim(chosen, self._uses.is_late(key)))
             elif claim.allocation is not None and key == name:
-                held.append(HeldClaim(claim.allocation, False))
+                allocated.append(AllocatedClaim(claim.allocation, False))
             else:
                 fresh.append(key)
                 specs.append(claim.spec)
             full = full or (key == name and self._uses.is_full(claim, task, shared=key in shared))
         implicit = self._implicit(task) if self._catalogue.extended else ()
         needs = self._needs.of(tuple(specs), implicit) if specs or implicit else None
-        return TaskDevices(named, keys, tuple(fresh), needs, tuple(held), full)
+        return TaskDevices(named, keys, tuple(fresh), needs, tuple(allocated), full)
 
     def _named(self, task: Task) -> tuple[str, ...]:
         """The claims of the task that are there, by key; the one made for its extended resources comes last."""
@@ -310,7 +310,7 @@ class DevicePart:
         for one in task.claims.devices if task.claims is not None else ():
             if one.claim and not one.none:
                 claim = claims.get(one.claim)
-                named.append(one.claim if claim is None else claim.key)  # one string for all that is kept under it
+                named.append(one.claim if claim is None else claim.key)  # one string object for each claim
         made = self._catalogue.made.get(task.uid)
         if made is not None:
             named.append(made)
@@ -366,6 +366,6 @@ def _shared(task: Task) -> Mapping[str, str]:
     return {one.claim: one.group for one in devices if one.group and one.claim}
 
 
-def device_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> DevicePart | None:
+def device_handler(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> DeviceHandler | None:
     """The devices of a session; None where the rules turn them off."""
-    return DevicePart(snapshot, nodes, rules) if rules.devices else None
+    return DeviceHandler(snapshot, nodes, rules) if rules.devices else None

@@ -1,7 +1,7 @@
-"""Room on nodes that is kept for gangs that nodes were asked for.
+"""Room on nodes that is reserved for gangs with a ProvisioningRequest.
 
-Nodes come one after the other, and a gang starts once it has all of them. Until then, its room on them is kept from
-other jobs. Jobs of higher priority may take it.
+The nodes come one after the other, and a gang starts once it has all of them. Until then, its room on them is reserved.
+Jobs of higher priority may take it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
+from vsched.framework.nodes.reserving import Placements, limit_beside, limit_to
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.framework.words import nodes as words
@@ -23,30 +23,30 @@ from vsched.model.nodes.table import Ints, NodeTable
 from vsched.model.pods.task import Task
 
 
-class Booking(NamedTuple):
-    """What is kept for one gang."""
+class Provisioned(NamedTuple):
+    """The room of one gang."""
 
     job: JobView
-    places: Places
+    places: Placements
 
 
-class BookedRoom:
-    """What is kept for the gangs of a session, and what that leaves to other tasks."""
+class ProvisionedRoom:
+    """The room that is reserved for the gangs of a session, and what that leaves to other tasks."""
 
     def __init__(self, nodes: NodeTable, jobs: Mapping[str, Job]) -> None:
         self._nodes = nodes
         self._jobs = jobs
-        self._bookings: dict[str, Booking] = {}
+        self._gangs: dict[str, Provisioned] = {}
         """By the key of the gang."""
         self._summed: tuple[str, ...] = ()
         self._sums: dict[int, Ints] = {}
-        """int64[nodes] by column: what is kept for the gangs of these keys together."""
+        """int64[nodes] by column: what is reserved for the gangs of these keys together."""
 
-    def keep(self, job: JobView, places: Places) -> None:
-        """Keep the room of these places for a gang, instead of what was kept for it before."""
-        if job.key in self._bookings:
-            self._kept_for(())
-        self._bookings[job.key] = Booking(job, places)
+    def reserve(self, job: JobView, places: Placements) -> None:
+        """Reserve the room of these placements for a gang, in place of what was reserved for it before."""
+        if job.key in self._gangs:
+            self._reserved_for(())
+        self._gangs[job.key] = Provisioned(job, places)
 
     def class_of(self, task: Task) -> Hashable:
         """The gangs that bind a task: tasks of one shape and of equal class find the same room."""
@@ -59,7 +59,7 @@ class BookedRoom:
 
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
-        kept."""
+        reserved."""
         found = self._binding(task)
         return [limit_to(rooms, self._room(found, task), self._reason(found))] if found else []
 
@@ -69,31 +69,31 @@ class BookedRoom:
         return tuple(
             [
                 key
-                for key, (gang, _) in self._bookings.items()
+                for key, (gang, _) in self._gangs.items()
                 if gang.priority >= priority and key != task.job and not gang.is_pipelined
             ]
         )
 
     def _room(self, gangs: tuple[str, ...], task: Task) -> Ints:
-        """int64[nodes]: how many tasks like this one fit beside these gangs; any number where nothing is kept."""
-        kept = self._kept_for(gangs)
+        """int64[nodes]: how many tasks like this one fit beside these gangs; any number where nothing is reserved."""
+        reserved = self._reserved_for(gangs)
         rooms: Ints = np.full(len(self._nodes), UNLIMITED, dtype=np.int64)
         for column, amount in task.shape.request:
-            need = kept.get(column)
+            need = reserved.get(column)
             if need is not None:
                 limit_beside(rooms, self._nodes.future_idle(column), need, amount)
         return np.maximum(rooms, 0, out=rooms)
 
-    def _kept_for(self, gangs: tuple[str, ...]) -> dict[int, Ints]:
-        """int64[nodes] by column: what is kept for these gangs together; valid until the next call.
+    def _reserved_for(self, gangs: tuple[str, ...]) -> dict[int, Ints]:
+        """int64[nodes] by column: what is reserved for these gangs together; valid until the next call.
 
-        From one task to the next, few of them come or go: only these are counted.
+        Only gangs that differ from those of the last call are counted.
         """
         if gangs != self._summed:
             before, after = set(self._summed), set(gangs)
             for key in before ^ after:
                 sign = 1 if key in after else -1
-                for task, row in self._bookings[key].places:
+                for task, row in self._gangs[key].places:
                     for column, amount in task.shape.request:
                         if column not in self._sums:
                             self._sums[column] = np.zeros(len(self._nodes), dtype=np.int64)
@@ -102,4 +102,4 @@ class BookedRoom:
         return self._sums
 
     def _reason(self, gangs: Sequence[str]) -> str:
-        return words.booked(len(gangs), self._bookings[gangs[0]].job.called)
+        return words.provisioned(len(gangs), self._gangs[gangs[0]].job.called)

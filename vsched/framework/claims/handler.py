@@ -1,4 +1,4 @@
-"""What one kind of claim (volumes, devices) provides to a session."""
+"""The interface by which a session handles one kind of claim: volumes or devices."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ClaimRules(NamedTuple):
     """How long volumes may take to be bound before the gang gives everything back."""
     search_seconds: float = 10.0
     """Bounds the search for devices on one node; 0 for no bound. A cycle has no clock, so the search counts steps, of
-    which a second has ``devices.part.STEPS_A_SECOND``."""
+    which a second has ``devices.handler.STEPS_A_SECOND``."""
     scoring: VolumeScoring | None = None
     """None where nodes are not scored by volumes."""
     scores: bool = True
@@ -59,10 +59,10 @@ class ClaimRoom(NamedTuple):
     """An upper bound for all nodes together; None where only the nodes count."""
 
 
-class ClaimPart(Protocol):
+class ClaimHandler(Protocol):
     """One kind of claim in one session. It follows placements: the ledger reports each step and each undo, last first.
 
-    "Now" is what a task can have at once. "Later" is what it can have once the pods have left that are leaving. A part
+    "Now" is what a task can have at once. "Later" is what it can have once leaving pods have left. A handler
     is made with the session's snapshot, node table and ``ClaimRules``, before the first step of a task with claims.
     """
 
@@ -140,6 +140,6 @@ class ClaimPart(Protocol):
         """What has to be written for a task that ``take`` was called for; only this kind's fields are set.
 
         It names what this session chose for the task's claims also where it did so with another task that shares them:
-        the session keeps the first of each job.
+        the session uses the first of each job.
         """
         ...

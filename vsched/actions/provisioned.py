@@ -1,4 +1,4 @@
-"""Keeps the nodes that a ProvisioningRequest asked for for its gang, before any job has its turn."""
+"""Reserves the nodes of ProvisioningRequests for their gangs, before any job has its turn."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from itertools import islice
 
 import numpy as np
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import place_close
 from vsched.actions.placing import choose
 from vsched.actions.subgroups import place_in_groups
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.keeping import Places
+from vsched.framework.nodes.reserving import Placements
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add
@@ -23,18 +23,18 @@ from vsched.model.nodes.table import Mask
 from vsched.model.pods.status import Status
 
 TASKS_MAX = 4096
-"""For so many tasks room is looked for in one cycle; nothing is kept for the gangs after these."""
+"""For so many tasks room is looked for in one cycle; nothing is reserved for the gangs after these."""
 NEW_FIRST = 1e6
 """Score of a node that came since the request was made."""
 
 
-def keep_nodes(session: Session, jobs: Container[str], pending: Mapping[str, Worksheet]) -> None:
-    """Keep for each gang with an open request the room that its tasks find on the nodes that came for it.
+def reserve_provisioned(session: Session, jobs: Container[str], pending: Mapping[str, PendingTasks]) -> None:
+    """Reserve for each gang with an open request the room that its tasks find on the nodes that came for it.
 
     ``pending`` are the tasks that these jobs have to place. Gangs whose nodes are provisioned go first, then those
     whose turn is first.
     """
-    if session.reserved.booked is None:
+    if session.reserved.provisioned is None:
         return
     left = TASKS_MAX
     for job, found in _open(session, jobs, pending):
@@ -45,15 +45,15 @@ def keep_nodes(session: Session, jobs: Container[str], pending: Mapping[str, Wor
         provisioned = found.state == PROVISIONED
         if provisioned or came.any():
             with session.reservations.lifted(job):
-                session.reserved.booked.keep(
+                session.reserved.provisioned.reserve(
                     job, _places(session, job, pending[job.key], came, provisioned=provisioned)
                 )
 
 
 def _open(
-    session: Session, jobs: Container[str], pending: Mapping[str, Worksheet]
+    session: Session, jobs: Container[str], pending: Mapping[str, PendingTasks]
 ) -> list[tuple[JobView, Provisioning]]:
-    """The gangs with nodes to keep that may start once they have them, the first first."""
+    """The gangs with reserved nodes that may start once they have all of them, in order."""
     now = session.snapshot.now
     found = [
         (session.jobs[key], one)
@@ -64,7 +64,7 @@ def _open(
     return sorted(lacking, key=lambda one: (one[1].state != PROVISIONED, session.plugins.job_key(one[0])))
 
 
-def _lacks_nodes_alone(session: Session, job: JobView, pending: Mapping[str, Worksheet]) -> bool:
+def _lacks_nodes_alone(session: Session, job: JobView, pending: Mapping[str, PendingTasks]) -> bool:
     """Whether neither limits on running jobs nor what its queue states keep a gang from its start."""
     plugins = session.plugins
     if plugins.start_limit(job) is not None:
@@ -85,35 +85,35 @@ def _came_since(session: Session, moment: float) -> Mask:
     return came
 
 
-def _places(session: Session, job: JobView, sheet: Worksheet, came: Mask, *, provisioned: bool) -> Places:
+def _places(session: Session, job: JobView, pending: PendingTasks, came: Mask, *, provisioned: bool) -> Placements:
     """Where the tasks find room, with nothing changed after it: on nodes that came, and on all once provisioned.
 
     Nowhere where the gang does not lack nodes but something else: then others may have them.
     """
     rows = np.arange(len(session.nodes))
-    told, of_job = session.refused.of_tasks(sheet), session.refused.jobs.get(job.key)
+    of_tasks, of_job = session.refused.of_tasks(pending), session.refused.jobs.get(job.key)
     with session.node_selection.within(rows if provisioned else rows[came], np.where(came, NEW_FIRST, 0.0)):
-        found = None if job.trail is None else _close_together(session, job, sheet)
+        found = _close_together(session, job, pending) if job.asks_closeness else None
         if found is None:
-            found = _one_by_one(session, job, sheet)
-    session.refused.restore(told)
+            found = _one_by_one(session, job, pending)
+    session.refused.restore(of_tasks)
     if of_job is None:
         session.refused.jobs.pop(job.key, None)
     return found
 
 
-def _close_together(session: Session, job: JobView, sheet: Worksheet) -> Places | None:
+def _close_together(session: Session, job: JobView, pending: PendingTasks) -> Placements | None:
     """The places of a gang that asks for closeness, or has sub-groups; None where not all of it has one yet."""
     queue = session.queue(job)
     with session.statement() as statement:
         if job.sub_groups is not None:
-            place_in_groups(session, queue, job, job.sub_groups, Worksheet(sheet), statement)
+            place_in_groups(session, queue, job, job.sub_groups, PendingTasks(pending), statement)
         else:
-            place_close(session, queue, job, Worksheet(sheet), statement)
+            place_close(session, queue, job, PendingTasks(pending), statement)
         return _placed(statement) if job.is_pipelined else None
 
 
-def _one_by_one(session: Session, job: JobView, sheet: Worksheet) -> Places:
+def _one_by_one(session: Session, job: JobView, pending: PendingTasks) -> Placements:
     """The places of as many tasks as there is room for, up to the minimum.
 
     The size of the cluster may limit the gang's queue until all its nodes are there. With all of them, it may not.
@@ -122,7 +122,7 @@ def _one_by_one(session: Session, job: JobView, sheet: Worksheet) -> Places:
     limited = session.plugins.overused(queue)
     full: set[Hashable] = set()
     with session.statement() as statement:
-        for task in sheet:
+        for task in pending:
             kind = selection.kind(task)
             if kind in full or (task.claims is not None and session.claims.obstacle(task) is not None):
                 continue
@@ -131,7 +131,7 @@ def _one_by_one(session: Session, job: JobView, sheet: Worksheet) -> Places:
                 if not may_be_lifted(session, refusal):
                     return ()
                 limited = True
-            lift(session, statement, job, task)
+            lift_nomination(session, statement, job, task)
             choice = choose(session, task)
             if choice is None:
                 full.add(kind)
@@ -144,5 +144,5 @@ def _one_by_one(session: Session, job: JobView, sheet: Worksheet) -> Places:
         return _placed(statement)
 
 
-def _placed(statement: Statement) -> Places:
+def _placed(statement: Statement) -> Placements:
     return [(entry.task, entry.row) for entry in statement.steps if entry.before is Status.PENDING]

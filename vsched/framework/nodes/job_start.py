@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places
-from vsched.framework.nodes.kept_limits import Left
-from vsched.framework.nodes.kept_runs import KeptRuns
+from vsched.framework.nodes.limited import Left
+from vsched.framework.nodes.reserving import Placements
+from vsched.framework.nodes.run_slots import RunSlots
 from vsched.model.nodes.table import Ints
 
 
@@ -47,14 +47,14 @@ class JobStart:
         self,
         job: JobView,
         at: float,
-        places: Places,
+        places: Placements,
         leaving: Mapping[int, Ints],
         number: int,
         ahead: Sequence[str],
         extra: Left,
         *,
         has_devices: bool,
-        runs: KeptRuns | None = None,
+        runs: RunSlots | None = None,
     ) -> None:
         self.job = job
         self.at = at
@@ -77,7 +77,7 @@ class JobStart:
         """What its queue, those above and its namespace may hold besides it at its start, of work that has not ended
         by then."""
         self.runs = runs
-        """The places that it leaves at limits on running jobs; None where no such limit counts it."""
+        """The slots that it leaves at limits on running jobs; None where no such limit counts it."""
         self.has_devices = has_devices
         """Whether it claims devices. Which ones are free by then is not counted: until then its nodes take no work that
         claims devices and does not end in time."""
@@ -101,7 +101,7 @@ class JobStart:
         return self.job.is_pipelined
 
 
-def _sums(rows: Ints, places: Places) -> dict[int, Ints]:
+def _sums(rows: Ints, places: Placements) -> dict[int, Ints]:
     """int64[rows] by column: what these tasks take together on each of their rows."""
     found: dict[int, Ints] = {}
     for task, row in places:

@@ -1,4 +1,4 @@
-"""Jobs that are alike: they differ in names and ages alone, and all of their pods wait for nodes."""
+"""The kinds of waiting jobs: jobs of a kind differ in names and ages alone, and all of their pods wait for nodes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 
 
-class TaskLikeness(NamedTuple):
+class PodKind(NamedTuple):
     """What pods of a waiting job have in common."""
 
     shape: Shape
@@ -27,36 +27,36 @@ class TaskLikeness(NamedTuple):
     """None where no sub-groups of the job are made of them."""
 
 
-class JobLikeness(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """Equal for jobs that are alike."""
+class JobKind(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """Equal for jobs that differ in names and ages alone."""
 
     spec: JobSpec
     """Without name and age."""
     priority: int
     user: str
-    tasks: tuple[tuple[TaskLikeness, int], ...]
+    tasks: tuple[tuple[PodKind, int], ...]
     """Runs of equal pods and their lengths, in the order of ``WaitingJob.tasks``."""
 
 
 class WaitingJob(NamedTuple):
     """A job all of whose pods wait."""
 
-    likeness: JobLikeness
+    kind: JobKind
     tasks: tuple[Task, ...]
-    """Its pods by the index at the end of their names, then by age and name. Pods of jobs that are alike correspond to
-    each other in this order."""
+    """Its pods by the index at the end of their names, then by age and name. In this order, pods of jobs of one kind
+    correspond to each other."""
 
     @property
     def shapes(self) -> tuple[Shape, ...]:
         """The different shapes of its pods."""
-        return tuple(dict.fromkeys([alike.shape for alike, _ in self.likeness.tasks]))
+        return tuple(dict.fromkeys([kind.shape for kind, _ in self.kind.tasks]))
 
 
 def waiting_job(job: Job) -> WaitingJob | None:
-    """What a job has in common with others, worked out once if it is frozen; None for one that is like no other.
+    """What a job has in common with others, worked out once if it is frozen; None for a job without a kind.
 
     That is a job of which some pod does not wait, or is special: it has a gate, a nominated node, or a claim. A job
-    without pods is like others only as long as it waits to be admitted.
+    without pods has a kind only as long as it waits to be admitted.
     """
     if not job.frozen:
         return _waiting_job(job)
@@ -66,9 +66,9 @@ def waiting_job(job: Job) -> WaitingJob | None:
 
 
 def tasks_of(job: Job) -> tuple[Task, ...]:
-    """The tasks of a job that may be like others, in the order of ``WaitingJob.tasks``."""
+    """The tasks of a job that has a kind, in the order of ``WaitingJob.tasks``."""
     found = job.waiting_job or waiting_job(job)
-    assert found, "it may be like others"
+    assert found, "it has a kind"
     return found.tasks
 
 
@@ -80,21 +80,21 @@ def _waiting_job(job: Job) -> WaitingJob | None:
         return None
     tasks = tuple(in_order(job.pending.values()))
     spec, by_labels = job.spec, bool(job.spec.sub_groups)
-    runs: list[tuple[TaskLikeness, int]] = []
+    runs: list[tuple[PodKind, int]] = []
     for task in tasks:
-        alike = _likeness(task, by_labels)
-        if runs and runs[-1][0] == alike:
-            runs[-1] = alike, runs[-1][1] + 1
+        kind = _pod_kind(task, by_labels)
+        if runs and runs[-1][0] == kind:
+            runs[-1] = kind, runs[-1][1] + 1
         else:
-            runs.append((alike, 1))
+            runs.append((kind, 1))
     plain = msgspec.structs.replace(
         spec, name="", uid="", created=0.0, conditions=(), written_phase="", written_for="", gang="", made_for=""
     )
-    return WaitingJob(JobLikeness(plain, job.priority, job.user, tuple(runs)), tasks)
+    return WaitingJob(JobKind(plain, job.priority, job.user, tuple(runs)), tasks)
 
 
-def _likeness(task: Task, by_labels: bool) -> TaskLikeness:
-    return TaskLikeness(
+def _pod_kind(task: Task, by_labels: bool) -> PodKind:
+    return PodKind(
         task.shape,
         task.role,
         task.priority,

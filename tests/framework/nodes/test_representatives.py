@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.selecting import World
-from vsched.framework.nodes.few import SHAPES_WITHOUT, FewNodes, FewScores
+from vsched.framework.nodes.representatives import SHAPES_WITHOUT, RepresentativeNodes, RepresentativeScores
 from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.framework.points.nodes import NodeScore
 from vsched.model.amounts.resources import CPU
@@ -104,14 +104,14 @@ def test_in_a_shard_its_nodes_are_represented_and_no_others() -> None:
     assert asked.row in ours
     scorer = Emptiest()
     only = world.shards.ours
-    few = FewNodes(world.session.nodes, (journal := list[int]()), [scorer], only)
-    shape, scores = task.shape, FewScores()
-    assert [few.represent(shape) for _ in range(SHAPES_WITHOUT)][-1]
-    assert few.best(shape, scores, lambda _, row: True) == 20
+    by_representatives = RepresentativeNodes(world.session.nodes, (journal := list[int]()), [scorer], only)
+    shape, scores = task.shape, RepresentativeScores()
+    assert [by_representatives.represent(shape) for _ in range(SHAPES_WITHOUT)][-1]
+    assert by_representatives.best(shape, scores, lambda _, row: True) == 20
     assert scorer.asked == [1]
     journal += [1, 20]  # a node of another shard, and one of ours
     world.session.nodes.idle[CPU, [1, 20]] = [9000, 100]
-    assert few.best(shape, scores, lambda _, row: True) == 22
+    assert by_representatives.best(shape, scores, lambda _, row: True) == 22
 
 
 class Emptiest(NodeScore):
@@ -133,25 +133,27 @@ def test_few_nodes_are_looked_at_until_half_of_them_differ() -> None:
     text = "\n".join(f"node n{number:03} cpu={4 if number % 2 else 3}" for number in range(160))
     world = World(f"{text}\n{JOBS}")
     journal, scorer, nodes = list[int](), Emptiest(), world.session.nodes
-    few = FewNodes(nodes, journal, [scorer])
-    shape, scores = world.tasks("j00")[0].shape, FewScores()
-    assert [few.represent(shape) for _ in range(SHAPES_WITHOUT)] == [False] * (SHAPES_WITHOUT - 1) + [True]
+    by_representatives = RepresentativeNodes(nodes, journal, [scorer])
+    shape, scores = world.tasks("j00")[0].shape, RepresentativeScores()
+    assert [by_representatives.represent(shape) for _ in range(SHAPES_WITHOUT)] == [False] * (SHAPES_WITHOUT - 1) + [
+        True
+    ]
     chosen = []
-    while (row := few.best(shape, scores, lambda _, row: bool(nodes.idle[CPU, row] > 0))) is not None:
+    while (row := by_representatives.best(shape, scores, lambda _, row: bool(nodes.idle[CPU, row] > 0))) is not None:
         chosen.append(row)
         nodes.idle[CPU, row] = 0
         journal.append(row)
     assert chosen == [*range(1, 161, 2), *range(len(chosen) - 80)][: len(chosen)]
     assert len(chosen) > 60
     assert [rows for rows in scorer.asked if rows > 1] == [2, 34, 66]
-    assert not few.represent(shape)
+    assert not by_representatives.represent(shape)
 
 
 def test_scores_that_see_more_than_amounts_need_a_look_at_all_nodes() -> None:
     world = World("\n".join(f"node n{number:02}" for number in range(16)) + "\njob ns/a pods=1 cpu=1")
     scorer = Emptiest()
-    few = FewNodes(world.session.nodes, [], [scorer, Named()])
-    assert not any(few.represent(world.tasks("a")[0].shape) for _ in range(2 * SHAPES_WITHOUT))
+    by_representatives = RepresentativeNodes(world.session.nodes, [], [scorer, Named()])
+    assert not any(by_representatives.represent(world.tasks("a")[0].shape) for _ in range(2 * SHAPES_WITHOUT))
 
 
 class Named(NodeScore):

@@ -1,4 +1,4 @@
-"""Reserves nominated nodes at the start of a cycle for the tasks that earlier cycles freed room for.
+"""Reserves nominated nodes at the start of a cycle, for the tasks that earlier cycles freed room for.
 
 The pod's nominated node is the only record of which room was freed for which task. A nomination is reserved only if its
 job, and its sub-group, can still be pipelined with it. Nominations that are not reserved are cleared at the end of the
@@ -14,8 +14,8 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 
-def hold_nominations(session: Session) -> None:
-    """Reserve their nominated nodes for the jobs that can still make use of them, in job order."""
+def reserve_nominations(session: Session) -> None:
+    """Reserve the nominated nodes of the jobs that can still use them, in job order."""
     if not session.snapshot.nominated:
         return
     jobs = [session.jobs[key] for key in session.snapshot.nominated if key in session.jobs]
@@ -26,14 +26,14 @@ def hold_nominations(session: Session) -> None:
         if session.plugins.start_limit(job) is not None:
             continue
         with session.reservations.lifted(job), session.statement() as statement:
-            held = _hold(session, job, statement)
-            if held and session.plugins.job_pipelined(job) and session.places.holds_together(job):
+            reserved = _reserve(session, job, statement)
+            if reserved and session.plugins.job_pipelined(job) and session.places.meets_topology(job):
                 statement.keep()
-                session.decisions.nominated |= {task.uid: row for task, row in held}
+                session.decisions.nominated |= {task.uid: row for task, row in reserved}
 
 
-def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Task, int]]:
-    held: list[tuple[Task, int]] = []
+def _reserve(session: Session, job: JobView, statement: Statement) -> list[tuple[Task, int]]:
+    reserved: list[tuple[Task, int]] = []
     queue = session.queue(job)
     for task in session.plugins.ordered_tasks(task for task in job.job.pending.values() if task.nominated):
         row = session.nodes.statics.row.get(task.nominated)
@@ -44,16 +44,16 @@ def _hold(session: Session, job: JobView, statement: Statement) -> list[tuple[Ta
         # the victims are still leaving, such a drop must not lose the nomination.
         if refusal is None or (refusal.passing and session.node_selection.is_left(row)):
             statement.pipeline(job, task, row)
-            held.append((task, row))
+            reserved.append((task, row))
     groups = job.sub_groups
-    partial = [one for one in held if groups is not None and not groups.will_be_whole(one[:1])]
+    partial = [one for one in reserved if groups is not None and not groups.will_be_whole(one[:1])]
     for task, row in partial:
         statement.withdraw(job, task, row)
-    return [one for one in held if one not in partial] if partial else held
+    return [one for one in reserved if one not in partial] if partial else reserved
 
 
-def lift(session: Session, statement: Statement, job: JobView, task: Task) -> None:
-    """Free the room held for a task, so that it can be placed; a rollback of the statement holds it again."""
+def lift_nomination(session: Session, statement: Statement, job: JobView, task: Task) -> None:
+    """Free the room reserved for a task, so that it can be placed; a rollback of the statement reserves it again."""
     row = session.decisions.nominated.get(task.uid)
     if row is not None and job.moved.get(task.uid, (Status.PENDING,))[0] is Status.PIPELINED:
         statement.withdraw(job, task, row)

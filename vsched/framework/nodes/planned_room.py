@@ -1,4 +1,4 @@
-"""Room on nodes that is kept for the planned starts of jobs (EASY backfill).
+"""Room on nodes that is reserved for the planned starts of jobs (EASY backfill).
 
 A job that finds no room gets a planned start: the time at which enough of the running work has ended, and the rooms on
 nodes that it will take then. Later tasks may use such a node if they end before that time, or if they fit beside the
@@ -15,10 +15,10 @@ import numpy as np
 
 from vsched.framework.codes import Code, NoStart
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.keeping import Places, limit_beside, limit_to
-from vsched.framework.nodes.kept_limits import Left, Limited, LimitsOf, asked
-from vsched.framework.nodes.kept_runs import KeptRuns, LimitsOnStart, StartsLeft
-from vsched.framework.nodes.planned import JobStart, Overlap
+from vsched.framework.nodes.job_start import JobStart, Overlap
+from vsched.framework.nodes.limited import Left, Limited, LimitsOf, asked
+from vsched.framework.nodes.reserving import Placements, limit_beside, limit_to
+from vsched.framework.nodes.run_slots import LimitsOnStart, RunSlots, StartsLeft
 from vsched.framework.nodes.why import Failing
 from vsched.framework.points.nodes import Check
 from vsched.framework.words import nodes as words
@@ -33,7 +33,7 @@ A_RUN = Limited()
 """Stands for all limits on running jobs."""
 
 
-class KeptRoom:
+class PlannedRoom:
     """The planned starts of a session, and what they leave to other tasks."""
 
     def __init__(
@@ -45,10 +45,10 @@ class KeptRoom:
         jobs: Mapping[str, JobView],
         on_start: LimitsOnStart,
     ) -> None:
-        """``jobs`` are those of the session; ``on_start`` tells the limits on running jobs that count one."""
+        """``jobs`` are those of the session; ``on_start`` gives the limits on running jobs that count one."""
         self.planned: list[JobStart] = []
-        self.in_vain = 0
-        """For how many jobs a start was sought in vain."""
+        self.failed_searches = 0
+        """The number of jobs for which no start was found."""
         self.unplanned: dict[str, NoStart] = {}
         """By job without room: why no start is planned for it."""
         self._nodes = nodes
@@ -62,7 +62,7 @@ class KeptRoom:
         self._turn = 0
         self._turns: dict[str, int] = {}
         """By job: the number of its last turn."""
-        self._foreseeing = False
+        self._at_later_time = False
 
     def ends_by(self, task: Task) -> float:
         """When a task will have ended; worked out once."""
@@ -80,20 +80,20 @@ class KeptRoom:
         self,
         job: JobView,
         at: float,
-        places: Places,
+        places: Placements,
         leaving: Mapping[int, Ints],
         ahead: Sequence[str] = (),
         extra: Left | None = None,
         starts_left: StartsLeft | None = None,
     ) -> None:
-        """Keep room for a job: its tasks with the rows where they will start.
+        """Reserve room for a job: ``places`` are its tasks with the rows where they will start.
 
         ``leaving`` (int64[nodes] by column) is what other work holds now, or waits for, that has ended by then;
         ``extra`` is what its queue, those above and its namespace may hold besides it then, and ``starts_left`` how
         many jobs may run besides it by the limits that count it.
         """
         has_devices = any(self.has_devices(task) for task, _ in places)
-        runs = KeptRuns(at, starts_left, self._on_start, self.ends_by) if starts_left else None
+        runs = RunSlots(at, starts_left, self._on_start, self.ends_by) if starts_left else None
         turn = self._turn
         planned = JobStart(job, at, places, leaving, turn, ahead, extra or {}, has_devices=has_devices, runs=runs)
         for other in self.planned:
@@ -123,16 +123,16 @@ class KeptRoom:
         return next((one.job.key for one in later if any(row in one.positions for row in placed)), "")
 
     @contextmanager
-    def foreseeing(self) -> Iterator[None]:
+    def at_later_time(self) -> Iterator[None]:
         """A context in which the amounts on nodes are those of a later time.
 
-        What is kept for planned starts is taken then, for all other tasks.
+        Room of planned starts counts as taken then, for all other tasks.
         """
-        self._foreseeing = True
+        self._at_later_time = True
         try:
             yield
         finally:
-            self._foreseeing = False
+            self._at_later_time = False
 
     # -- what is left for a task ------------------------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class KeptRoom:
         """The planned starts that a task may not delay."""
         if not self.planned:
             return ()
-        if self._foreseeing:
+        if self._at_later_time:
             return [plan for plan in self.planned if plan.job.key != task.job and not plan.is_over]
         turn = self._turns.get(task.job, inf)
         return [
@@ -152,7 +152,7 @@ class KeptRoom:
     def class_of(self, task: Task) -> Hashable:
         """Tasks of one shape and of equal class find the same room; empty for a task that nothing binds."""
         bound = tuple([(plan.job.key, self._short(plan, task)) for plan in self.binding(task)])
-        return (*bound, "later") if bound and self._foreseeing else bound
+        return (*bound, "later") if bound and self._at_later_time else bound
 
     def checks(self, task: Task) -> list[Check]:
         """For each planned start that binds a task: the nodes where the task fits beside it."""
@@ -163,18 +163,18 @@ class KeptRoom:
 
     def limit(self, task: Task, rooms: Ints) -> list[Failing]:
         """Limit how many tasks like this one each node could hold; says which nodes could hold more if nothing were
-        kept."""
+        reserved."""
         return [limit_to(rooms, self._room(plan, task), self._reason(plan, task)) for plan in self.binding(task)]
 
     def _reason(self, plan: JobStart, task: Task) -> str:
         short = self._short(plan, task)
         if short is None:
-            return words.KEPT
+            return words.RESERVED
         if short == A_RUN:
-            return words.KEPT_RUN
+            return words.RESERVED_RUN
         if short == self.limits_of(task)[0]:
-            return words.KEPT_IN_QUEUE
-        return words.kept_elsewhere(short.queue, short.namespace)
+            return words.RESERVED_IN_QUEUE
+        return words.reserved_elsewhere(short.queue, short.namespace)
 
     def _short(self, plan: JobStart, task: Task) -> Limited | None:
         """Whose limit leaves nothing for a task besides the plan's job; None where the limits have room for both.
@@ -192,7 +192,7 @@ class KeptRoom:
     def _room(self, plan: JobStart, task: Task) -> Ints:
         """int64[nodes]: how many tasks like this one fit beside the job of a plan; on other nodes any number."""
         rooms: Ints = np.full(len(self._nodes), UNLIMITED, dtype=np.int64)
-        if not self._foreseeing and self._short(plan, task) is not None:
+        if not self._at_later_time and self._short(plan, task) is not None:
             rooms[:] = 0
             return rooms
         most = rooms[plan.rows]
@@ -200,10 +200,10 @@ class KeptRoom:
             need = plan.need(column)
             if need is not None:
                 free = self._nodes.future_idle(column)[plan.rows]
-                if not self._foreseeing and column in plan.ending:
+                if not self._at_later_time and column in plan.ending:
                     free = free + plan.ending[column]
                 limit_beside(most, free, need, amount)
-        if plan.has_devices and not self._foreseeing and self.has_devices(task):
+        if plan.has_devices and not self._at_later_time and self.has_devices(task):
             most[:] = 0
         rooms[plan.rows] = np.maximum(most, 0)
         return rooms

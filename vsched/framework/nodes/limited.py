@@ -1,4 +1,4 @@
-"""Whose limits a planned start has to keep: those of its queue, of the queues above it, and of its namespace."""
+"""The queues and namespaces whose limits apply to a planned start: its queue, those above it, and its namespace."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Left = Mapping[Limited, Mapping[int | str, int]]
 
 
 class LimitsOf:
-    """Finds whose limits count for a task. It does not refer to the session."""
+    """Finds the queues and namespaces whose limits count for a task. It does not refer to the session."""
 
     def __init__(self, queues: Mapping[str, Queue], jobs: Mapping[str, Job]) -> None:
         self._queues = queues

@@ -7,8 +7,8 @@ from msgspec.structs import replace as changed
 
 from tests.support.devicesets import DeviceWorld, device, gpus, has, only, pool, request, spec
 from vsched.framework.claims.devices import words
-from vsched.framework.claims.devices.part import device_part
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.devices.handler import device_handler
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.words.nodes import DEVICES_ELSEWHERE
 from vsched.model.claims.devices import (
     ALL,
@@ -29,15 +29,15 @@ ONE = request()
 def test_counts_say_which_nodes_have_enough_devices() -> None:
     world = DeviceWorld(gpus("n1", 4), gpus("n2", 2))
     pods = [world.own(f"p{number}", request(count=3)) for number in range(2)]
-    part = world.part()
-    assert part.is_exact(pods[0])
-    assert part.passing(pods[0]) == part.serving(pods[0]) == ["n1"]
-    part.take(pods[0], N1, later=False)
-    assert part.got(pods[0]) == ["r=gpu-0", "r=gpu-1", "r=gpu-2"]
-    assert part.serving(pods[1]) == part.serving(pods[1], later=True) == []
-    part.give_back(pods[0], N1)
-    assert part.serving(pods[1]) == ["n1"]
-    assert part.plan(pods[0]) is None or not part.plan(pods[0]).devices
+    handler = world.handler()
+    assert handler.is_exact(pods[0])
+    assert handler.passing(pods[0]) == handler.serving(pods[0]) == ["n1"]
+    handler.take(pods[0], N1, later=False)
+    assert handler.got(pods[0]) == ["r=gpu-0", "r=gpu-1", "r=gpu-2"]
+    assert handler.serving(pods[1]) == handler.serving(pods[1], later=True) == []
+    handler.give_back(pods[0], N1)
+    assert handler.serving(pods[1]) == ["n1"]
+    assert handler.plan(pods[0]) is None or not handler.plan(pods[0]).devices
 
 
 def test_devices_in_use_are_free_later_once_all_users_are_evicted() -> None:
@@ -45,18 +45,18 @@ def test_devices_in_use_are_free_later_once_all_users_are_evicted() -> None:
     running = [world.pod(name, "held", status=Status.RUNNING, node="n1") for name in ("a", "b")]
     world.claim("held", request(count=2), allocation=has("gpu-0", "gpu-1"), users=running)
     waiting = world.own("p", request(count=1))
-    part = world.part()
-    assert part.serving(waiting) == part.serving(waiting, later=True) == []
-    part.evict(running[0], N1)
-    assert part.serving(waiting, later=True) == []
-    part.evict(running[1], N1)
-    assert part.serving(waiting) == []
-    assert part.serving(waiting, later=True) == ["n1"]
-    part.take(waiting, N1, later=True)
-    assert part.got(waiting) == ["r=gpu-0"]
-    part.give_back(waiting, N1)
-    part.restore(running[1], N1)
-    assert part.serving(waiting, later=True) == []
+    handler = world.handler()
+    assert handler.serving(waiting) == handler.serving(waiting, later=True) == []
+    handler.evict(running[0], N1)
+    assert handler.serving(waiting, later=True) == []
+    handler.evict(running[1], N1)
+    assert handler.serving(waiting) == []
+    assert handler.serving(waiting, later=True) == ["n1"]
+    handler.take(waiting, N1, later=True)
+    assert handler.got(waiting) == ["r=gpu-0"]
+    handler.give_back(waiting, N1)
+    handler.restore(running[1], N1)
+    assert handler.serving(waiting, later=True) == []
 
 
 def test_pods_that_are_leaving_hold_their_devices_now_and_not_later() -> None:
@@ -64,55 +64,55 @@ def test_pods_that_are_leaving_hold_their_devices_now_and_not_later() -> None:
     leaving = world.pod("a", "held", status=Status.RELEASING, node="n1")
     world.claim("held", allocation=has("gpu-0"), users=[leaving])
     pods = [world.own("p"), world.own("q")]
-    part = world.part()
-    assert (part.serving(pods[0]), part.serving(pods[0], later=True)) == ([], ["n1"])
-    part.take(pods[0], N1, later=True)
-    assert part.serving(pods[1], later=True) == []
+    handler = world.handler()
+    assert (handler.serving(pods[0]), handler.serving(pods[0], later=True)) == ([], ["n1"])
+    handler.take(pods[0], N1, later=True)
+    assert handler.serving(pods[1], later=True) == []
 
 
 def test_a_shared_claim_gets_devices_with_its_first_pod_and_the_others_follow() -> None:
     world = DeviceWorld(gpus("n1", 1), gpus("n2", 1))
     world.claim("shared")
     one, other = world.pod("p", "shared"), world.pod("q", "shared")
-    part = world.part()
-    assert part.class_of(one) == part.class_of(other)
-    part.take(one, N2, later=False)
-    assert part.serving(other) == ["n2"]
-    part.take(other, N2, later=False)
+    handler = world.handler()
+    assert handler.class_of(one) == handler.class_of(other)
+    handler.take(one, N2, later=False)
+    assert handler.serving(other) == ["n2"]
+    handler.take(other, N2, later=False)
     for task in (one, other):
-        plan = part.plan(task)
+        plan = handler.plan(task)
         assert plan is not None
         assert [choice.claim for choice in plan.devices] == ["ns/shared"]
         assert plan.devices[0].allocation.nodes == only("n2")
         assert plan.reserve == ("ns/shared",)
-    part.withdraw(one, N2)
-    assert part.serving(one) == ["n2"], "the other pod still uses it"
-    part.withdraw(other, N2)
-    assert part.serving(one) == ["n1", "n2"]
+    handler.withdraw(one, N2)
+    assert handler.serving(one) == ["n2"], "the other pod still uses it"
+    handler.withdraw(other, N2)
+    assert handler.serving(one) == ["n1", "n2"]
 
 
 def test_what_was_withdrawn_comes_back_exactly() -> None:
     world = DeviceWorld(gpus("n1", 2), nodes=["n1"])
     one, other, third = world.own("p"), world.own("q"), world.own("s")
-    part = world.part()
-    part.take(one, N1, later=False)
-    part.take(other, N1, later=False)
-    had = part.withdraw(one, N1)
-    assert part.serving(one) == ["n1"]
-    part.reinstate(one, N1, had)
-    assert (part.got(one), part.got(other)) == (["r=gpu-0"], ["r=gpu-1"])
-    assert part.serving(third) == []
+    handler = world.handler()
+    handler.take(one, N1, later=False)
+    handler.take(other, N1, later=False)
+    had = handler.withdraw(one, N1)
+    assert handler.serving(one) == ["n1"]
+    handler.reinstate(one, N1, had)
+    assert (handler.got(one), handler.got(other)) == (["r=gpu-0"], ["r=gpu-1"])
+    assert handler.serving(third) == []
 
 
 def test_an_allocated_claim_is_usable_where_its_devices_are() -> None:
     world = DeviceWorld(gpus("n1", 1), gpus("n2", 1))
     world.claim("mine", allocation=has("gpu-0", node="n2"), consumers=(ClaimConsumer("uid-p", "p"),))
     task = world.pod("p", "mine")
-    part = world.part()
-    assert part.serving(task) == ["n2"]
-    assert [check.reason for check in part.checks(task)] == [DEVICES_ELSEWHERE]
-    part.take(task, N2, later=False)
-    plan = part.plan(task)
+    handler = world.handler()
+    assert handler.serving(task) == ["n2"]
+    assert [check.reason for check in handler.checks(task)] == [DEVICES_ELSEWHERE]
+    handler.take(task, N2, later=False)
+    plan = handler.plan(task)
     assert plan is not None
     assert (plan.devices, plan.reserve) == ((), ("ns/mine",))
 
@@ -136,12 +136,12 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
     others = tuple(ClaimConsumer(f"u{number}", f"o{number}") for number in range(255))
     world.claim("busy", allocation=has("gpu-0"), consumers=others)
     one, other = world.pod("p", "busy"), world.pod("q", "busy")
-    part = world.part()
-    part.take(one, N1, later=False)
-    assert next(check.reason for check in part.checks(other)) == "resourceclaim in use"
-    assert part.serving(other) == []
-    part.give_back(one, N1)
-    assert part.serving(other) == ["n1"]
+    handler = world.handler()
+    handler.take(one, N1, later=False)
+    assert next(check.reason for check in handler.checks(other)) == "resourceclaim in use"
+    assert handler.serving(other) == []
+    handler.give_back(one, N1)
+    assert handler.serving(other) == ["n1"]
 
 
 @pytest.mark.parametrize(
@@ -193,15 +193,15 @@ def test_a_claim_is_reserved_for_256_pods_at_most() -> None:
 def test_what_nobody_can_use(claim: DeviceClaim, message: str) -> None:
     world = DeviceWorld(gpus("n1", 64))
     world.claims[claim.key] = claim
-    found = world.part().obstacle(world.pod("p", "p-claim@"))
+    found = world.handler().obstacle(world.pod("p", "p-claim@"))
     assert found is not None
     assert found.message.startswith(message)
 
 
 def test_claims_that_are_not_there() -> None:
     world = DeviceWorld(gpus("n1", 1))
-    part = world.part()
-    missing, unmade = part.obstacle(world.pod("p", "nope")), part.obstacle(world.pod("p", "@"))
+    handler = world.handler()
+    missing, unmade = handler.obstacle(world.pod("p", "nope")), handler.obstacle(world.pod("p", "@"))
     assert missing is not None
     assert unmade is not None
     assert missing.message == words.not_found("nope")
@@ -211,7 +211,7 @@ def test_claims_that_are_not_there() -> None:
 def test_a_broken_selector_of_a_class_names_the_class() -> None:
     world = DeviceWorld(gpus("n1", 1), classes=[DeviceClass("gpu", (DeviceSelector("true"), DeviceSelector("1")))])
     task = world.own("p")
-    found = world.part().obstacle(task)
+    found = world.handler().obstacle(task)
     assert found is not None
     assert found.message == "class gpu: selector #1: CEL runtime error: must evaluate to bool, not int"
 
@@ -232,12 +232,12 @@ def test_a_selector_that_fails_for_some_devices_stops_the_pod_and_not_only_on_th
     if zone:
         rules = Rules(required=only(zone))
         task = changed(task, shape=changed(task.shape, rules=rules))
-    part = world.part()
-    found = part.obstacle(task)
+    handler = world.handler()
+    found = handler.obstacle(task)
     assert (found is not None) is stops
     if found is not None:
         assert found.message == "request r: selector #0: CEL runtime error: no such key: model"
-    assert part.serving(task) == ["n1"]
+    assert handler.serving(task) == ["n1"]
 
 
 def test_all_devices_of_a_node() -> None:
@@ -245,13 +245,13 @@ def test_all_devices_of_a_node() -> None:
     runs = world.pod("a", "held", status=Status.RUNNING, node="n1")
     world.claim("held", allocation=has("gpu-1"), users=[runs])
     task = world.own("p", request(mode=ALL))
-    part = world.part()
-    assert part.is_exact(task)
-    assert part.serving(task) == ["n2"]
-    part.evict(runs, N1)
-    assert part.serving(task, later=True) == ["n1", "n2"]
-    part.take(task, N2, later=False)
-    assert part.got(task) == ["r=a", "r=b"]
+    handler = world.handler()
+    assert handler.is_exact(task)
+    assert handler.serving(task) == ["n2"]
+    handler.evict(runs, N1)
+    assert handler.serving(task, later=True) == ["n1", "n2"]
+    handler.take(task, N2, later=False)
+    assert handler.got(task) == ["r=a", "r=b"]
 
 
 def test_a_pool_with_missing_slices_or_a_name_twice_is_not_used() -> None:
@@ -259,29 +259,29 @@ def test_a_pool_with_missing_slices_or_a_name_twice_is_not_used() -> None:
     for fields in ({"complete": False}, {"problem": "duplicate device name a"}):
         world = DeviceWorld(good, pool(device("a", "n1", pool="bad"), device("b", "n2", pool="bad"), **fields))
         one, every = world.own("p"), world.own("q", request(mode=ALL))
-        part = world.part()
-        assert part.serving(one) == ["n1"]
-        assert part.serving(every) == []
+        handler = world.handler()
+        assert handler.serving(one) == ["n1"]
+        assert handler.serving(every) == []
 
 
 def test_rules_turn_devices_off() -> None:
     world = DeviceWorld(gpus("n1", 1))
     snapshot = world.cluster.snapshot()
-    assert device_part(snapshot, snapshot.nodes, ClaimRules(devices=False)) is None
-    assert device_part(snapshot, snapshot.nodes, ClaimRules()) is not None
+    assert device_handler(snapshot, snapshot.nodes, ClaimRules(devices=False)) is None
+    assert device_handler(snapshot, snapshot.nodes, ClaimRules()) is not None
 
 
 def test_limits_say_how_many_more_could_be_placed() -> None:
     world = DeviceWorld(gpus("n1", 5), gpus("n2", 1))
     pods = [world.own(f"p{number}", request(count=2)) for number in range(2)]
     world.claim("shared", request(count=2))
-    part = world.part()
-    [limit] = part.limits(pods[0])
+    handler = world.handler()
+    [limit] = handler.limits(pods[0])
     assert limit.most.tolist() == [2, 0]
-    part.take(pods[1], N1, later=False)
-    [limit] = part.limits(pods[0])
+    handler.take(pods[1], N1, later=False)
+    [limit] = handler.limits(pods[0])
     assert limit.most.tolist() == [1, 0]
-    assert part.limits(world.pod("s", "shared")) == []
+    assert handler.limits(world.pod("s", "shared")) == []
 
 
 def test_a_later_alternative_scores_less() -> None:
@@ -293,15 +293,15 @@ def test_a_later_alternative_scores_less() -> None:
         request("r/other", 1, "device.attributes['gpu'].model == 'a'"),
     ]
     task, second, third = (world.own(name, spec(choices)) for name in ("p", "q", "s"))
-    part = world.part()
-    assert part.is_exact(task)
-    assert part.serving(task) == ["n1", "n2"]
-    scores = part.score(task)
+    handler = world.handler()
+    assert handler.is_exact(task)
+    assert handler.serving(task) == ["n1", "n2"]
+    scores = handler.score(task)
     assert scores is not None
     assert scores.tolist() == [87.5, 100.0, 0.0]
-    part.take(task, N1, later=False)
-    assert part.got(task) == ["r/other=gpu-0"]
-    part.take(second, N2, later=False)
-    scores = part.score(third)
+    handler.take(task, N1, later=False)
+    assert handler.got(task) == ["r/other=gpu-0"]
+    handler.take(second, N2, later=False)
+    scores = handler.score(third)
     assert scores is not None
     assert scores.tolist() == [87.5, 0.0, 0.0], "n2 has nothing left"

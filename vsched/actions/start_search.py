@@ -15,21 +15,21 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.ending import EndingWork
-from vsched.actions.held import Worksheet
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.keeping import Places
-from vsched.framework.nodes.kept import KeptRoom
-from vsched.framework.nodes.kept_limits import Left
-from vsched.framework.nodes.kept_runs import StartsLeft
-from vsched.framework.nodes.planned import JobStart
+from vsched.framework.nodes.job_start import JobStart
+from vsched.framework.nodes.limited import Left
+from vsched.framework.nodes.planned_room import PlannedRoom
+from vsched.framework.nodes.reserving import Placements
+from vsched.framework.nodes.run_slots import StartsLeft
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Floats, Ints, Mask
@@ -45,7 +45,7 @@ class Start(NamedTuple):
     """When and where a job can start."""
 
     at: float
-    places: Places
+    places: Placements
     leaving: dict[int, Ints]
     """int64[nodes] by column: what other work holds now that has ended by then."""
     ahead: Sequence[str]
@@ -56,17 +56,19 @@ class Start(NamedTuple):
     """How many jobs may run besides it then, by the limits on running jobs that count it."""
 
 
-class Foresight:
+class StartSearch:
     """The search for the earliest start of one job."""
 
-    def __init__(self, session: Session, queue: Queue, job: JobView, tasks: Sequence[Task], kept: KeptRoom) -> None:
+    def __init__(
+        self, session: Session, queue: Queue, job: JobView, tasks: Sequence[Task], planned: PlannedRoom
+    ) -> None:
         self._session = session
         self._queue = queue
         self._job = job
         self._tasks = tasks
         self._missing = session.plugins.tasks_missing(job)
         columns = {column for task in tasks for column, _ in task.shape.request}
-        self._work = EndingWork(session, job, kept.ends_by, columns)
+        self._work = EndingWork(session, job, planned.ends_by, columns)
         self._left: Left = {}
         """As of the last try: what may be held besides the job."""
         self._starts_left: StartsLeft = {}
@@ -80,8 +82,8 @@ class Foresight:
         self._has_claims = any(concerns(task) for task in tasks)
         self._claiming: Mask = self._work.which(concerns) if self._has_claims else self._work.none()
         """bool[ends]: the tasks whose claims may be what the job needs."""
-        self._earlier = [plan for plan in kept.planned if not plan.is_over]
-        shares = any(not plan.extra.keys().isdisjoint(kept.limits_of(tasks[0])) for plan in self._earlier)
+        self._earlier = [plan for plan in planned.planned if not plan.is_over]
+        shares = any(not plan.extra.keys().isdisjoint(planned.limits_of(tasks[0])) for plan in self._earlier)
         self._is_limited = shares or self._refusal() is not None
         """Whether queue or namespace do not let the job in at present, or earlier planned jobs will take of them."""
 
@@ -178,7 +180,7 @@ class Foresight:
         for plan in plans:
             for task, row in plan.places:
                 if claiming or not claims.concerns(task):
-                    lift(self._session, statement, plan.job, task)
+                    lift_nomination(self._session, statement, plan.job, task)
                     found = claims.of(task)
                     if found is not None and not found.passes(row, later=True):
                         return False
@@ -216,14 +218,14 @@ class Foresight:
                     return True
         return False
 
-    def _places(self, step: int) -> Places | None:
-        """Where the tasks find their places then; None where too few of them do. Nothing has changed after it."""
+    def _places(self, step: int) -> Placements | None:
+        """Where the tasks would be placed then; None where too few would be. All of it is rolled back."""
         session, job = self._session, self._job
-        told = session.refused.of_tasks(self._tasks)
-        tried = session.refused.tried.intersection(told)
+        of_tasks = session.refused.of_tasks(self._tasks)
+        tried = session.refused.tried.intersection(of_tasks)
         of_job = session.refused.jobs.get(job.key)
-        nothing_short = session.node_selection.is_short
-        found: Places | None = None
+        was_short = session.node_selection.is_short
+        found: Placements | None = None
         at, _ = self._work.steps[step]
         each = self._counted | self._claiming | self._runs
         if self._takes_place_of_another(at):
@@ -237,10 +239,10 @@ class Foresight:
                 found = [(entry.task, entry.row) for entry in placed if job.moved.get(entry.task.uid)]
                 self._left = self._limits.left(self._work.ended(step, ~each))
                 self._starts_left = session.plugins.starts_left(job)
-        session.node_selection.is_short = nothing_short
-        session.refused.tried.difference_update(told)
+        session.node_selection.is_short = was_short
+        session.refused.tried.difference_update(of_tasks)
         session.refused.tried.update(tried)
-        session.refused.restore(told)
+        session.refused.restore(of_tasks)
         if of_job is None:
             session.refused.jobs.pop(job.key, None)
         else:
@@ -255,7 +257,7 @@ class Foresight:
     def _place(self, statement: Statement) -> None:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
-        sheet = Worksheet(self._tasks)
+        pending = PendingTasks(self._tasks)
         goal = PlacingGoal(
             lambda: job.is_pipelined,
             lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
@@ -263,14 +265,14 @@ class Foresight:
         )
         topology = job.spec.topology
         if job.sub_groups is not None:
-            place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
+            place_whole(session, queue, job, job.sub_groups, pending, statement, goal)
         elif topology is not None:
-            footing = session.places.footing
-            gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
-            place_gang(session, queue, sheet, statement, gang)
+            placed_pods = session.places.placed_pods
+            gang = GangPlacement(job, topology, lambda: placed_pods(job, topology), goal, lambda: job.is_pipelined)
+            place_gang(session, queue, pending, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):
-                place_until_ready(session, queue, job, sheet, statement, goal)
+                place_until_ready(session, queue, job, pending, statement, goal)
 
     def _fullest_first(self) -> Floats:
         """float64[nodes]: scores that prefer nodes with little idle room now."""

@@ -1,7 +1,7 @@
-"""Published devices of which pods hold parts: no claim gets them until these pods have left.
+"""Published devices that pods share by ``deviceshare``: no claim gets them until these pods have left.
 
 A device plugin may register a device that a driver publishes as well; both know it by its uuid. The plugin
-``deviceshare`` gives out no parts of such a device, but pods may hold parts of it from before, or by another scheduler.
+``deviceshare`` gives out no shares of such a device, but pods may have some from before, or by another scheduler.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class DeviceName(NamedTuple):
     uuid: str
 
 
-def hold_parts(books: DeviceBooks, shares: DeviceShareCatalogue, inventory: Inventory) -> None:
-    """Count devices as in use of which pods hold parts."""
+def occupy_shared(books: DeviceBooks, shares: DeviceShareCatalogue, inventory: Inventory) -> None:
+    """Count devices that pods have shares of as in use."""
     if not shares.pods or not len(inventory):
         return
     known: dict[DeviceName, list[int]] = inventory.keep(_KEY, lambda: _numbers(inventory))
@@ -48,7 +48,7 @@ def _numbers(inventory: Inventory) -> dict[DeviceName, list[int]]:
 
 
 def _names(node: str, pod: DevicePod) -> list[DeviceName]:
-    """The devices that a pod holds parts of."""
+    """The devices that a pod has shares of."""
     uuids = {part.uuid for parts in pod.parts for part in parts}
     return [DeviceName(node, uuid) for uuid in sorted(uuids) if uuid]
 

@@ -1,4 +1,4 @@
-"""Priority queues of scheduling queues whose sort keys change while they wait.
+"""The queues that wait for turns, in order of sort keys that may change while they wait.
 
 Without a hierarchy, a turn changes only the key of the queue that had it, and a heap is enough. With a hierarchy, a
 placement in one queue also changes the keys of queues that share a parent with it. Computing all keys after each turn
@@ -17,7 +17,7 @@ from vsched.actions.ordering import QueueOrdering
 from vsched.model.queues.queue import Queue
 
 
-class Standings(Protocol):
+class WaitingQueues(Protocol):
     """The queues that wait for a turn, in order."""
 
     def take(self) -> Queue | None:
@@ -33,14 +33,14 @@ class Standings(Protocol):
         ...
 
 
-def standings(ordering: QueueOrdering, queues: Iterable[Queue], *, alone: bool = True) -> Standings:
+def waiting_queues(ordering: QueueOrdering, queues: Iterable[Queue], *, alone: bool = True) -> WaitingQueues:
     """The order of these queues, which all wait. ``alone``: a turn changes only the usage of the queue that has it."""
     if alone and not ordering.moves_together:
-        return AloneStandings(ordering, queues)
-    return SharedStandings(ordering, queues)
+        return QueueHeap(ordering, queues)
+    return QueueTree(ordering, queues)
 
 
-class AloneStandings:
+class QueueHeap:
     """A heap of keys, for queues whose keys do not change while they wait."""
 
     def __init__(self, ordering: QueueOrdering, queues: Iterable[Queue]) -> None:
@@ -98,7 +98,7 @@ class QueueNode:
         self.best = None if first is None else (self.value, first.best)
 
 
-class SharedStandings:
+class QueueTree:
     """A tree of key parts, for queues whose keys change together."""
 
     def __init__(self, ordering: QueueOrdering, queues: Iterable[Queue]) -> None:

@@ -1,4 +1,4 @@
-"""The places that a planned start leaves to other jobs at limits on running jobs."""
+"""The slots that a planned start leaves to other jobs, by limit on running jobs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ StartsLeft = Mapping[Hashable, int]
 LimitsOnStart = Callable[[JobView], StartsLeft]
 
 
-class KeptRuns:
-    """How many jobs may run besides a planned one at its start, by limit on running jobs. A job takes one place."""
+class RunSlots:
+    """How many jobs may run besides a planned one at its start, by limit on running jobs. A job takes one slot."""
 
     def __init__(self, at: float, left: StartsLeft, limits: LimitsOnStart, ends_by: Callable[[Task], float]) -> None:
         """``left`` is what the limits leave besides the planned job, and work that has not ended, at the time ``at``;
-        ``limits`` tells the limits that count a job."""
+        ``limits`` gives the limits that count a job."""
         self._at = at
         self._left = dict(left)
         self._limits = limits

@@ -1,7 +1,7 @@
 """Jobs that are refused without a try, and the reasons that are reported for them.
 
 Where the nodes have no room anyway, their reason is reported before the refusal of a queue. Users can act on
-"Insufficient cpu"; a queue's share that is used up in a full cluster tells them less.
+"Insufficient cpu"; that a queue's share is used up in a full cluster helps them less.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vsched.model.amounts.resources import Vector, add
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
-Worksheet = deque[Task]
+PendingTasks = deque[Task]
 """The tasks of a job that still need a node, in order."""
 
 QUEUE_OVERUSED = "QueueOverused"
@@ -37,17 +37,17 @@ def may_start(session: Session, job: JobView) -> bool:
     return refusal is None
 
 
-def held_back(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+def is_blocked(session: Session, queue: Queue, job: JobView, pending: PendingTasks) -> bool:
     """Whether a gang certainly cannot reach its minimum in this cycle, so that no try is made."""
     missing = session.plugins.tasks_missing(job)
     if missing < 2 or session.plugins.job_pipelined(job):
         return False
-    if job.trail is not None and not session.places.holds_together(job):
-        return False  # no domain may hold it, whatever its room: the try comes to nothing, and says so
+    if job.asks_closeness and not session.places.meets_topology(job):
+        return False  # no domain may hold it, whatever its room: the try fails, and gives that reason
     return (
-        lacks_claims(session, sheet, missing)
-        or beyond_queue(session, queue, job, sheet, missing)
-        or no_room(session, sheet, missing)
+        lacks_claims(session, pending, missing)
+        or beyond_queue(session, queue, job, pending, missing)
+        or no_room(session, pending, missing)
     )
 
 
@@ -67,14 +67,14 @@ def lacks_claims(session: Session, tasks: Sequence[Task], missing: int) -> bool:
     return True
 
 
-def beyond_queue(session: Session, queue: Queue, job: JobView, sheet: Worksheet, missing: int) -> bool:
+def beyond_queue(session: Session, queue: Queue, job: JobView, pending: PendingTasks, missing: int) -> bool:
     """Whether the queue or the namespace refuses the tasks that the job lacks of its minimum.
 
     Gangs of one shape are checked for all missing tasks at once. A check task by task would give the same answer later.
     """
-    refusal = gang_refusal(session, queue, job, sheet, missing)
+    refusal = gang_refusal(session, queue, job, pending, missing)
     if refusal is not None:
-        note(session, job, sheet, missing, refusal)
+        note_refusal(session, job, pending, missing, refusal)
     return refusal is not None
 
 
@@ -88,10 +88,10 @@ def gang_refusal(session: Session, queue: Queue, job: JobView, tasks: Sequence[T
     return session.plugins.grantable_together(queue, tasks, missing)
 
 
-def tell_of_all(session: Session, queue: Queue, job: JobView, placed: Sequence[Task]) -> None:
-    """Tell tasks that the queue refused beside others of their gang what all of them ask for together.
+def explain_gang_limit(session: Session, queue: Queue, job: JobView, placed: Sequence[Task]) -> None:
+    """Give tasks that the queue refused beside others of their gang the refusal of all of them together.
 
-    The try that placed the others is undone: they hold nothing.
+    The try that placed the others is rolled back: they hold nothing.
     """
     total: Vector = {}
     for task in placed:
@@ -108,7 +108,7 @@ def tell_of_all(session: Session, queue: Queue, job: JobView, placed: Sequence[T
             session.refused.tasks[uid] = refusal
 
 
-def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
+def no_room(session: Session, pending: PendingTasks, missing: int) -> bool:
     """Whether the nodes cannot hold the tasks that the job lacks of its minimum, in whatever order.
 
     The room for each shape and kind of claims is counted without the others, so a job that could fit is never refused.
@@ -117,8 +117,8 @@ def no_room(session: Session, sheet: Worksheet, missing: int) -> bool:
     selection = session.node_selection
     if not selection.is_short:
         return False
-    first = {selection.kind(task): task for task in reversed(sheet)}
-    return any(selection.has_failed(task) for task in first.values()) and note_no_room(session, sheet, missing)
+    first = {selection.kind(task): task for task in reversed(pending)}
+    return any(selection.has_failed(task) for task in first.values()) and note_no_room(session, pending, missing)
 
 
 def note_no_room(session: Session, tasks: Sequence[Task], missing: int) -> bool:
@@ -134,23 +134,23 @@ def note_no_room(session: Session, tasks: Sequence[Task], missing: int) -> bool:
             return False
     stopped = next((kind for kind in counts if selection.room(first[kind]).tasks < counts[kind]), None)
     if stopped is None:
-        return False  # all of them fit: scheduling gates hold back the missing tasks
+        return False  # all of them fit: the missing tasks have scheduling gates
     why = short_of_room(selection.room(first[stopped]), counts[stopped])
     session.refused.tasks[first[stopped].uid] = why._replace(fits=fits)
     return True
 
 
 def note_cluster_room(session: Session, job: JobView) -> None:
-    """Say that the whole cluster lacks room for a job, in place of its domains, where that is so.
+    """Record that the whole cluster lacks room for a job, in place of its domains, where that is so.
 
     The job asks for closeness, and no domain that it may use has room for it. Where no domain could have room, because
-    of what the job asks for or where its pods are, it is told that.
+    of what the job asks for or where its pods are, that refusal stays.
     """
     refusals = session.refused.tasks
     pending = (task for uid, task in job.job.pending.items() if uid not in job.moved and not task.gated)
     tasks = session.plugins.ordered_tasks(pending)
     near = [task.uid for task in tasks if _is_about_domains(refusals.get(task.uid))]
-    if not near or not session.places.holds_together(job):
+    if not near or not session.places.meets_topology(job):
         return
     missing = max(1, session.plugins.tasks_missing(job) - job.waiting)
     before = {uid: refusals.pop(uid) for uid in near}
@@ -162,24 +162,24 @@ def _is_about_domains(why: NodeReasons | Refusal | None) -> bool:
     return isinstance(why, Refusal) and why.code is Code.TOPOLOGY
 
 
-def note_overused(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> None:
+def note_overused(session: Session, queue: Queue, job: JobView, pending: PendingTasks) -> None:
     """Record why a job of an overused queue waits."""
     missing = max(1, session.plugins.tasks_missing(job))
-    refusal = gang_refusal(session, queue, job, sheet, missing)
+    refusal = gang_refusal(session, queue, job, pending, missing)
     if refusal is None:
-        refusal = session.plugins.grantable(queue, sheet[0])
+        refusal = session.plugins.grantable(queue, pending[0])
     if refusal is None or refusal.rank == PASSES:
         refusal = Refusal(QUEUE_OVERUSED, words.queue_overused(queue.name), code=Code.QUEUE_SHARE, subject=queue.name)
-    note(session, job, sheet, missing, refusal)
+    note_refusal(session, job, pending, missing, refusal)
 
 
-def note(session: Session, job: JobView, sheet: Worksheet, missing: int, refusal: Refusal) -> None:
+def note_refusal(session: Session, job: JobView, pending: PendingTasks, missing: int, refusal: Refusal) -> None:
     """Record why a job waits: the nodes' reason for its next task, else the refusal for the whole job."""
-    why = nodes_first(session, sheet[0], missing, refusal)
+    why = nodes_first(session, pending[0], missing, refusal)
     if isinstance(why, Refusal):
         session.refused.jobs.setdefault(job.key, why)
     else:
-        session.refused.tasks[sheet[0].uid] = why
+        session.refused.tasks[pending[0].uid] = why
 
 
 def nodes_first(session: Session, task: Task, wanted: int, refusal: Refusal) -> NodeReasons | Refusal:

@@ -1,11 +1,11 @@
-"""The volume claims of tasks in one session: the ``ClaimPart`` of volumes."""
+"""The volume claims of tasks in one session: the ``ClaimHandler`` of volumes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from vsched.framework.claims.part import ClaimRoom, ClaimRules, Unfit
+from vsched.framework.claims.handler import ClaimRoom, ClaimRules, Unfit
 from vsched.framework.claims.volumes.arranging import Arranged, arrange
 from vsched.framework.claims.volumes.attached import AttachedVolumes, AttachStep
 from vsched.framework.claims.volumes.limits import VolumeLimits
@@ -29,11 +29,11 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
 
-def volume_part(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> VolumePart | None:
+def volume_handler(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> VolumeHandler | None:
     """The volumes of a session; None where the policy has all checks of volumes off."""
     if not (rules.volume_binding or rules.volume_zones or rules.volume_limits):
         return None
-    return VolumePart(snapshot.claims.volumes, nodes.statics, rules)
+    return VolumeHandler(snapshot.claims.volumes, nodes.statics, rules)
 
 
 Taken = tuple[Arranged, ...]
@@ -76,13 +76,13 @@ ANSWERS_MAX = 256
 """The most classes of which a session keeps the answers; the oldest is dropped first."""
 
 
-class VolumePart:
-    """Which nodes can serve the volume claims of tasks, and what this session chose for them (a ``ClaimPart``)."""
+class VolumeHandler:
+    """Which nodes can serve the volume claims of tasks, and what this session chose for them (a ``ClaimHandler``)."""
 
     def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics, rules: ClaimRules) -> None:
         self._evicted: set[str] = set()
         self._taken: dict[str, Taken] = {}
-        self._held: dict[str, int] = {}
+        self._users: dict[str, int] = {}
         """By claim: how many tasks that this session placed use it."""
         self._chosen: dict[str, Arranged] = {}
         """By claim: the choice of this session."""
@@ -141,7 +141,7 @@ class VolumePart:
     def unfit(self, task: Task) -> Unfit:
         """Claims that would get the same volume or the same storage, or more volumes than the node can attach."""
         waiting = self._waiting(self._wants(task))
-        storages = [self._storages.of(wish.storage_class) for one in waiting if (wish := one.content.wish) is not None]
+        storages = [self._storages.of(need.storage_class) for one in waiting if (need := one.content.need) is not None]
         if self._storages.are_apart(waiting):
             return Unfit(TOO_MANY_VOLUMES, Code.VOLUMES)
         if any(one.provisions and one.segments is not None for one in storages):
@@ -151,7 +151,7 @@ class VolumePart:
     def limits(self, task: Task) -> Sequence[ClaimRoom]:
         """How many tasks with such claims of their own could be placed."""
         wants = self._wants(task)
-        own = [one for one in wants.claims if one.claim.key not in self._held]
+        own = [one for one in wants.claims if one.claim.key not in self._users]
         return [*self._limits.room(own), *rooms(self._storages, self._waiting(wants))]
 
     def score(self, task: Task) -> Floats | None:
@@ -218,9 +218,9 @@ class VolumePart:
         return found
 
     def _class_of(self, wants: Wants) -> Hashable:
-        held = self._held
-        if held:
-            shared = [(key, self._chosen.get(key)) for one in wants.claims if (key := one.claim.key) in held]
+        users = self._users
+        if users:
+            shared = [(key, self._chosen.get(key)) for one in wants.claims if (key := one.claim.key) in users]
             if shared:
                 return (wants.kind.number, *shared)
         return wants.kind.number
@@ -245,15 +245,15 @@ class VolumePart:
         """The claims that wait for their first pod, without those that this session chose something for."""
         if not wants.kind.waits:
             return []
-        return [one for one in wants.claims if one.content.wish is not None and one.claim.key not in self._chosen]
+        return [one for one in wants.claims if one.content.need is not None and one.claim.key not in self._chosen]
 
     def _in_use(self, wants: Wants) -> list[str]:
         """The claims that one pod may use at a time, and some pod does."""
-        held = self._held
+        users = self._users
         return [
             one.claim.key
             for one in wants.claims
-            if one.content.once or (ONCE_POD in one.claim.modes and one.claim.key in held)
+            if one.content.once or (ONCE_POD in one.claim.modes and one.claim.key in users)
         ]
 
     def _arrange(self, wants: Wants, row: int) -> tuple[Arranged, ...] | None:
@@ -266,10 +266,10 @@ class VolumePart:
             if one.claim not in self._chosen:
                 self._chosen[one.claim] = one
                 self._storages.shift(one, 1)
-        held = self._held
+        users = self._users
         for wanted in wants.claims:
             key = wanted.claim.key
-            held[key] = held.get(key, 0) + 1
+            users[key] = users.get(key, 0) + 1
         for key in _for_one_pod(wants):
             self._once.come(key, row)
         self._attached.shift(AttachStep(row, self._names(wants, taken), 1, 1))
@@ -280,14 +280,14 @@ class VolumePart:
         self._attached.shift(AttachStep(row, self._names(wants, taken), -1, -1))
         for key in _for_one_pod(wants):
             self._once.go(key, row)
-        held = self._held
+        users = self._users
         for wanted in wants.claims:
             key = wanted.claim.key
-            held[key] -= 1
-            if not held[key]:
-                del held[key]
+            users[key] -= 1
+            if not users[key]:
+                del users[key]
         for one in taken:
-            if one.claim not in held:
+            if one.claim not in users:
                 del self._chosen[one.claim]
                 self._storages.shift(one, -1)
         return taken

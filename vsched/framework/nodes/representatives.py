@@ -1,7 +1,7 @@
-"""Finds the best node for a shape among the few nodes that represent all.
+"""Finds the best node for a shape among nodes that represent all.
 
-In a large cluster most nodes are alike: empty ones, for instance. Where a score depends on amounts alone, as most do,
-one of them stands for the others, and a shape that was never scored before needs no look at all nodes.
+In a large cluster most nodes have equal amounts: empty ones, for instance. Where scores depend on amounts alone, as
+most do, one of these represents the others, and a new shape is scored on representatives alone.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
 SHAPES_WITHOUT = 8
-"""So many shapes are scored on all nodes before it is found out which nodes are alike, which takes about as long."""
+"""So many shapes are scored on all nodes before representatives are found, which takes about as long."""
 
 KINDS_AT_FRACTION = 8
-"""Representatives are of use where at most an eighth of the nodes differ to begin with,"""
+"""Representatives are of use where at first they are at most an eighth of the nodes,"""
 ROWS_AT_FRACTION = 2
-"""and as long as they are no more than half of all."""
+"""and as long as they are at most half of the nodes."""
 
 ROWS_ONE_BY_ONE = 4
 """Up to this many changed rows, plain numbers are faster than arrays."""
 
 TRIES = 3
-"""So many of the best nodes are asked for room one by one. Full nodes seldom score best."""
+"""So many of the best nodes are checked for room one by one. Full nodes seldom score best."""
 
 
 NOT_SCORED: Floats = np.empty(0)
 """Scores that are yet to be made."""
 
 
-class FewScores:
+class RepresentativeScores:
     """The scores of one shape on the representatives, current up to ``position`` in the journal."""
 
     __slots__ = ("position", "scores")
@@ -45,27 +45,27 @@ class FewScores:
         """Minus infinity where it is known that there is no room."""
 
 
-class FewNodes:
+class RepresentativeNodes:
     """The representatives of one session's nodes."""
 
     def __init__(
         self, nodes: NodeTable, journal: list[int], scorers: Sequence[NodeScore], only: Mask | None = None
     ) -> None:
-        """``only``, bool[nodes], has the nodes that may be used at all; None for all."""
+        """``only``, bool[nodes]: the nodes that may be used at all; None for all."""
         self._nodes = nodes
         self._only = only
         self._journal = journal
         self._scorers = scorers
         self._rows: Representatives | None = None
         self._before = SHAPES_WITHOUT if len(nodes) >= KINDS_AT_FRACTION * ROWS_AT_FRACTION else 0
-        """So many shapes more are scored on all nodes; 0 where representatives are there, or are of no use."""
+        """So many more shapes are scored on all nodes; 0 where representatives are known, or of no use."""
         self._seen = 0
-        """How many entries of the journal the representatives know."""
+        """How many entries of the journal the representatives take into account."""
 
     def represent(self, shape: Shape) -> bool:
         """Whether the representatives show which node is best for a shape, as far as scores decide.
 
-        The first shapes are told that they do not.
+        False for the first shapes.
         """
         if self._before:
             self._before -= 1
@@ -79,10 +79,10 @@ class FewNodes:
                 return False
         return True
 
-    def best(self, shape: Shape, found: FewScores, has_room: Callable[[Shape, int], bool]) -> int | None:
+    def best(self, shape: Shape, found: RepresentativeScores, has_room: Callable[[Shape, int], bool]) -> int | None:
         """The first row with room and the highest score; -1 where none has room.
 
-        None where all nodes have to be looked at.
+        None where all nodes have to be scored.
         """
         rows = self._current()
         if rows is None:
@@ -129,7 +129,7 @@ class FewNodes:
                 self._rows = None
         return self._rows
 
-    def _refresh(self, shape: Shape, found: FewScores, rows: Representatives) -> None:
+    def _refresh(self, shape: Shape, found: RepresentativeScores, rows: Representatives) -> None:
         now = len(self._journal)
         if found.position == now:
             return

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRoom, Unfit
+from vsched.framework.claims.handler import ClaimRoom, Unfit
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal
@@ -53,7 +53,7 @@ class Slots:
         """All that is kept, to compare."""
         return [dict(one) for one in self.held], set(self.going), dict(self.taken), [dict(one) for one in self.later]
 
-    # -- the part ---------------------------------------------------------------------------------------------------
+    # -- the handler ------------------------------------------------------------------------------------------------
 
     def concerns(self, task: Task) -> bool:
         return task.claims is not None
