@@ -1,4 +1,4 @@
-"""Jobs that are alike: what one of them is refused, the others are told without a try, and nothing else changes."""
+"""Jobs of one kind: a refusal of one of them holds for the others without a try, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def backlog(random: Random, text: str) -> str:
 
 
 @st.composite
-def crowds(draw: st.DrawFn) -> Cluster:
+def backlogs(draw: st.DrawFn) -> Cluster:
     """A contended cluster with a backlog of a few kinds; its nodes may be in racks, and jobs may have to be close."""
     random: Random = draw(st.randoms(use_true_random=False))
     text = draw(contended())
@@ -82,8 +82,8 @@ def crowds(draw: st.DrawFn) -> Cluster:
 
 
 @settings(max_examples=examples(25), deadline=None)
-@given(cluster=crowds(), policy=st.sampled_from(POLICIES))
-def test_jobs_get_and_are_told_the_same_where_no_two_are_taken_for_alike(cluster: Cluster, policy: Policy) -> None:
+@given(cluster=backlogs(), policy=st.sampled_from(POLICIES))
+def test_jobs_get_the_same_places_and_reasons_where_each_is_of_its_own_kind(cluster: Cluster, policy: Policy) -> None:
     assert decided(cluster, policy) == decided(cluster, told_apart(policy))
 
 
@@ -92,7 +92,7 @@ def test_jobs_get_and_are_told_the_same_where_no_two_are_taken_for_alike(cluster
 FULL = "queue q capability=cpu:3\nnode n1 cpu=8\njob ns/old min=3 queue=q phase=Running\npods ns/old 3 cpu=1 on=n1\n"
 
 
-def crowd(jobs: int) -> str:
+def full_queue(jobs: int) -> str:
     """A queue that holds all it may, and gangs that wait."""
     return FULL + "".join(f"job ns/j{one} min=2 queue=q\npods ns/j{one} 2 cpu=1\n" for one in range(jobs))
 
@@ -105,7 +105,7 @@ def tries(jobs: int, policy: Policy) -> int:
     """How many statements and choices of a node a session takes."""
     tried: list[None] = []
     run_actions(
-        mirror(manifests(crowd(jobs))).snapshot(NOW), policy, KNOWN, Trace(checkpoint=lambda: tried.append(None))
+        mirror(manifests(full_queue(jobs))).snapshot(NOW), policy, KNOWN, Trace(checkpoint=lambda: tried.append(None))
     )
     return len(tried)
 
@@ -124,6 +124,6 @@ def test_a_longer_backlog_of_one_kind_takes_no_more_tries(actions: str) -> None:
 
 
 def test_all_gangs_of_a_backlog_are_told_why_they_wait() -> None:
-    found = session(crowd(9), taking("allocate, preempt", "priority gang", "predicates capacity"))
+    found = session(full_queue(9), taking("allocate, preempt", "priority gang", "predicates capacity"))
     told = {found.refused.jobs[f"ns/j{one}"].message for one in range(9)}
     assert told == {over_limit("q", "q", "cpu")}

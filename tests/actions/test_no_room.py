@@ -42,13 +42,13 @@ def try_everyone(session: Session) -> None:
             del pending[job.key]
     ordering = QueueOrdering(session.plugins, OrderingArgs())
     batches = [Batch.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in pending]
-    for queue, batch, lane in JobTurns(ordering, session.snapshot.queues, batches):
+    for queue, batch, queue_turns in JobTurns(ordering, session.snapshot.queues, batches):
         if session.plugins.overused(queue):
-            lane.closed = True
+            queue_turns.closed = True
         else:
             job = next_of(session, batch)
             again = try_one(session, queue, job, pending[job.key])
-            lane.end_turn(Batch.again(job, session.plugins.job_key(job)) if again else None)
+            queue_turns.end_turn(Batch.again(job, session.plugins.job_key(job)) if again else None)
 
 
 def try_one(session: Session, queue: Queue, job: JobView, pending: PendingTasks) -> bool:

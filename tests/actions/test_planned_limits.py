@@ -16,7 +16,7 @@ from vsched.explain.estimate.passing import Decided, Passing
 from vsched.framework.codes import NoStart
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.words.nodes import A_START, KEPT_RUN, kept_elsewhere, said_of_nodes, start_of
+from vsched.framework.words.nodes import A_START, RESERVED_RUN, reserved_elsewhere, said_of_nodes, start_of
 from vsched.model.amounts.counted import LIMITS, parse_counted
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.snapshot import Snapshot
@@ -80,7 +80,7 @@ def test_the_room_of_a_queue_above_is_kept(job: str, bound: bool) -> None:
     assert at == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = said(kept_elsewhere("top", ""), "x/big")
+        told = said(reserved_elsewhere("top", ""), "x/big")
         assert told in found.message("x/small")
 
 
@@ -205,7 +205,7 @@ def test_work_that_would_take_the_last_place_waits_and_says_for_what() -> None:
         assert starts(found) == (20, ("n2",))
         assert (found.bound == {"small": 2}) is bound
         if not bound:
-            kept = said(KEPT_RUN, "x/big")
+            kept = said(RESERVED_RUN, "x/big")
             assert kept in found.message("x/small")
     assert of_runs(f"{text}\njob x/small min=2 pods=2 cpu=0.1 queue=q age=60 {hours(20)}", 2).bound, "in time"
 
@@ -244,7 +244,7 @@ def test_a_job_at_the_ceiling_of_its_namespace_starts_when_enough_of_the_namespa
     assert at == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = said(kept_elsewhere("", "a"), "a/big")
+        told = said(reserved_elsewhere("", "a"), "a/big")
         assert told in found.message("a/small")
 
 

@@ -8,7 +8,15 @@ from tests.support.plans import plan, policy_from
 from tests.support.start_plans import CLUSTER, POLICY, easy, hours, starts
 from vsched.framework.codes import Code
 from vsched.framework.words import jobs as words
-from vsched.framework.words.nodes import A_START, KEPT, KEPT_IN_QUEUE, available, on_nodes, said_of_nodes, start_of
+from vsched.framework.words.nodes import (
+    A_START,
+    RESERVED,
+    RESERVED_IN_QUEUE,
+    available,
+    on_nodes,
+    said_of_nodes,
+    start_of,
+)
 
 
 def test_a_gang_without_room_starts_when_enough_has_ended() -> None:
@@ -33,7 +41,7 @@ def test_who_goes_before(job: str, bound: bool) -> None:
     assert starts(found) == (60, ("n1", "n2"))
     if not bound:
         assert found.jobs["x/small"].code == Code.RESERVED
-        kept = KEPT.replace(A_START, start_of(["x/big at 09:00 UTC"]))
+        kept = RESERVED.replace(A_START, start_of(["x/big at 09:00 UTC"]))
         assert found.message("x/small") == f"{words.NONE_FITS}: {on_nodes([(kept, 2)])}"
         told = available(2, {kept: 2})
         assert found.why("x/small.0") == told
@@ -181,7 +189,7 @@ def test_a_job_that_its_queue_does_not_let_in_starts_when_enough_of_the_queue_ha
     assert planned[0] == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = said_of_nodes(KEPT_IN_QUEUE, 2).replace(A_START, start_of(["x/big at 08:20 UTC"]))
+        told = said_of_nodes(RESERVED_IN_QUEUE, 2).replace(A_START, start_of(["x/big at 08:20 UTC"]))
         assert told in found.message("x/small")
 
 

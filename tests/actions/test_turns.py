@@ -64,10 +64,10 @@ def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = No
 def played(orders: Orders, waiting: list[JobView], turns_each: int, args: OrderingArgs | None = None) -> list[str]:
     """The jobs in turn, when every job wants this many turns."""
     order, views = [], {job.key: job for job in waiting}
-    for queue, batch, lane in turns(orders, waiting, args):
+    for queue, batch, queue_turns in turns(orders, waiting, args):
         job = next_of(batch, views)
         order.append(orders.take(queue, job))
-        lane.end_turn(Batch.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
+        queue_turns.end_turn(Batch.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
     return order
 
 
@@ -118,15 +118,15 @@ def test_only_where_a_queue_has_several_namespaces_are_they_asked_for_keys() -> 
     assert asked == {("q", "x"), ("q", "y")}
 
 
-def test_a_closed_lane_gives_no_more_turns() -> None:
+def test_a_closed_queue_gives_no_more_turns() -> None:
     orders, order, waiting = Orders(), [], jobs("p:x/a", "p:x/b", "q:x/c")
     views = {job.key: job for job in waiting}
-    for queue, batch, lane in turns(orders, waiting):
+    for queue, batch, queue_turns in turns(orders, waiting):
         order.append(orders.take(queue, next_of(batch, views)))
-        lane.end_turn(None)
-        lane.closed = queue.name == "p"
-        if lane.closed:
-            assert [left.first for left in lane.batches()] == ["x/b"]
+        queue_turns.end_turn(None)
+        queue_turns.closed = queue.name == "p"
+        if queue_turns.closed:
+            assert [left.first for left in queue_turns.batches()] == ["x/b"]
 
     assert order == ["x/a", "x/c"]
 
@@ -141,15 +141,15 @@ def test_across_queues_each_priority_has_its_own_turns_the_highest_first() -> No
     assert order == ["x/e", "x/e", "x/b", "x/b", "x/c", "x/c", "x/a", "x/a", "x/d", "x/d"]
 
 
-def test_a_lane_closed_in_one_wave_is_offered_again_in_the_next() -> None:
+def test_a_queue_closed_in_one_wave_is_offered_again_in_the_next() -> None:
     waiting = jobs("p:x/a", "p:x/b", "p:x/c")
     waiting[2].priority = -1
     order, orders, views = [], Orders(), {job.key: job for job in waiting}
-    for _, batch, lane in turns(orders, waiting, OrderingArgs(across_queues=True)):
+    for _, batch, queue_turns in turns(orders, waiting, OrderingArgs(across_queues=True)):
         order.append(batch.first)
         job = next_of(batch, views)
-        lane.end_turn(Batch.again(job, orders.job_key(job)))
-        lane.closed = True
+        queue_turns.end_turn(Batch.again(job, orders.job_key(job)))
+        queue_turns.closed = True
 
     assert order == ["x/a", "x/c"]
 
@@ -185,12 +185,12 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
     """Turns in which jobs named after one letter are a class; what such a class gets is known until something is
     decided."""
     orders, views = Orders(namespaces=namespaces), {job.key: job for job in waiting}
-    alike: dict[tuple[str, str, str], list[JobView]] = {}
+    by_class: dict[tuple[str, str, str], list[JobView]] = {}
     for job in waiting:
         letter = job.key[2] if together and job.key[2].islower() else job.key
-        alike.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
+        by_class.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
     batches = [
-        Batch(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in alike.values()
+        Batch(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in by_class.values()
     ]
     seeds, found = [random.random() for _ in waiting], Played({}, [])
 
@@ -198,7 +198,7 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
         return key[2].islower() and Random(f"{seeds[len(found.deciding)]}{key[2]}").random() < 0.7
 
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    for queue, batch, lane in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, batches):
+    for queue, batch, queue_turns in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, batches):
         job = next_of(batch, views)
         assert job.key not in found.before
         found.before[job.key] = len(found.deciding)
@@ -207,7 +207,7 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
         if decides:
             orders.take(queue, job)
             found.deciding.append(job.key)
-        lane.end_turn(idle=not decides, changes=decides, known=known)
+        queue_turns.end_turn(idle=not decides, changes=decides, known=known)
     for batch in batches:
         for span in batch.passed:
             found.before.update(dict.fromkeys(span.keys, span.value))

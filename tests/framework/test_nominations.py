@@ -7,7 +7,7 @@ import pytest
 from tests.support.plans import plan
 from tests.support.taking import Busy, evicted, kept, taking
 from vsched.framework.words.jobs import goes_once
-from vsched.framework.words.nodes import HELD, available, with_others
+from vsched.framework.words.nodes import RESERVED_FOR_OTHERS, available, with_others
 from vsched.model.plan import CycleReport
 
 PREEMPT = taking("allocate, preempt, backfill", "priority gang-P conformance", "predicates")
@@ -209,7 +209,7 @@ def test_without_admission_a_job_that_was_not_admitted_keeps_its_place_as_well()
 
     assert kept(report) == {}
     assert report.unschedulable["x/late.0"].message.startswith(
-        available(1, {with_others(HELD, "job x/want"): 1}).removesuffix(".")
+        available(1, {with_others(RESERVED_FOR_OTHERS, "job x/want"): 1}).removesuffix(".")
     )
 
 

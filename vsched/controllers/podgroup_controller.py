@@ -57,7 +57,7 @@ class PodGroupMirror(Protocol):
     on_regathered: Handlers[str]
 
     def gang_pod(self, uid: str) -> GangPod | None: ...
-    def stand_in(self, key: str) -> ImplicitPodGroup | None: ...
+    def implicit_group(self, key: str) -> ImplicitPodGroup | None: ...
 
 
 class PodGroupSettings(msgspec.Struct, frozen=True):
@@ -176,11 +176,11 @@ class PodGroupController:
             if group.made and group.owned and self._records.is_stale(key):
                 return _deletion(key, group)
         live = next((member for member in self._records.members(key).values() if member.live), None)
-        stand_in = self._mirror.stand_in(key)
-        if live is None or stand_in is None:
+        implicit_group = self._mirror.implicit_group(key)
+        if live is None or implicit_group is None:
             return None  # of pods that cannot be read it is said elsewhere what is wrong with them
-        remarks = [*stand_in.remarks]
-        content = content_of(stand_in, self._mirror.axis.names, remarks)
+        remarks = [*implicit_group.remarks]
+        content = content_of(implicit_group, self._mirror.axis.names, remarks)
         self._complain(key, live.owner, tuple(remarks))
         if group is None:
             made = self._made.get(key)

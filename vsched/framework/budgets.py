@@ -60,9 +60,9 @@ class Budgets:
                     allowed.append(victim)
         return allowed
 
-    def protects(self, kept: Sequence[Task]) -> Refusal | None:
+    def protects(self, protected: Sequence[Task]) -> Refusal | None:
         """The refusal that names the budgets protecting these tasks; None where no budget protects them."""
-        found = [about for victim in kept if (about := self._binding(victim))]
+        found = [about for victim in protected if (about := self._binding(victim))]
         spent = {_name(about[0]) for about in found if len(about) == 1 and self._is_spent(about[0])}
         if spent:
             return _refusal(sorted(spent), words.budgets_forbid(sorted(spent)))

@@ -12,9 +12,6 @@ from vsched.model.jobs.job import Job
 from vsched.model.pods.status import HOLDS, Phase, Status
 from vsched.model.pods.task import Task
 
-# An attribute of an enumeration takes several times as long as a name of the module.
-PENDING, PIPELINED, RELEASING, RUNNING = Status.PENDING, Status.PIPELINED, Status.RELEASING, Status.RUNNING
-
 
 class JobView:
     """A job as the session sees it, including placements that may still be rolled back."""
@@ -57,11 +54,11 @@ class JobView:
         self.phase = spec.phase
         self.ready = job.ready
         """Number of tasks that count towards the minimum: allocated, bound, running, succeeded."""
-        self.waiting = counts[PIPELINED]
+        self.waiting = counts[Status.PIPELINED]
         """Number of pipelined tasks: they have a node and wait for other pods to leave it."""
-        self.leaving = counts[RELEASING]
+        self.leaving = counts[Status.RELEASING]
         """Number of releasing tasks, including those that this session evicts."""
-        self.running = counts[RUNNING]
+        self.running = counts[Status.RUNNING]
         self.pending_count = len(job.pending)
         self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
@@ -108,17 +105,17 @@ class JobView:
         self.touched = True
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
-        if before is PENDING or after is PENDING:
-            step = 1 if after is PENDING else -1
+        if before is Status.PENDING or after is Status.PENDING:
+            step = 1 if after is Status.PENDING else -1
             self.pending_count += step
             if task.best_effort:
                 self.best_effort_pending += step
-        if before is PIPELINED or after is PIPELINED:
-            self.waiting += (after is PIPELINED) - (before is PIPELINED)
-        if before is RELEASING or after is RELEASING:
-            self.leaving += (after is RELEASING) - (before is RELEASING)
-        if before is RUNNING or after is RUNNING:
-            self.running += (after is RUNNING) - (before is RUNNING)
+        if before is Status.PIPELINED or after is Status.PIPELINED:
+            self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
+        if before is Status.RELEASING or after is Status.RELEASING:
+            self.leaving += (after is Status.RELEASING) - (before is Status.RELEASING)
+        if before is Status.RUNNING or after is Status.RUNNING:
+            self.running += (after is Status.RUNNING) - (before is Status.RUNNING)
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
             if self.node_changes is not None:

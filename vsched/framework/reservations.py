@@ -93,10 +93,10 @@ class Reservations:
         self._report(queue, more, 1)
 
     def _report(self, queue: Queue, reserved: JobReservation, sign: int) -> None:
-        for keeper in self._listeners:
-            keeper.reserve(queue, reserved.amounts, sign)
+        for listener in self._listeners:
+            listener.reserve(queue, reserved.amounts, sign)
             if reserved.claiming:
-                keeper.reserve_claims(queue, reserved.claiming, sign)
+                listener.reserve_claims(queue, reserved.claiming, sign)
 
     def _reserve_for(self, queue: Queue, job: Job, placed: Container[str]) -> None:
         """Reserve what the job's tasks ask for whose gate was removed and that have no place, the older first."""

@@ -1,4 +1,4 @@
-"""What is said of tasks that have a node and cannot start yet, and of limits that are the whole cluster."""
+"""Refusals of tasks that have a node and cannot start yet, and whether limits are those of the whole cluster."""
 
 from __future__ import annotations
 

@@ -50,6 +50,7 @@ from vsched.model.queues.queue import ROOT, Queue
 from vsched.plugins.queues.accounts import Account, Accounts, Sums, guarantees_of, problems_of, sums_of
 from vsched.plugins.queues.devices import DeviceQuotas, limits_of
 from vsched.plugins.queues.giving_back import deserves_some
+from vsched.plugins.queues.ranks import Key, QueueRanks
 from vsched.plugins.queues.reclaiming import Reclaiming
 from vsched.plugins.queues.refusals import (
     QUEUE_FULL,
@@ -58,7 +59,6 @@ from vsched.plugins.queues.refusals import (
     not_open,
     quota_insufficient,
 )
-from vsched.plugins.queues.standings import Key, QueueStandings
 from vsched.plugins.words import queues as words
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
@@ -128,7 +128,7 @@ class Capacity(
         level = self.args.normalised().ancestor_reclaim_level if self._hierarchy else 0
         self._reclaiming = Reclaiming(self._accounts, context, level)
         self._devices = self._device_quotas()
-        self._standings = QueueStandings(self._usage, self._accounts, in_a_tree=self._hierarchy)
+        self._ranks = QueueRanks(self._usage, self._accounts, in_a_tree=self._hierarchy)
 
     def _device_quotas(self) -> DeviceQuotas | None:
         """The quotas of devices; None where no queue has any, so that nothing is paid for them."""
@@ -142,15 +142,15 @@ class Capacity(
 
     def queue_key(self, queue: Queue) -> Key:
         """Higher priority first, then the smaller share; in a tree, compared level by level among siblings."""
-        return self._standings.key(queue, admitting=False)
+        return self._ranks.key(queue, admitting=False)
 
     def queue_admission_key(self, queue: Queue) -> Key:
         """Like ``queue_key``, but admitted amounts count as held."""
-        return self._standings.key(queue, admitting=True)
+        return self._ranks.key(queue, admitting=True)
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
         """The parts of the sort key; in a tree, one for each queue on the path down."""
-        return list(self._standings.parts(queue, admitting=admitting))
+        return list(self._ranks.parts(queue, admitting=admitting))
 
     def queues_move_together(self) -> bool:
         """True in a tree: what one queue gets counts for the queues above it, and so for all queues below those."""
@@ -158,11 +158,11 @@ class Capacity(
 
     def queue_score(self, queue: Queue) -> float:
         """1 minus the share: the free part of the deserved amount, of the resource with the least left."""
-        return self._standings.score(queue, admitting=False)
+        return self._ranks.score(queue, admitting=False)
 
     def queue_admission_score(self, queue: Queue) -> float:
         """Like ``queue_score``, but admitted amounts count as held."""
-        return self._standings.score(queue, admitting=True)
+        return self._ranks.score(queue, admitting=True)
 
     # -- limits -------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,6 @@ from vsched.plugins.queues.refusals import beyond_cluster
 from vsched.plugins.words import queues as words
 
 OVERUSED = "ClusterOverused"
-PERMIT = Vote.PERMIT
 FACTOR_DEFAULT = 1.2
 TENTHS, FACTOR_STEPS = 10, 100
 
@@ -99,7 +98,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""
         wanted = job.spec.min_resources
         if wanted is None or self._has_room(wanted):
-            return PERMIT
+            return Vote.PERMIT
         used, promised = self._used, self._counted()
         taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
         short = shortages(self._names, wanted, self._limits(), taken, promised)

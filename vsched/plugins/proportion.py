@@ -55,7 +55,6 @@ from vsched.plugins.words import queues as words
 from vsched.plugins.words import victims
 
 QUEUE_OVER_SHARE = "QueueOverShare"
-PERMIT = Vote.PERMIT
 NOTHING_DESERVED: Mapping[int, int] = {}
 
 
@@ -277,13 +276,13 @@ class Proportion(
             return not_open(self._queues, queue)
         wanted = job.spec.min_resources
         if wanted is None:
-            return PERMIT
+            return Vote.PERMIT
         held, limits, admitted = self._usage.queue(queue.name), self._limits[queue.name], self._admitted_in(queue.name)
         aside = self._usage.pledges.aside
         if aside is not None:
             admitted = less(admitted, aside.queues.get(queue.name, {}))
         if within(wanted, limits, held, admitted):
-            return PERMIT
+            return Vote.PERMIT
         taken = dict(held)
         add(taken, admitted.items())
         short = shortages(self._names, wanted, limits, taken, admitted)

@@ -230,7 +230,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         """The usage for each unit of a request."""
         goal = targets * whole / 100.0
         leaving: list[Task] = []
-        for task in sorted(tasks, key=_standing):
+        for task in sorted(tasks, key=_rank):
             too_much = amount > goal
             if not too_much.any() or not (budget > 0.0).all():
                 break
@@ -243,7 +243,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         return leaving
 
 
-def _standing(task: Task) -> tuple[int, int]:
+def _rank(task: Task) -> tuple[int, int]:
     """The sort key of eviction, smallest first: priority, then quality of service by requests and limits."""
     shape = task.shape
     return task.priority, 0 if shape.best_effort else 1 if any(shape.burst) else 2

@@ -158,9 +158,9 @@ class UsageHistoryPlugin(
         if not self.args.queues:
             return []
         parts: list[tuple[str, Key]] = [(f"priority {queue.priority}", (-queue.priority,))]
-        return parts + [(name, self._standing(name, usage)) for name in self._path(queue.name)]
+        return parts + [(name, self._rank(name, usage)) for name in self._path(queue.name)]
 
-    def _standing(self, name: str, usage: UsageByQueue) -> Key:
+    def _rank(self, name: str, usage: UsageByQueue) -> Key:
         """0 for a queue below what it deserves; for others 1, and what it holds by what it is entitled to."""
         queue = self._context.snapshot.queues.get(name)
         division = None if queue is None else self._context.division(queue)
@@ -239,7 +239,7 @@ class UsageHistoryPlugin(
         """Reclaim takes first from the queue that holds most by what it is entitled to."""
         if not self.args.queues:
             return ()
-        return tuple(-number for number in self._standing(victim.name, self._context.usage))
+        return tuple(-number for number in self._rank(victim.name, self._context.usage))
 
     # -- namespaces and users -----------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.model.nodes.table import Floats
 from vsched.model.pods.status import Status

@@ -185,7 +185,7 @@ def test_the_gang_that_waits_is_told_for_whom_and_until_when() -> None:
 
 
 @st.composite
-def crowds(draw: st.DrawFn) -> str:
+def clusters(draw: st.DrawFn) -> str:
     """Nodes with running pods, some asked for jobs that may or may not have a place, and jobs that wait."""
     lines = ["class high 9"]
     count = draw(st.integers(1, 4))
@@ -205,7 +205,7 @@ def crowds(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@given(crowds())
+@given(clusters())
 @example(ELSEWHERE)
 def test_nobody_is_asked_twice_nobody_needed_is_let_off_and_deadlines_are_kept(text: str) -> None:
     world = Busy(text, PREEMPT)

@@ -1,4 +1,4 @@
-"""The claims of tasks in one session: what volumes and devices say of nodes, put together."""
+"""The claims of tasks in one session: which nodes can serve them, by volumes and devices together."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOTHING_UNREAD: Mapping[str, str] = {}
 
 
 class TaskClaims:
-    """What the claims of one task say of the nodes, valid until the next step of the session."""
+    """Which nodes can serve the claims of one task; valid until the next step of the session."""
 
     __slots__ = ("_checks", "_handlers", "_kind", "_nodes", "_scores", "_served", "_served_later", "obstacle", "task")
 
@@ -148,7 +148,7 @@ class TaskClaims:
         return found
 
     def _inexact(self) -> Sequence[ClaimHandler]:
-        """The kinds of claims whose masks do not say everything."""
+        """The handlers whose masks are not exact."""
         return [handler for handler in self._handlers if not handler.is_exact(self.task)]
 
     def _fits(self, row: int, *, later: bool) -> bool:
@@ -175,7 +175,7 @@ class Claims:
         self._made = devices.made
         """Claims that were made for such tasks, by uid."""
         self.implicit = bool(devices.extended or devices.made)
-        """Whether tasks may have claims that they do not name. Otherwise one look at ``Task.claims`` tells."""
+        """Whether tasks may have claims that they do not name. Otherwise ``Task.claims`` is enough."""
         self._scores = scores
         self._unread = unread
         """By kind of object that cannot be read: why."""
@@ -196,7 +196,7 @@ class Claims:
         return self._make_handlers()
 
     def of(self, task: Task) -> TaskClaims | None:
-        """What the claims of a task say of the nodes now; None where it has no claims."""
+        """Which nodes can serve the claims of a task now; None where it has no claims."""
         last = self._last
         if last is not None and last.task is task:
             return last

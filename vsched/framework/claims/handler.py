@@ -87,7 +87,7 @@ class ClaimHandler(Protocol):
         ...
 
     def is_exact(self, task: Task) -> bool:
-        """Whether the masks of ``checks`` say everything, so that ``fits`` need not be asked."""
+        """Whether the masks of ``checks`` are exact, so that ``fits`` need not be asked."""
         ...
 
     def fits(self, task: Task, row: int, *, later: bool) -> bool:

@@ -14,7 +14,6 @@ from vsched.model.pods.task import Task
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""
 
-PERMIT, REJECT = Vote.PERMIT, Vote.REJECT
 REJECTED = Refusal("Rejected", words.REJECTED, code=Code.REFUSED)
 
 
@@ -24,11 +23,11 @@ def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: Jo
         permitted = False
         for ask in tier:
             answer = ask(job)
-            if answer is PERMIT:
+            if answer is Vote.PERMIT:
                 permitted = True
             elif isinstance(answer, Refusal):
                 return answer
-            elif answer is REJECT:
+            elif answer is Vote.REJECT:
                 return REJECTED
         if permitted:
             return None

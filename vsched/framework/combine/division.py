@@ -43,8 +43,7 @@ class PluginDivision(PluginTiers):
         return None
 
     def divided_by(self) -> DividedBy | None:
-        """What all that is said of queues follows from besides their records and what they hold; None where that
-        cannot be said."""
+        """The inputs of all divisions besides the records of queues and what they hold; None if they are not known."""
         if self._memories or len(self._dividers) > 1:
             return None
         return self._dividers[0].divided_by() if self._dividers else DividedBy({})

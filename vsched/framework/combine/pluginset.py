@@ -29,7 +29,7 @@ from vsched.framework.combine.orders import PluginOrders
 from vsched.framework.combine.tiers import PolicyLayout
 from vsched.framework.combine.votes import PluginVotes
 from vsched.framework.ledger.ledger import LedgerListener
-from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     CycleEnd,

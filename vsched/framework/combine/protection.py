@@ -35,8 +35,8 @@ def objections(
         agreed = votes.agreed(candidates)
         if agreed is not None and not enough(agreed):
             uids = {task.uid for task in agreed}
-            kept = [task for task in candidates if task.uid not in uids]
-            found.append(Objection(votes.because or words.plugin_disagrees(name), votes.refusal(kept)))
+            protected = [task for task in candidates if task.uid not in uids]
+            found.append(Objection(votes.because or words.plugin_disagrees(name), votes.refusal(protected)))
     return found
 
 

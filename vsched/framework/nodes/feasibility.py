@@ -14,9 +14,10 @@ import numpy as np
 
 from vsched.framework.nodes.carried import CarriedNodes
 from vsched.framework.nodes.masks import admitted
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.nodes.representatives import RepresentativeNodes, RepresentativeScores
 from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes
-from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
+from vsched.framework.points.nodes import Check
 from vsched.kernels.lowest import LowestIdle
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -28,31 +29,6 @@ ROWS_ONE_BY_ONE = 6
 
 FULL_AT_FRACTION = 3
 """When at least a third of the rows changed, all rows are computed again."""
-
-
-class NodePlugins:
-    """The plugins that filter and score nodes for tasks. Requests are compared with amounts on nodes elsewhere."""
-
-    def __init__(
-        self,
-        filters: Sequence[NodeFilter] = (),
-        scorers: Sequence[NodeScore] = (),
-        placements: Sequence[QueuePlacement] = (),
-        preferences: Sequence[QueuePreference] = (),
-        task_scorers: Sequence[TaskScore] = (),
-    ) -> None:
-        self.filters, self.scorers, self.task_scorers = filters, scorers, task_scorers
-        self.placements, self.preferences = placements, preferences
-        self.relative = [one for one in scorers if type(one).is_relative is not NodeScore.is_relative]
-        """Scorers whose scores may be relative to the candidates."""
-        self.by_queue = bool(placements or preferences)
-        """Whether the queue of a task counts."""
-        self.by_nodes_alone = (
-            not self.by_queue
-            and all(one.by_nodes_alone for one in filters)
-            and all(one.by_nodes_alone for one in scorers)
-        )
-        """Whether static checks and scores of a shape follow from the nodes alone."""
 
 
 class FeasibilityCache:
@@ -216,7 +192,7 @@ class FeasibilityCache:
             tuple(one.queue_class(queue) for one in self._preferences),
         )
 
-    # -- keeping a fit current ----------------------------------------------------------------------------------
+    # -- updating a fit -----------------------------------------------------------------------------------------
 
     def leave(self) -> None:
         """Leave the scores of shapes to the next session."""
@@ -293,7 +269,7 @@ class FeasibilityCache:
         fit.ranked = total
 
     def _scarce(self, shape: Shape) -> Sequence[tuple[int, int]]:
-        """The part of the request of which some node may have too little."""
+        """The requested amounts of which some node may have too little."""
         if self._nodes.in_motion:
             return shape.request
         return [one for one in shape.request if not self._lowest.covers(*one)]

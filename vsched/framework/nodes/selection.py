@@ -13,8 +13,9 @@ import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
-from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins
+from vsched.framework.nodes.feasibility import FeasibilityCache
 from vsched.framework.nodes.masks import ONE_SHARD, ShardMasks
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.nodes.reserving import ReservesRoom
 from vsched.framework.nodes.shapes import ShapeNodes
 from vsched.framework.nodes.survey import NodeSurvey

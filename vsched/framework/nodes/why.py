@@ -199,7 +199,7 @@ def exceeding(
 def within(
     request: Amounts, limits: Mapping[int, float], held: Mapping[int, int], promised: Mapping[int, int] = _NONE_HELD
 ) -> bool:
-    """Whether there are no ``shortages`` with what is held and promised; for callers that mostly hear that."""
+    """Whether there are no ``shortages`` with what is held and promised: quicker where that is the usual answer."""
     for column, amount in request:
         amount += held.get(column, 0)
         if promised:

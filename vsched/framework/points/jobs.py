@@ -54,8 +54,8 @@ class JobJudge:
     def job_class(self, job: JobView) -> Hashable:
         """What affects the answers about a job none of whose pods has a node, besides its spec and its pods.
 
-        Names, ages and conditions of job and pods count as none of these. Jobs of a kind share answers if their
-        classes are equal too: where one is refused, the others are not tried. By default all classes differ.
+        Names, ages and conditions of job and pods count as none of these. Jobs of one kind share answers if
+        their classes are equal too: where one is refused, the others are not tried. By default all classes differ.
         """
         return job.key
 

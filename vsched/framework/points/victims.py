@@ -34,11 +34,11 @@ class OwnJob(Enum):
 
 
 def rules_out_none(job: JobState) -> bool:
-    """The default of ``Votes.rules_out``: every job has to be looked at."""
+    """The default of ``Votes.rules_out``: no job is ruled out."""
     return False
 
 
-def no_refusal(kept: Sequence[Task]) -> Refusal | None:
+def no_refusal(protected: Sequence[Task]) -> Refusal | None:
     """The default of ``Votes.refusal``: the plugin has no message for the job."""
     return None
 

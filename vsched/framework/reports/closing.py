@@ -44,15 +44,6 @@ NOTICE = "PriorityClassMissing"
 LAST = "reports"
 """The owner of ``LastReport``."""
 _SOME = 256
-# An attribute of an enumeration takes several times as long as a name of the module.
-BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
-    Status.BOUND,
-    Status.RUNNING,
-    Status.RELEASING,
-    Status.SUCCEEDED,
-    Status.FAILED,
-)
-
 OWN_REASONS = frozenset(
     (
         Code.QUEUE_NOT_FOUND,
@@ -179,7 +170,7 @@ def job_outcome(
     stays_over = view.phase == Phase.COMPLETED and _stays_over(view)
     condition = None if stays_over else condition
     phase = Phase.COMPLETED if stays_over else next_phase(view, condition)
-    running, succeeded, failed = counts[RUNNING], counts[SUCCEEDED], counts[FAILED]
+    running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
@@ -256,10 +247,10 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     unschedulable = condition is not None and condition.kind == "Unschedulable"
     if view.running and unschedulable:
         return Phase.UNKNOWN
-    finished = counts[SUCCEEDED] + counts[FAILED]
-    scheduled = counts[RUNNING] + counts[BOUND] + finished
-    if counts[RELEASING]:
-        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is RELEASING)
+    finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
+    scheduled = counts[Status.RUNNING] + counts[Status.BOUND] + finished
+    if counts[Status.RELEASING]:
+        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is Status.RELEASING)
     if scheduled >= view.min_member:
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
     # A job whose places are being freed keeps its admission: if it had to enter again, it would lose those places.
@@ -270,7 +261,7 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
 def _stays_over(view: JobView) -> bool:
     """Whether a completed job stays completed: it has no pods but finished ones, which may have been deleted."""
     counts = view.job.counts
-    return counts[SUCCEEDED] + counts[FAILED] == len(view.job.tasks)
+    return counts[Status.SUCCEEDED] + counts[Status.FAILED] == len(view.job.tasks)
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:
@@ -289,15 +280,15 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
     before = next((one for one in conditions if one.kind == latest.kind and one.status == latest.status), None)
     if before is not None:
         latest = msgspec.structs.replace(latest, since=before.since)
-    kept = tuple(
+    others = tuple(
         msgspec.structs.replace(one, status="False", reason=latest.reason, message="", since=0.0)
         if one.kind in STATED and one.status == "True"
         else one
         for one in conditions
         if one.kind != latest.kind
     )
-    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(kept))
-    return (*kept[:at], latest, *kept[at:])
+    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(others))
+    return (*others[:at], latest, *others[at:])
 
 
 def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, ...]:

@@ -36,7 +36,7 @@ OPEN_TO_NONE = {
 
 
 class Lasting(NamedTuple):
-    """One thing that keeps a pod off every node for good."""
+    """One reason for which a pod fits on no node, and which lasts."""
 
     code: Code
     message: str

@@ -44,7 +44,7 @@ class LimitMessages:
         self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
         """A cache: many jobs of a queue get the same refusal."""
         self._by_identity: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
-        """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
+        """The same by the identity of the refusal, which is stored with it: hashing one with amounts takes long."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], QueueBound | None] = {}
 

@@ -1,4 +1,4 @@
-"""The planned start of a job as a report has it, and as the reason why the job waits says it."""
+"""The planned start of a job, as a record of the report and as a part of the reason why the job waits."""
 
 from __future__ import annotations
 

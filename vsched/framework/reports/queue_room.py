@@ -25,12 +25,12 @@ class QueueRoom:
         """By queue: what the pods ask for that nodes are to be added for."""
 
     def all_may_grow(self, queue: str) -> bool:
-        """Whether a queue and those above it may hold all that waits in them, as far as they say."""
+        """Whether a queue and those above it may hold all that waits in them, by their stated limits."""
         stated = self._stated(queue)
         return not stated or self._tight.isdisjoint(limit.queue for limit in stated)
 
     def take(self, queue: str, tasks: Sequence[Task]) -> str | None:
-        """Count the tasks against the limits; where they are too many, nothing is counted and it says why."""
+        """Count the tasks against the limits; where they are too many, nothing is counted, and the reason returned."""
         asked = _sum(tasks)
         for limit in self._stated(queue):
             short = next(self._short(limit, asked), None)

@@ -64,11 +64,11 @@ class ScaleUp(NamedTuple):
     pods: Set[str] = frozenset()
     """Uids."""
     code: str = ""
-    """Why not for all; empty where the reason of the job says it."""
+    """Why not for all; empty where the reason of the job is enough."""
     why_not: str = ""
     """The same in words."""
     asked: Set[str] = frozenset()
-    """Uids of those that nodes are asked for by a ProvisioningRequest: what the gang needs. None where pods say it."""
+    """Uids of those that nodes are asked for by a ProvisioningRequest: what the gang needs."""
 
 
 NO_NODES_WANTED = ScaleUp()
@@ -205,7 +205,7 @@ class ScaleUps:
         return [*needed, *islice((task for task in tasks if task.uid not in chosen), most)]
 
     def _rank(self, asking: Asking) -> Rank:
-        """Jobs whose gates were opened go first, because their queues keep room for them."""
+        """Jobs whose gates were opened go first, because room in their queues is reserved for them."""
         return not asking.view.job.reserving, self._session.plugins.job_key(asking.view)
 
     # -- what nodes would help ---------------------------------------------------------------------------------------

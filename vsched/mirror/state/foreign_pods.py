@@ -36,12 +36,12 @@ class ForeignPodIndex:
         if not group or pod.spec.node_name or pod.status.phase in OVER:
             return self.drop(uid)
         key = f"{metadata.namespace or 'default'}/{group}"
-        said = key, (pod.spec.scheduler_name or "default-scheduler")[:LONGEST]
-        if self._pods.get(uid) == said:
+        seen = key, (pod.spec.scheduler_name or "default-scheduler")[:LONGEST]
+        if self._pods.get(uid) == seen:
             return ""
         self.drop(uid)
-        self._pods[uid] = said
-        self._counts.setdefault(key, Counter())[said[1]] += 1
+        self._pods[uid] = seen
+        self._counts.setdefault(key, Counter())[seen[1]] += 1
         self._changed.add(key)
         return key
 

@@ -23,7 +23,7 @@ class PodGroupStore:
     """Every PodGroup by namespace and name, as last watched."""
 
     def __init__(self, seen: SeenVersions, jobs: JobStore, on_calm: Callable[[], None] = lambda: None) -> None:
-        """``on_calm`` is called for changes that are only to be told."""
+        """``on_calm`` is called for changes that are only to be reported."""
         self._seen = seen
         self._jobs = jobs
         self._on_calm = on_calm
@@ -41,7 +41,7 @@ class PodGroupStore:
         """Those that came, or took the name of another, after the last snapshot."""
 
     def adopt(self, groups: Mapping[str, JobSpec]) -> None:
-        """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
+        """Take over the PodGroups that another mirror knows; the store of jobs has them already."""
         for key, spec in groups.items():
             if spec.native is None:
                 self._watched[key] = spec

@@ -51,9 +51,6 @@ USER = "vsched.io/user"
 """The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
 user of the work. Daemons that are told of another key (``--user-key``) read objects as if they used this one."""
 NO_REQUEST: Vector = {}
-# An attribute of an enumeration takes several times as long as a name of the module.
-ALLOCATED, BINDING, BOUND = Status.ALLOCATED, Status.BINDING, Status.BOUND
-RUNNING, SUCCEEDED = Status.RUNNING, Status.SUCCEEDED
 GATED = attrgetter("gated")
 USER_CHARACTERS = 64
 """Longer names of users are cut."""
@@ -345,7 +342,13 @@ class Job:
     def ready(self) -> int:
         """Tasks that count towards the gang's minimum."""
         counts = self.counts
-        return counts[BOUND] + counts[BINDING] + counts[RUNNING] + counts[ALLOCATED] + counts[SUCCEEDED]
+        return (
+            counts[Status.BOUND]
+            + counts[Status.BINDING]
+            + counts[Status.RUNNING]
+            + counts[Status.ALLOCATED]
+            + counts[Status.SUCCEEDED]
+        )
 
     @property
     def confirmed(self) -> int:

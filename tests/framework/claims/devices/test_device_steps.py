@@ -69,7 +69,7 @@ def state(handler: DeviceSession, tasks: Sequence[Task]) -> list[Any]:
 def check_counts(handler: DeviceSession, tasks: Sequence[Task]) -> None:
     """Masks agree with the search: exactly where they say all, and never too strict elsewhere."""
     for task in tasks:
-        needs = handler._of(task).needs
+        needs = handler._resolver.of(task).needs
         if needs is None:
             continue
         for later in (False, True):

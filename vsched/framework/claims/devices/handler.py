@@ -1,20 +1,20 @@
 """Devices in a session: which nodes have them for the claims of a task, and which ones it gets there.
 
-Nearly all claims ask for a number of devices that meet some conditions. For those, counts of free devices by node say
-all. The exact search runs on the chosen node, to pick devices, and where counts do not suffice.
+Nearly all claims ask for a number of devices that meet some conditions. For those, counts of free devices by node are
+enough. The exact search runs on the chosen node, to pick devices, and where counts do not suffice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 from msgspec.structs import replace
 
 from vsched.framework.claims.devices.allocations import allocation_of
-from vsched.framework.claims.devices.needs import DeviceNeeds, Implicit, NeedsTable
+from vsched.framework.claims.devices.needs import DeviceNeeds
 from vsched.framework.claims.devices.obstacles import DeviceObstacles, refused
+from vsched.framework.claims.devices.resolving import DeviceResolver, TaskDevices, extended_claim, shared_claims
 from vsched.framework.claims.devices.room import DeviceRoom
 from vsched.framework.claims.devices.shared import occupy_shared
 from vsched.framework.claims.devices.shortages import DeviceShortage, shortages_of, shortages_together
@@ -29,8 +29,7 @@ from vsched.kernels.devices.alike import search_once
 from vsched.kernels.devices.inventory import inventory_of
 from vsched.kernels.devices.search import DeviceSearchResult
 from vsched.kernels.selectors import affinity_mask, terms_mask
-from vsched.model.amounts.resources import scale_of
-from vsched.model.claims.devices import POD_GROUPS, AllocationResult, ClaimConsumer, ClaimSpec
+from vsched.model.claims.devices import POD_GROUPS, ClaimConsumer
 from vsched.model.claims.plan import ClaimPlan, DeviceChoice
 from vsched.model.jobs.native import API_GROUP
 from vsched.model.nodes.table import Floats, Mask, NodeTable
@@ -44,42 +43,17 @@ SLOW_NODES = 3
 MIN_STEPS = 2_000
 
 
-class AllocatedClaim(NamedTuple):
-    """A claim that has devices."""
-
-    allocation: AllocationResult
-    later: bool
-    """Whether some of the devices are still in use by pods that are leaving."""
-
-
-class TaskDevices(NamedTuple):
-    """The device claims of a task, as the session sees them now."""
-
-    named: tuple[str, ...]
-    """The claims that it names and that are made, by key; the one made for its extended resources comes last."""
-    keys: tuple[str, ...]
-    """The claims that it uses when it is placed, and then the one for extended resources that devices serve."""
-    fresh: tuple[str, ...]
-    """Claims that have no devices yet, by key; without the one for extended resources."""
-    needs: DeviceNeeds | None
-    """What these and the extended resources ask for; None where nothing is to be allocated."""
-    allocated: tuple[AllocatedClaim, ...]
-    full: bool
-    """Whether one of them can be reserved for no further pod."""
-
-
 class DeviceHandler:
     """The devices of one session."""
 
     def __init__(self, snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> None:
         self._catalogue = snapshot.claims.devices
         self._statics = nodes.statics
-        self._names = snapshot.axis.names
         self._inventory = inventory_of(self._catalogue.pools, nodes.statics)
         self._uses = ClaimUses(self._catalogue, self._inventory)
         occupy_shared(self._uses.books, snapshot.device_shares, self._inventory)
         self._obstacles = DeviceObstacles(self._catalogue, self._inventory)
-        self._needs = NeedsTable(self._catalogue.classes, self._inventory)
+        self._resolver = DeviceResolver(self._catalogue, self._inventory, self._uses, snapshot.axis.names)
         self._room = DeviceRoom(self._inventory, self._uses.books, self._served())
         self._steps = int(rules.search_seconds * STEPS_A_SECOND)
         self._left = self._steps * SLOW_NODES
@@ -87,7 +61,6 @@ class DeviceHandler:
         """Needs with searches that ran out of steps."""
         self._searched: dict[tuple[int, int, bool], tuple[int, DeviceSearchResult]] = {}
         """Results of the search by needs, row, and whether later; with the version of the row."""
-        self._last: tuple[Task, int, TaskDevices] | None = None
 
     # -- questions --------------------------------------------------------------------------------------------------
 
@@ -103,7 +76,7 @@ class DeviceHandler:
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might."""
-        found = self._of(task)
+        found = self._resolver.of(task)
         obstacle = self._obstacles.of(task, found.named)
         if obstacle is not None or found.needs is None:
             return obstacle
@@ -119,13 +92,13 @@ class DeviceHandler:
 
     def class_of(self, task: Task) -> Hashable:
         """What of the claims affects checks and scores."""
-        found = self._of(task)
+        found = self._resolver.of(task)
         allocated = tuple((one.allocation.nodes, one.later) for one in found.allocated)
         return None if found.needs is None else found.needs.number, allocated, found.full
 
     def checks(self, task: Task) -> Sequence[Check]:
         """The nodes that have devices for the task now and later."""
-        found = self._of(task)
+        found = self._resolver.of(task)
         checks = [Check(IN_USE, self._nowhere(), code=Code.DEVICES)] if found.full else []
         for one in found.allocated:
             mask = terms_mask(one.allocation.nodes, self._statics)
@@ -138,8 +111,8 @@ class DeviceHandler:
         return checks
 
     def is_exact(self, task: Task) -> bool:
-        """Whether counts say all."""
-        needs = self._of(task).needs
+        """Whether counts are enough."""
+        needs = self._resolver.of(task).needs
         return needs is None or needs.is_counted
 
     def fits(self, task: Task, row: int, *, later: bool) -> bool:
@@ -148,18 +121,18 @@ class DeviceHandler:
             (check.later if later and check.later is not None else check.passes)[row] for check in self.checks(task)
         ):
             return False
-        needs = self._of(task).needs
+        needs = self._resolver.of(task).needs
         return needs is None or needs.is_counted or self._search(needs, row, later=later).picks is not None
 
     def unfit(self, task: Task) -> Unfit:
         """The reason for rows without a solution."""
-        needs = self._of(task).needs
+        needs = self._resolver.of(task).needs
         unfinished = needs is not None and needs.number in self._unfinished
         return Unfit(TIMED_OUT if unfinished else TOO_FEW_DEVICES, Code.DEVICES)
 
     def limits(self, task: Task) -> Sequence[ClaimRoom]:
         """How many tasks like this one could get devices; claims that people made are shared, and set no limit."""
-        found = self._of(task)
+        found = self._resolver.of(task)
         shared = any(
             self._catalogue.claims[key].owner != task.uid for key in found.fresh if key in self._catalogue.claims
         )
@@ -167,27 +140,27 @@ class DeviceHandler:
 
     def shortages(self, task: Task) -> Sequence[DeviceShortage]:
         """The requests of the task that no node can serve now, taken one by one."""
-        found = self._of(task)
+        found = self._resolver.of(task)
         if found.needs is None or found.needs.problem:
             return ()
         return shortages_of(found.fresh, found.needs, self._room, self._catalogue.claims)
 
     def shortages_together(self, tasks: Sequence[Task]) -> Sequence[DeviceShortage]:
         """What the tasks ask for together and all nodes together do not have free."""
-        found = map(self._of, tasks)
+        found = map(self._resolver.of, tasks)
         asked = [(one.fresh, one.needs) for one in found if one.needs is not None and not one.needs.problem]
         return shortages_together(asked, self._room, self._catalogue.claims)
 
     def score(self, task: Task) -> Floats | None:
         """Nodes are better that can serve alternatives which come earlier in ``firstAvailable``."""
-        needs = self._of(task).needs
+        needs = self._resolver.of(task).needs
         return None if needs is None else self._room.score(needs)
 
     def plan(self, task: Task) -> ClaimPlan | None:
         """The devices that were chosen for the task's claims, and the claims to be reserved for it."""
         devices, reserve = [], []
-        shared = _shared(task)
-        for key in self._keys(task, self._named(task)):
+        shared = shared_claims(task)
+        for key in self._resolver.keys(task, self._resolver.named(task)):
             claim, chosen = self._catalogue.claims.get(key), self._uses.chosen(key)
             if claim is not None and (key in shared or not is_for_group(claim, task)):
                 reserve.append(key)
@@ -206,7 +179,7 @@ class DeviceHandler:
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
         """Choose devices for the claims that have none, and use all claims."""
-        found = self._of(task)
+        found = self._resolver.of(task)
         if found.needs is not None:
             self._choose(task, found, row, later=later)
         for key in found.keys:
@@ -219,7 +192,9 @@ class DeviceHandler:
 
     def withdraw(self, task: Task, row: int) -> object:
         """The task uses its claims no more; those that nobody else uses lose what was chosen for them."""
-        keys = [key for key in self._keys(task, self._named(task)) if self._uses.is_taken(key, task.uid)]
+        keys = [
+            key for key in self._resolver.keys(task, self._resolver.named(task)) if self._uses.is_taken(key, task.uid)
+        ]
         return tuple(self._uses.give_up(key, task.uid) for key in keys)
 
     def reinstate(self, task: Task, row: int, had: object) -> None:
@@ -231,11 +206,11 @@ class DeviceHandler:
 
     def evict(self, task: Task, row: int) -> None:
         """Claims whose users are all leaving lose their devices later."""
-        self._uses.evict(task.uid, self._named(task))
+        self._uses.evict(task.uid, self._resolver.named(task))
 
     def restore(self, task: Task, row: int) -> None:
         """Undo ``evict``."""
-        self._uses.restore(task.uid, self._named(task))
+        self._uses.restore(task.uid, self._resolver.named(task))
 
     # -- inside -----------------------------------------------------------------------------------------------------
 
@@ -249,7 +224,7 @@ class DeviceHandler:
         node = self._statics.names[row]
         assert picks is not None, f"no devices for {task.key} on {node}"
         asks = self._room.asks_on(needs, row)
-        keys = found.fresh if len(asks) == len(found.fresh) else (*found.fresh, self._extended(task))
+        keys = found.fresh if len(asks) == len(found.fresh) else (*found.fresh, extended_claim(task))
         for key, mine, ask in zip(keys, picks, asks, strict=True):
             claim = self._catalogue.claims.get(key)
             allocation = allocation_of(mine, ask, self._inventory, node, claim.uid if claim else task.uid)
@@ -273,80 +248,6 @@ class DeviceHandler:
             known = self._searched[key] = version, found
         return known[1]
 
-    def _of(self, task: Task) -> TaskDevices:
-        last = self._last
-        if last is None or last[0] is not task or last[1] != self._uses.version:
-            last = self._last = task, self._uses.version, self._seen(task)
-        return last[2]
-
-    def _seen(self, task: Task) -> TaskDevices:
-        fresh: list[str] = []
-        specs: list[ClaimSpec] = []
-        allocated: list[AllocatedClaim] = []
-        full = False
-        named = self._named(task)
-        keys = self._keys(task, named)
-        claims, shared = self._catalogue.claims, _shared(task)
-        for name, key in zip(named, keys, strict=False):
-            claim = claims.get(name)
-            if claim is None or (key != name and name == self._catalogue.made.get(task.uid)):
-                continue
-            chosen = self._uses.chosen(key)
-            if chosen is not None:
-                allocated.append(AllocatedClaim(chosen, self._uses.is_late(key)))
-            elif claim.allocation is not None and key == name:
-                allocated.append(AllocatedClaim(claim.allocation, False))
-            else:
-                fresh.append(key)
-                specs.append(claim.spec)
-            full = full or (key == name and self._uses.is_full(claim, task, shared=key in shared))
-        implicit = self._implicit(task) if self._catalogue.extended else ()
-        needs = self._needs.of(tuple(specs), implicit) if specs or implicit else None
-        return TaskDevices(named, keys, tuple(fresh), needs, tuple(allocated), full)
-
-    def _named(self, task: Task) -> tuple[str, ...]:
-        """The claims of the task that are there, by key; the one made for its extended resources comes last."""
-        claims, named = self._catalogue.claims, []
-        for one in task.claims.devices if task.claims is not None else ():
-            if one.claim and not one.none:
-                claim = claims.get(one.claim)
-                named.append(one.claim if claim is None else claim.key)  # one string object for each claim
-        made = self._catalogue.made.get(task.uid)
-        if made is not None:
-            named.append(made)
-        return tuple(named)
-
-    def _keys(self, task: Task, named: tuple[str, ...]) -> tuple[str, ...]:
-        """The claims that the task uses when it is placed, and then the one for extended resources that devices serve.
-
-        A task that was evicted is placed again to see where its successor would go: the successor gets claims of its
-        own in place of those that were made for the task.
-        """
-        if not self._uses.is_evicted(task.uid):
-            return (*named, self._extended(task)) if self._catalogue.extended else named
-        own = tuple(f"\0{task.uid}/{key}" if self._is_own(key, task) else key for key in named)
-        return (*own, self._extended(task))
-
-    def _is_own(self, key: str, task: Task) -> bool:
-        claim = self._catalogue.claims.get(key)
-        return claim is not None and claim.owner == task.uid
-
-    def _extended(self, task: Task) -> str:
-        """The name in the session of the claim that is to be made for the extended resources of a task."""
-        return f"\0{task.uid}"
-
-    def _implicit(self, task: Task) -> tuple[Implicit, ...]:
-        extended = self._catalogue.extended
-        if self._uses.chosen(self._extended(task)) is not None:
-            return ()
-        if task.uid in self._catalogue.made and not self._uses.is_evicted(task.uid):
-            return ()
-        return tuple(
-            Implicit(column, self._names[column], extended[column], amount // scale_of(self._names[column]))
-            for column, amount in task.shape.request
-            if column in extended
-        )
-
     def _served(self) -> dict[int, Mask]:
         served = {}
         for column in self._catalogue.extended:
@@ -358,12 +259,6 @@ class DeviceHandler:
 
     def _nowhere(self) -> Mask:
         return np.zeros(len(self._statics), dtype=np.bool_)
-
-
-def _shared(task: Task) -> Mapping[str, str]:
-    """The claims that the pods of a native PodGroup share, with the uid of the group."""
-    devices = task.claims.devices if task.claims is not None and task.group else ()
-    return {one.claim: one.group for one in devices if one.group and one.claim}
 
 
 def device_handler(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> DeviceHandler | None:

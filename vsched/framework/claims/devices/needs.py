@@ -70,9 +70,9 @@ class DeviceNeeds:
         self.choices: tuple[tuple[Ask, ...], ...] = ()
         """Requests with alternatives."""
         self.is_counted = False
-        """Whether counts of free devices say all, so that no search is needed."""
+        """Whether counts of free devices are enough, so that no search is needed."""
         self.single: Ask | None = None
-        """The only request, if it is plain and counts say all of it."""
+        """The only request, if it is plain and counts are enough for it."""
         if not problem:
             self._sum_up()
             self.is_counted = self._counts_suffice(inventory)

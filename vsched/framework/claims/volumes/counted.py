@@ -55,7 +55,7 @@ OWNER = "attached volumes"
 
 
 class CountedVolumes:
-    """The volumes on all nodes. What it says never changes; ``counted`` makes a new one of it."""
+    """The volumes on all nodes. It never changes; ``counted`` makes a new one of it."""
 
     def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> None:
         """Nothing is counted yet."""
@@ -65,7 +65,7 @@ class CountedVolumes:
         self.counts: dict[str, AttachedCount] = {}
         self.nodes: list[OnNode] = [EMPTY] * len(statics)
         self.changes: ClaimChanges | None = None
-        """That of the last catalogue of which it is true; None where all nodes have to be looked at."""
+        """That of the last catalogue of which it is true; None where all nodes have to be compared."""
         self.unsettled: frozenset[int] = frozenset()
         """The rows of nodes that have to be read again in any case."""
         self.rows = AttachedRows()

@@ -15,7 +15,7 @@ from vsched.model.pods.shape import NodeTerm, Selector
 NONE = -1
 """Stands for "no volume" and "no segment" where a position is expected."""
 FIRSTS_MAX = 64
-"""The most ``Firsts`` that a session keeps for one class; at 5,000 nodes each takes 45 KB."""
+"""The most ``Firsts`` that a session caches for one class; at 5,000 nodes each takes 45 KB."""
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 Entries = Sequence[Volume | StorageCapacity]

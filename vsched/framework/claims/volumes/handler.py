@@ -73,7 +73,7 @@ class ClassClaims(NamedTuple):
 
 
 ANSWERS_MAX = 256
-"""The most classes of which a session keeps the answers; the oldest is dropped first."""
+"""The most classes whose answers a session caches; the oldest is dropped first."""
 
 
 class VolumeHandler:

@@ -19,7 +19,7 @@ from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Mask
 
 MASKS_MAX = 256
-"""The most pairs of masks that a session keeps."""
+"""The most pairs of masks that a session caches."""
 SEVERAL = 2
 ROWS_ONE_BY_ONE = 32
 """Up to so many changed rows, plain numbers are faster than arrays."""
@@ -114,7 +114,7 @@ class VolumeLimits:
     def _current(self, driver: str, names: Sequence[Attachable]) -> LimitMasks:
         """Where the driver can attach those of the volumes that are not there. Valid until the next step.
 
-        After a few steps, only the rows are looked at that they changed.
+        After a few steps, only the rows that they changed are updated.
         """
         count, journal = self._attached.count(driver), self._attached.journal
         placed = tuple([name for name in names if self._attached.is_placed(name)])

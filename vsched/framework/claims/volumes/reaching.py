@@ -23,7 +23,7 @@ ORDER = (OUT_OF_REACH, NO_VOLUMES, NO_STORAGE, OTHER_ZONE)
 """The order of kube-scheduler's filters."""
 SEVERAL = 2
 PLACES_MAX = 256
-"""The most places whose masks a session keeps."""
+"""The most places whose masks a session caches."""
 
 
 class Reaching:
@@ -111,7 +111,7 @@ class Reaching:
     def _restrict_to(self, found: dict[str, Mask], storage: ClassStorage, needs: Sequence[VolumeNeed]) -> None:
         """Nodes where volumes of a class exist or may be made, and where there is enough storage.
 
-        Each claim is looked at by itself, and then, where one kind of choice is left, all of them together.
+        Each claim is checked by itself, and then, where one kind of choice is left, all of them together.
         """
         for need in needs:
             possible, roomy = self._need(storage, need)

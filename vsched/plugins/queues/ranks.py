@@ -14,7 +14,7 @@ LAST: Key = (float("inf"),)
 """The sort key of queues that are left out."""
 
 
-class QueueStandings:
+class QueueRanks:
     """Sort keys and scores of queues, from their accounts. With ``admitting``, admitted amounts count as held."""
 
     def __init__(self, usage: SessionUsage, accounts: Accounts, *, in_a_tree: bool) -> None:
@@ -45,8 +45,8 @@ class QueueStandings:
             if admitting:
                 self._look_at_pledges()
             for one in (*reversed(account.above[:-1]), account):
-                standing = one.admission_standing(self._usage) if admitting else one.standing(self._usage)
-                yield one.name, standing
+                rank = one.admission_rank(self._usage) if admitting else one.rank(self._usage)
+                yield one.name, rank
 
     def score(self, queue: Queue, *, admitting: bool) -> float:
         """1 minus the share: the free part of the deserved amount, of the resource with the least left."""
