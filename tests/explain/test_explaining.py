@@ -84,7 +84,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/a 1 cpu=1",
             Whereabouts.NEVER,
-            f"PodGroup {jobs_words.no_group('ns/a')}",
+            jobs_words.no_group("PodGroup ns/a"),
             "",
             id="names a PodGroup that does not exist",
         ),
