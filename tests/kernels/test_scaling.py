@@ -73,11 +73,6 @@ def test_scaled_to_most(raw: list[int], reverse: bool, expected: list[int] | Non
     assert (None if scores is None else scores.tolist()) == expected
 
 
-def test_required_affinity_without_terms_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ValueError, match="without terms"):
-        attracted([], found=False, matches_itself=True)
-
-
 def test_four_hosts_with_two_one_no_and_three_pods() -> None:
     statics = NodeStatics([NodeAttributes(name, {"host": name}) for name in "abcd"])
     domains = topology(statics, "host")

@@ -16,7 +16,6 @@ from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.kernels.topology import words
-from vsched.kernels.topology import words as topology_words
 from vsched.mirror.ingest.hypernodes import ShownStatus
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import TopologyCatalogue
@@ -133,7 +132,7 @@ async def test_what_an_earlier_daemon_wrote_is_not_written_again() -> None:
     seen = snapshot(catalogue(hypernode("a", 1, "n1"), hypernode("b", 1, "~n2", "^b")), "n1", "n2")
     async with bench() as test:
         test.mirror.show("a", ShownStatus(1, (ready("True", USABLE),)))
-        test.mirror.show("b", ShownStatus(None, (ready("False", BROKEN, topology_words.circle(["b", "b"])),)))
+        test.mirror.show("b", ShownStatus(None, (ready("False", BROKEN, words.circle(["b", "b"])),)))
         test.mirror.show("gone", ShownStatus(7))
         test.statuses.submit(seen)
         test.mirror.show("a", ShownStatus(9, (ready("True", USABLE),)))
