@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vsched.kernels.domains import topology
 from vsched.kernels.images import full_name, image_locality
-from vsched.kernels.podaffinity import attracted, preferred, scaled_between, scaled_to_most
+from vsched.kernels.podaffinity import preferred, scaled_between, scaled_to_most
 from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import crowding, emptier_is_better, size_weight
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
