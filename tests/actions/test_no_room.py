@@ -19,7 +19,7 @@ from vsched.actions.pending import to_place
 from vsched.actions.placing import place_until_ready
 from vsched.actions.turns import JobTurns, next_of
 from vsched.actions.words import room_for
-from vsched.framework.classes import Batch
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
@@ -41,14 +41,14 @@ def try_everyone(session: Session) -> None:
         if not session.plugins.overused(queue) and not try_one(session, queue, job, pending[job.key]):
             del pending[job.key]
     ordering = QueueOrdering(session.plugins, OrderingArgs())
-    batches = [Batch.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in pending]
-    for queue, batch, queue_turns in JobTurns(ordering, session.snapshot.queues, batches):
+    segments = [Segment.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in pending]
+    for queue, segment, queue_turns in JobTurns(ordering, session.snapshot.queues, segments):
         if session.plugins.overused(queue):
             queue_turns.closed = True
         else:
-            job = next_of(session, batch)
+            job = next_of(session, segment)
             again = try_one(session, queue, job, pending[job.key])
-            queue_turns.end_turn(Batch.again(job, session.plugins.job_key(job)) if again else None)
+            queue_turns.end_turn(Segment.again(job, session.plugins.job_key(job)) if again else None)
 
 
 def try_one(session: Session, queue: Queue, job: JobView, pending: PendingTasks) -> bool:

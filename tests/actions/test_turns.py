@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
-from vsched.framework.classes import Batch, JobClass, Span
+from vsched.framework.classes import JobClass, Segment, Span
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
@@ -57,23 +57,23 @@ def jobs(*keys: str) -> list[JobView]:
 
 def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = None) -> JobTurns:
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    batches = [Batch.again(job, orders.job_key(job)) for job in waiting]
-    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, batches)
+    segments = [Segment.again(job, orders.job_key(job)) for job in waiting]
+    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, segments)
 
 
 def played(orders: Orders, waiting: list[JobView], turns_each: int, args: OrderingArgs | None = None) -> list[str]:
     """The jobs in turn, when every job wants this many turns."""
     order, views = [], {job.key: job for job in waiting}
-    for queue, batch, queue_turns in turns(orders, waiting, args):
-        job = next_of(batch, views)
+    for queue, segment, queue_turns in turns(orders, waiting, args):
+        job = next_of(segment, views)
         order.append(orders.take(queue, job))
-        queue_turns.end_turn(Batch.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
+        queue_turns.end_turn(Segment.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
     return order
 
 
-def next_of(batch: Batch, views: Mapping[str, JobView]) -> JobView:
-    job = views[batch.first]
-    batch.at += 1
+def next_of(segment: Segment, views: Mapping[str, JobView]) -> JobView:
+    job = views[segment.first]
+    segment.at += 1
     return job
 
 
@@ -121,12 +121,12 @@ def test_only_where_a_queue_has_several_namespaces_are_they_asked_for_keys() -> 
 def test_a_closed_queue_gives_no_more_turns() -> None:
     orders, order, waiting = Orders(), [], jobs("p:x/a", "p:x/b", "q:x/c")
     views = {job.key: job for job in waiting}
-    for queue, batch, queue_turns in turns(orders, waiting):
-        order.append(orders.take(queue, next_of(batch, views)))
+    for queue, segment, queue_turns in turns(orders, waiting):
+        order.append(orders.take(queue, next_of(segment, views)))
         queue_turns.end_turn(None)
         queue_turns.closed = queue.name == "p"
         if queue_turns.closed:
-            assert [left.first for left in queue_turns.batches()] == ["x/b"]
+            assert [left.first for left in queue_turns.segments()] == ["x/b"]
 
     assert order == ["x/a", "x/c"]
 
@@ -145,10 +145,10 @@ def test_a_queue_closed_in_one_wave_is_offered_again_in_the_next() -> None:
     waiting = jobs("p:x/a", "p:x/b", "p:x/c")
     waiting[2].priority = -1
     order, orders, views = [], Orders(), {job.key: job for job in waiting}
-    for _, batch, queue_turns in turns(orders, waiting, OrderingArgs(across_queues=True)):
-        order.append(batch.first)
-        job = next_of(batch, views)
-        queue_turns.end_turn(Batch.again(job, orders.job_key(job)))
+    for _, segment, queue_turns in turns(orders, waiting, OrderingArgs(across_queues=True)):
+        order.append(segment.first)
+        job = next_of(segment, views)
+        queue_turns.end_turn(Segment.again(job, orders.job_key(job)))
         queue_turns.closed = True
 
     assert order == ["x/a", "x/c"]
@@ -189,8 +189,8 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
     for job in waiting:
         letter = job.key[2] if together and job.key[2].islower() else job.key
         by_class.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
-    batches = [
-        Batch(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in by_class.values()
+    segments = [
+        Segment(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in by_class.values()
     ]
     seeds, found = [random.random() for _ in waiting], Played({}, [])
 
@@ -198,8 +198,8 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
         return key[2].islower() and Random(f"{seeds[len(found.deciding)]}{key[2]}").random() < 0.7
 
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    for queue, batch, queue_turns in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, batches):
-        job = next_of(batch, views)
+    for queue, segment, queue_turns in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, segments):
+        job = next_of(segment, views)
         assert job.key not in found.before
         found.before[job.key] = len(found.deciding)
         decides = not failed(job.key) and Random(f"{seeds[0]}{job.key}").random() < 0.4
@@ -208,8 +208,8 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
             orders.take(queue, job)
             found.deciding.append(job.key)
         queue_turns.end_turn(idle=not decides, changes=decides, known=known)
-    for batch in batches:
-        for span in batch.passed:
+    for segment in segments:
+        for span in segment.passed:
             found.before.update(dict.fromkeys(span.keys, span.value))
     return found
 

@@ -21,8 +21,10 @@ from vsched.explain.words import edits
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.words import limits as limits_words
 from vsched.mirror.whatif.edits import Edit
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words import jobs as plugin_words
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -376,7 +378,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         ["minMember 2 of job x/a (now 4)"],
     ),
     (
-        "its minResources state more than its pods ask for",
+        "its minResources are more than its pods request",
         "node n1 cpu=4\njob x/b min=2 pods=2 cpu=1 minResources=cpu:20",
         QUOTA_OF_CLUSTER,
         ["minResources cpu"],
@@ -681,19 +683,21 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
     assert next(change.message for change in changes(snapshot, policy, REGISTRY, report, key).changes) == told
 
 
+LACKS = plugin_words.roles_lack_pods([("w", 2, 4)], 0)
+
+
 @pytest.mark.parametrize(
     ("quota", "cause", "told"),
     [
         pytest.param(
             "quota x/q requests.cpu=4 used=requests.cpu:4",
-            "ResourceQuota q allows 4 requests.cpu: 4 used, 2 missing pods ask for 4; "
-            "role w has 2 of the 4 pods that it needs",
+            f"{limits_words.quota_refuses('q', '4', 'requests.cpu', '4', 2, '4')}; {LACKS}",
             f"{edits.more_in_quota('4 more requests.cpu', 'x/q', '8')} and {edits.more_pods(2, role='w')}",
             id="of cpu",
         ),
         pytest.param(
             "quota x/q pods=3 used=pods:2",
-            "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; role w has 2 of the 4 pods that it needs",
+            f"{limits_words.quota_refuses('q', '3', 'pods', '2', 2, '2')}; {LACKS}",
             f"{edits.more_in_quota('1 more pod', 'x/q', '4')} and {edits.more_pods(2, role='w')}",
             id="of pods",
         ),

@@ -15,6 +15,7 @@ from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.words import jobs as jobs_words
+from vsched.framework.words import nodes as nodes_words
 from vsched.settings.built_in import REGISTRY
 
 
@@ -29,15 +30,15 @@ def test_an_explanation_names_amounts_groups_and_the_place() -> None:
     """)
 
     assert (
-        found.message == "the gang needs 3, none fit, and 2 would if all nodes were empty: "
+        found.message == f"{jobs_words.needs('the gang', 3, 3, 0, 2)}: "
         "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned"
     )
     assert found.groups == {
-        "large": {"node(s) had untolerated taint {gpu: yes}": 1},
+        "large": {nodes_words.tainted("gpu", "yes"): 1},
         "small": {"node(s) were unschedulable": 1, "Insufficient cpu": 1},
     }
     assert found.reasons == {
-        "node(s) had untolerated taint {gpu: yes}": 1,
+        nodes_words.tainted("gpu", "yes"): 1,
         "node(s) were unschedulable": 1,
         "Insufficient cpu": 1,
     }
@@ -51,7 +52,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     text = f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1"
     fits, fails = explained(text, "ns/a.0"), explained(text, "ns/a.4")
 
-    assert fits.message == f"fits, but waits until {jobs_words.gang_reaches_minimum('ns/a', 8)}"
+    assert fits.message == jobs_words.fits_but_waits(jobs_words.gang_reaches_minimum("ns/a", 8))
     assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
     assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
     assert [one.repeats for one in fails.constraints].count(False) == 1, "the gang's headline, and nothing twice"
@@ -73,7 +74,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "will go to n1 once the terminating pods are gone",
+            jobs_words.goes_once("n1"),
             "n1",
             id="waits for others to leave",
         ),
@@ -83,7 +84,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/a 1 cpu=1",
             Whereabouts.NEVER,
-            f"PodGroup {jobs_words.no_group('ns/a')}",
+            jobs_words.no_group("PodGroup ns/a"),
             "",
             id="names a PodGroup that does not exist",
         ),

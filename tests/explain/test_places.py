@@ -139,10 +139,11 @@ def text_of(found: Explanation) -> list[str]:
 
 
 def test_a_terminal_shows_the_tree() -> None:
+    whole = "the whole cluster"
     assert text_of(explained(NEARLY + WANT, RACK))[:5] == [
         "asks for one domain of tier 1 (rack) or closer",
         "domain tier nodes its pods has room for",
-        "the whole cluster 4 8 4 of 4 (not allowed)",
+        f"{whole} 4 8 4 of 4 (not allowed)",
         "top 3 8 4 of 4 (not allowed)",
         "b1 2 (block) 4 4 of 4 (not allowed)",
     ]

@@ -9,6 +9,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.ingest.words import fields as fields_words
 from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.state import words as state_words
@@ -34,7 +35,7 @@ def helped(text: str) -> Explanation:
     [
         pytest.param("job ns/a min=2 pods=2 ebs=c", "ns/a.0", VOLUME, id="a pod"),
         pytest.param(
-            "job ns/a min=2 pods=2 ebs=c", "ns/a", f"2 of its pods wait: a.0: {VOLUME}", id="the gang that needs it"
+            "job ns/a min=2 pods=2 ebs=c", "ns/a", jobs_words.some_wait(2, "a.0", VOLUME), id="the gang that needs it"
         ),
         pytest.param("job ns/a roles=beyond pods=1", "ns/a", BEYOND, id="a PodGroup"),
         pytest.param("job ns/a roles=beyond pods=1", "ns/a.0", BEYOND, id="its pod"),
@@ -52,7 +53,7 @@ def test_the_field_is_named_and_waiting_does_not_help(text: str, key: str, messa
 def test_a_job_that_runs_says_what_its_other_pods_wait_for() -> None:
     text = "node n1\njob ns/a min=1 phase=Running\npods ns/a 1 on=n1\npods ns/a 1 ebs=c"
 
-    assert explained(text).message == f"1 of its pods waits: a.1: {VOLUME}"
+    assert explained(text).message == jobs_words.some_wait(1, "a.1", VOLUME)
     assert explained(text, "ns/a.1").state is Whereabouts.NEVER
     assert explained(text).counts["gated"] == 0
 

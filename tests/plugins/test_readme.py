@@ -11,6 +11,7 @@ from tests.support.pages import blocks, page, rows, words_in
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.voting import RECLAIM, agreed
 from vsched.explain.order import waiting_order
+from vsched.explain.words import reasons
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.extension import NoArgs, Plugin, Point
 from vsched.framework.points.victims import VictimVotes
@@ -80,7 +81,7 @@ def test_what_an_order_says_of_itself_is_told() -> None:
     place = waiting_order(snapshot, policy("{name: small-first}"), REGISTERED).place("ns/big")
 
     assert place is not None
-    assert place.message == "2nd of 2 in queue default: ns/small needs fewer pods"
+    assert place.message == reasons.position_in_queue("2nd", 2, "default", "ns/small needs fewer pods")
 
 
 def test_a_filter_keeps_pods_off_nodes_and_says_why() -> None:

@@ -20,14 +20,14 @@ from vsched.actions.pending import PendingByJob, has_work, workable
 from vsched.actions.provisioned import reserve_provisioned
 from vsched.actions.turns import JobTurns, next_of
 from vsched.actions.words import ERRORS_REUSED
-from vsched.framework.classes import Batch
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
-Batches = dict[str, Batch]
-"""The jobs to work on, by the key of each batch's first job."""
+Segments = dict[str, Segment]
+"""The jobs to work on, by the key of each segment's first job."""
 
 
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
@@ -38,35 +38,37 @@ class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
 
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
-    batches: Batches = {
-        batch.first: batch for batch in map(Batch, session.waiting.take(lambda job: has_work(session, job)))
+    segments: Segments = {
+        segment.first: segment for segment in map(Segment, session.waiting.take(lambda job: has_work(session, job)))
     }
-    shared = [batch for batch in batches.values() if batch.is_shared]
+    shared = [segment for segment in segments.values() if segment.is_shared]
     pending = PendingByJob(session)
-    reserve_provisioned(session, batches.keys(), pending)
-    complete(session, batches, pending)
-    place_nominated(session, batches, pending)
-    give_turns(session, batches, pending)
+    reserve_provisioned(session, segments.keys(), pending)
+    complete(session, segments, pending)
+    place_nominated(session, segments, pending)
+    give_turns(session, segments, pending)
     session.waiting.put_back(shared)
 
 
-def give_turns(session: Session, batches: Batches, pending: PendingByJob) -> None:
+def give_turns(session: Session, segments: Segments, pending: PendingByJob) -> None:
     """Give jobs turns by queue, namespace, user and job; those with pods behind the gate of their queue as well."""
     alone = map(session.jobs.__getitem__, session.waiting.keys_alone())
     gated = {job.key: job for job in alone if job.job.awaiting and workable(session, job)}
     only_gated = {
-        key: Batch.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in batches
+        key: Segment.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in segments
     }
     ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
     failed, overused = FailedTurns(session), FailedTurns(session)
-    for queue, batch, turns in JobTurns(ordering, session.snapshot.queues, [*batches.values(), *only_gated.values()]):
+    for queue, segment, turns in JobTurns(
+        ordering, session.snapshot.queues, [*segments.values(), *only_gated.values()]
+    ):
         if session.plugins.overused(queue):
             turns.closed = True
-            plan_first(session, queue, session.jobs[batch.first])
-            waiting = (one for one in (batch, *turns.batches()) if one.first not in only_gated)
+            plan_first(session, queue, session.jobs[segment.first])
+            waiting = (one for one in (segment, *turns.segments()) if one.first not in only_gated)
             overused.note_all(waiting, partial(refuse_overused, session, queue, pending))
             continue
-        job, steps, changes = next_of(session, batch), len(session.ledger.log), failed.changes
+        job, steps, changes = next_of(session, segment), len(session.ledger.log), failed.changes
         opens = gated.pop(job.key, None) is not None
         if opens:
             open_gates(session, queue, job)
@@ -75,31 +77,31 @@ def give_turns(session: Session, batches: Batches, pending: PendingByJob) -> Non
         again = job.key not in only_gated and give_turn(session, queue, job, pending, failed)
         failed.follow()
         turns.end_turn(
-            Batch.again(job, session.plugins.job_key(job)) if again else None,
+            Segment.again(job, session.plugins.job_key(job)) if again else None,
             idle=not opens and len(session.ledger.log) == steps,
             changes=failed.changes != changes,
-            known=failed.of_all(batch),
+            known=failed.of_all(segment),
         )
 
 
-def complete(session: Session, batches: Batches, pending: PendingByJob) -> None:
+def complete(session: Session, segments: Segments, pending: PendingByJob) -> None:
     """Give running gangs that lost pods, with a node for instance, the first turns: their other pods wait for these."""
-    lost = (session.jobs[key] for key in batches if session.jobs[key].has_lost_pods)
+    lost = (session.jobs[key] for key in segments if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
         if not session.plugins.overused(queue):
             again = take_turn(session, queue, job, pending[job.key])
-            put_back(session, batches, job, again=again)
+            put_back(session, segments, job, again=again)
 
 
-def place_nominated(session: Session, batches: Batches, pending: PendingByJob) -> None:
+def place_nominated(session: Session, segments: Segments, pending: PendingByJob) -> None:
     """Give jobs with nominated nodes their first turns, until their pods have these nodes, which were freed for them.
 
     By these nominations the queue may hold all that it deserves; then it gets no other turn.
     """
     if not session.decisions.nominated:
         return
-    keys = [key for key in session.snapshot.nominated if key in batches]
+    keys = [key for key in session.snapshot.nominated if key in segments]
     jobs = [session.jobs[key] for key in keys if any(task.uid in session.decisions.nominated for task in pending[key])]
     for job in sorted(jobs, key=session.plugins.job_key):
         queue, tasks = session.queue(job), pending[job.key]
@@ -109,15 +111,15 @@ def place_nominated(session: Session, batches: Batches, pending: PendingByJob) -
         while goes_on and nominated and take_turn(session, queue, job, nominated):
             pass
         pending[job.key] = others
-        put_back(session, batches, job, again=goes_on and bool(others))
+        put_back(session, segments, job, again=goes_on and bool(others))
 
 
-def put_back(session: Session, batches: Batches, job: JobView, *, again: bool) -> None:
+def put_back(session: Session, segments: Segments, job: JobView, *, again: bool) -> None:
     """A job had its first turns: put it back where it needs another one (``again``)."""
     if again:
-        batches[job.key] = Batch.again(job, session.plugins.job_key(job))
+        segments[job.key] = Segment.again(job, session.plugins.job_key(job))
     else:
-        del batches[job.key]
+        del segments[job.key]
 
 
 def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingByJob, failed: FailedTurns) -> bool:

@@ -15,7 +15,7 @@ from vsched.actions.blocked import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns, next_of
-from vsched.framework.classes import Batch, Span
+from vsched.framework.classes import Segment, Span
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.scaling import may_be_lifted
@@ -35,34 +35,36 @@ def enqueue(session: Session) -> None:
 
     A refusal of one job of a class holds for the others too, until some job is admitted.
     """
-    batches = [Batch(span) for span in session.waiting.take(lambda job: job.waiting_to_enter)]
-    if not batches:
+    segments = [Segment(span) for span in session.waiting.take(lambda job: job.waiting_to_enter)]
+    if not segments:
         return
     queues, plugins = session.snapshot.queues, session.plugins
     ordering = QueueOrdering(plugins, session.args("enqueue", OrderingArgs), admitting=True)
     promised: dict[str, Vector] = {}
-    answers, late = EnqueueAnswers(session), dict[Batch, int]()
-    for queue, batch, turns in JobTurns(ordering, queues, batches):
-        in_queue, job = promised.setdefault(queue.name, {}), next_of(session, batch)
+    answers, late = EnqueueAnswers(session), dict[Segment, int]()
+    for queue, segment, turns in JobTurns(ordering, queues, segments):
+        in_queue, job = promised.setdefault(queue.name, {}), next_of(session, segment)
         known: JobRefusals | int | None = None
         if refused(session, job, answers):
-            known = session.refused.of(job) if batch else None
+            known = session.refused.of(job) if segment else None
         elif placeable(session, queue, job, wanted := shortfall_of(job.job), in_queue):
             admit(session, job, wanted, answers)
             add(in_queue, wanted)
         else:
-            known = late[Batch.again(job, plugins.job_key(job))] = answers.admitted
+            known = late[Segment.again(job, plugins.job_key(job))] = answers.admitted
         turns.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
-    for batch in batches:
-        late |= {Batch(span._replace(value=batch.waiting.value)): span.value for span in batch.passed if _is_late(span)}
-    for _, batch, turns in JobTurns(ordering, queues, late):
-        job, known = next_of(session, batch), None
-        if late[batch] == answers.admitted or not refused(session, job, answers):
+    for segment in segments:
+        late |= {
+            Segment(span._replace(value=segment.waiting.value)): span.value for span in segment.passed if _is_late(span)
+        }
+    for _, segment, turns in JobTurns(ordering, queues, late):
+        job, known = next_of(session, segment), None
+        if late[segment] == answers.admitted or not refused(session, job, answers):
             admit(session, job, shortfall_of(job.job), answers)
-        elif batch:
+        elif segment:
             known = session.refused.of(job)
         turns.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
-    session.waiting.put_back((*batches, *late))
+    session.waiting.put_back((*segments, *late))
 
 
 def _is_late(span: Span[JobRefusals | int]) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import NamedTuple
 
 from vsched.actions.turns import next_of
-from vsched.framework.classes import Batch
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.session import Session
@@ -57,11 +57,11 @@ class FailedTurns:
         known = self._known.get(self._session.waiting.kind(job)) if self._known and before is not None else None
         return None if known is None or known.turns < 2 or known.before != before else known.after
 
-    def of_all(self, batch: Batch) -> JobRefusals | None:
-        """The same for all jobs of a batch; None where rules may distinguish them by their labels."""
-        if not batch or not self._known or self._session.waiting.reads_labels(batch.job_class):
+    def of_all(self, segment: Segment) -> JobRefusals | None:
+        """The same for all jobs of a segment; None where rules may distinguish them by their labels."""
+        if not segment or not self._known or self._session.waiting.reads_labels(segment.job_class):
             return None
-        return self.of(self._session.jobs[batch.first], batch.waiting.value)
+        return self.of(self._session.jobs[segment.first], segment.waiting.value)
 
     def note(self, job: JobView, before: JobRefusals | None) -> None:
         """The turn of a job came to nothing; ``before`` are the refusals that it had then."""
@@ -72,19 +72,19 @@ class FailedTurns:
             count = 1 if known is None or known.before != before else known.turns + 1
             self._known[kind] = FailedTurn(count, before, self._session.refused.of(job))
 
-    def note_all(self, batches: Iterable[Batch], refuse: Callable[[JobView], None]) -> None:
-        """Refuse each job of some batches, without turns."""
-        for batch in batches:
-            while batch:
-                self._note_next(batch, refuse)
+    def note_all(self, segments: Iterable[Segment], refuse: Callable[[JobView], None]) -> None:
+        """Refuse each job of some segments, without turns."""
+        for segment in segments:
+            while segment:
+                self._note_next(segment, refuse)
 
-    def _note_next(self, batch: Batch, refuse: Callable[[JobView], None]) -> None:
+    def _note_next(self, segment: Segment, refuse: Callable[[JobView], None]) -> None:
         """The same for the next job, or for all that are left, where their refusals are known."""
-        known = self.of_all(batch)
+        known = self.of_all(segment)
         if known is not None:
-            batch.pass_over(known)
+            segment.pass_over(known)
         else:
-            job = next_of(self._session, batch)
+            job = next_of(self._session, segment)
             before = self.before(job)
             known = self.of(job, before)
             if known is None:

@@ -43,8 +43,8 @@ def gangpreempt(session: Session) -> None:
                 evict_for(session, GangPreemptSearch, job, pools, tasks)
 
     for wave in ordering.waves(takers):
-        for batches in ordering.queue_by_queue(wave, session.snapshot.queues):
-            takers.give_turns(batches, take)
+        for segments in ordering.queue_by_queue(wave, session.snapshot.queues):
+            takers.give_turns(segments, take)
     takers.end()
     pools.release()
 
@@ -61,13 +61,13 @@ def gangreclaim(session: Session) -> None:
             reclaim_for(session, job, pools)
 
     for wave in ordering.waves(takers):
-        batches = by_queue(wave)
-        order = waiting_queues(ordering, [queues[name] for name in batches], alone=False)
+        segments = by_queue(wave)
+        order = waiting_queues(ordering, [queues[name] for name in segments], alone=False)
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            takers.give_turns(batches[queue.name], take)
+            takers.give_turns(segments[queue.name], take)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
     takers.end()
     pools.release()

@@ -24,8 +24,8 @@ from vsched.framework.nominations import lift_nomination
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.look import TierLook
-from vsched.framework.places.placed_pods import PlacedPods
 from vsched.framework.places.places import REASON
+from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
@@ -54,7 +54,7 @@ class GangPlacement(NamedTuple):
 
     job: JobView
     topology: NetworkTopology
-    placed_pods: Callable[[], PlacedPods]
+    pods_by_domain: Callable[[], PodsByDomain]
     """Those of its pods that have a node by now."""
     goal: PlacingGoal
     pipelined: Callable[[], bool]
@@ -68,7 +68,7 @@ def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPl
     return GangPlacement(
         job,
         topology,
-        lambda: session.places.placed_pods(job, topology),
+        lambda: session.places.pods_by_domain(job, topology),
         goal_of(session, job),
         lambda: session.plugins.job_pipelined(job),
     )
@@ -135,12 +135,12 @@ def place_together(
     before, job = statement.savepoint(), gang.job
     for task in pending:
         lift_nomination(session, statement, job, task)
-    placed_pods = gang.placed_pods()
-    reach = session.places.reach(gang.topology, placed_pods)
+    pods_by_domain = gang.pods_by_domain()
+    reach = session.places.reach(gang.topology, pods_by_domain)
     if isinstance(reach, Refusal):
         refusal = reach
     else:
-        search = PlaceSearch(session, queue, pending, statement, gang, placed_pods, reach)
+        search = PlaceSearch(session, queue, pending, statement, gang, pods_by_domain, reach)
         found = search.run()
         if found is not None or search.refused:
             if found is None:
@@ -162,7 +162,7 @@ class PlaceSearch:
         pending: PendingTasks,
         statement: Statement,
         gang: GangPlacement,
-        placed_pods: PlacedPods,
+        pods_by_domain: PodsByDomain,
         reach: Reach,
     ) -> None:
         self.session = session
@@ -173,8 +173,8 @@ class PlaceSearch:
         self._statement = statement
         self._gang = gang
         self._reach = reach
-        self._placed_pods = placed_pods
-        self._scores = session.places.near_scores(gang.topology, placed_pods)
+        self._pods_by_domain = pods_by_domain
+        self._scores = session.places.near_scores(gang.topology, pods_by_domain)
         self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
         """The tried domains by first row and number of rows, which identify them, because domains nest."""
@@ -223,7 +223,7 @@ class PlaceSearch:
             yield places.domain(tier, domain)
         task_set = places.task_set(self._pending, min(len(self._pending), max(1, self._gang.goal.missing())))
         for at, (tier, domain) in enumerate(self._reach):
-            look = places.look(task_set, tier, domain, self._placed_pods.inside(at))
+            look = places.look(task_set, tier, domain, self._pods_by_domain.inside(at))
             self._looks.append(look)
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)
@@ -310,26 +310,26 @@ def choose_close(
         if group.topology is None:
             return choose(tasks, tuple(more))
         own = [task for task in tasks if group is groups.of(task) or group in groups.path(groups.of(task))]
-        placed_pods = session.places.placed_pods(job, group.topology, group)
-        return _choose_in(session, group.topology, placed_pods, own, lambda: choose(own, tuple(more)))
+        pods_by_domain = session.places.pods_by_domain(job, group.topology, group)
+        return _choose_in(session, group.topology, pods_by_domain, own, lambda: choose(own, tuple(more)))
 
     topology = job.spec.topology
     if topology is None:
         return choose(tasks, around)
     return _choose_in(
-        session, topology, session.places.placed_pods(job, topology), tasks, lambda: choose(tasks, around)
+        session, topology, session.places.pods_by_domain(job, topology), tasks, lambda: choose(tasks, around)
     )
 
 
 def _choose_in(
     session: Session,
     topology: NetworkTopology,
-    placed_pods: PlacedPods,
+    pods_by_domain: PodsByDomain,
     tasks: Sequence[Task],
     pick: Callable[[], Choice | Refusal | None],
 ) -> Choice | Refusal | None:
     places, selection = session.places, session.node_selection
-    reach = places.reach(topology, placed_pods)
+    reach = places.reach(topology, pods_by_domain)
     if isinstance(reach, Refusal):
         return reach
     looks: list[TierLook] = []
@@ -337,9 +337,9 @@ def _choose_in(
         task_set = places.task_set(tasks, wanted)
         looks.clear()
         for at, (tier, domain) in enumerate(reach):
-            looks.append(places.look(task_set, tier, domain, placed_pods.inside(at)))
+            looks.append(places.look(task_set, tier, domain, pods_by_domain.inside(at)))
             for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
-                with selection.within(one.rows, places.near_scores(topology, placed_pods)):
+                with selection.within(one.rows, places.near_scores(topology, pods_by_domain)):
                     choice = pick()
                 if isinstance(choice, Choice):
                     return choice

@@ -59,9 +59,9 @@ def preempt(session: Session) -> None:
             within_job(session, job, pools, pick)
 
     for wave in ordering.waves(takers):
-        for batches in ordering.queue_by_queue(wave, session.snapshot.queues):
-            had = takers.give_turns(batches, between)
-            takers.give_turns([*had, *takers.passed_over(batches)], within)
+        for segments in ordering.queue_by_queue(wave, session.snapshot.queues):
+            had = takers.give_turns(segments, between)
+            takers.give_turns([*had, *takers.passed_over(segments)], within)
     takers.end()
     pools.release()
 

@@ -19,7 +19,7 @@ from vsched.actions.taking import take_for, take_missing
 from vsched.actions.victim_search import RECLAIM, ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
 from vsched.actions.victims import request_kind
 from vsched.actions.waiting_queues import waiting_queues
-from vsched.framework.classes import Batch
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task
@@ -32,19 +32,19 @@ def reclaim(session: Session) -> None:
     pools = Pools(session, RECLAIM)
     takers = claiming(session, ReclaimSearch)
     for wave in ordering.waves(takers):
-        batches = by_queue(wave)
-        order = waiting_queues(ordering, [queues[name] for name in batches], alone=False)
+        segments = by_queue(wave)
+        order = waiting_queues(ordering, [queues[name] for name in segments], alone=False)
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            take_turn(session, takers, batches[queue.name], pools)
+            take_turn(session, takers, segments[queue.name], pools)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
     takers.end()
     pools.release()
 
 
-def take_turn(session: Session, takers: Takers, batches: Sequence[Batch], pools: Pools) -> None:
+def take_turn(session: Session, takers: Takers, segments: Sequence[Segment], pools: Pools) -> None:
     """Reclaim room for the jobs of one queue, and undo the evictions that are not needed after later ones."""
 
     def take(job: JobView) -> None:
@@ -53,8 +53,8 @@ def take_turn(session: Session, takers: Takers, batches: Sequence[Batch], pools:
 
     with session.statement() as turn:
         before = len(session.decisions.committed)
-        had = takers.give_turns(batches, take)  # those that were passed over lack their minimum, and do not grow
-        jobs = [session.jobs[batch.first] for batch in had]
+        had = takers.give_turns(segments, take)  # those that were passed over lack their minimum, and do not grow
+        jobs = [session.jobs[segment.first] for segment in had]
         grow(session, jobs, pools)
         if spare_of_tries(session, ReclaimSearch(session, jobs[0]), turn):
             del session.decisions.committed[before:]

@@ -267,8 +267,8 @@ class StartSearch:
         if job.sub_groups is not None:
             place_whole(session, queue, job, job.sub_groups, pending, statement, goal)
         elif topology is not None:
-            placed_pods = session.places.placed_pods
-            gang = GangPlacement(job, topology, lambda: placed_pods(job, topology), goal, lambda: job.is_pipelined)
+            pods_by_domain = session.places.pods_by_domain
+            gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal, lambda: job.is_pipelined)
             place_gang(session, queue, pending, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):

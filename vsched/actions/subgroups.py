@@ -121,8 +121,8 @@ class GroupPlacing:
         if topology is None:
             place(pending)
             return
-        placed_pods = self._session.places.placed_pods
-        gang = GangPlacement(job, topology, lambda: placed_pods(job, topology), goal, pipelined, place)
+        pods_by_domain = self._session.places.pods_by_domain
+        gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal, pipelined, place)
         place_gang(self._session, self._queue, pending, self._statement, gang)
 
     def next_tasks(self, pending: PendingTasks, within: Composite | None = None) -> PendingTasks:
@@ -267,9 +267,14 @@ class GroupPlacing:
         topology = one.topology
         if topology is None:
             return place
-        placed_pods, job = self._session.places.placed_pods, self._job
+        pods_by_domain, job = self._session.places.pods_by_domain, self._job
         gang = GangPlacement(
-            job, topology, lambda: placed_pods(job, topology, one), _goal_of(group), lambda: group.is_pipelined, place
+            job,
+            topology,
+            lambda: pods_by_domain(job, topology, one),
+            _goal_of(group),
+            lambda: group.is_pipelined,
+            place,
         )
         return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
 

@@ -1,17 +1,17 @@
 """The jobs that an action may evict tasks for, in the order of their turns.
 
-After a turn that decided nothing, the other jobs of the batch would get nothing either, until something is decided.
+After a turn that decided nothing, the other jobs of the segment would get nothing either, until something is decided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from vsched.actions.batch_heaps import BatchHeap
 from vsched.actions.pending import workable
+from vsched.actions.segment_heaps import SegmentHeap
 from vsched.actions.turns import QueueTurns, next_of
 from vsched.actions.victim_search import VictimSearch
-from vsched.framework.classes import Batch
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
@@ -38,41 +38,41 @@ class Takers:
         if plugins.victim_rules.delays or not plugins.agreement[purpose].votes_by_kind:
             session.waiting.split_all()
         may_evict = plugins.victim_rules.may_evict
-        self._batches: list[Batch] = []
+        self._segments: list[Segment] = []
         for span in session.waiting.take(lambda job: wants(job) and may_evict(job)):
             first = session.jobs[span.first]
             if span.value is not None and plugins.job_pipelined(first):  # then each may grow by its own tasks
                 session.waiting.split(span)
-                self._batches += [Batch(session.waiting.span_of(session.jobs[key])) for key in span.keys]
+                self._segments += [Segment(session.waiting.span_of(session.jobs[key])) for key in span.keys]
             else:
-                self._batches.append(Batch(span, lead=not first.has_lost_pods))
+                self._segments.append(Segment(span, lead=not first.has_lost_pods))
 
-    def __iter__(self) -> Iterator[Batch]:
-        return iter(self._batches)
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
 
-    def give_turns(self, batches: Iterable[Batch], turn: Callable[[JobView], object]) -> list[Batch]:
+    def give_turns(self, segments: Iterable[Segment], turn: Callable[[JobView], object]) -> list[Segment]:
         """Give the jobs of one queue their turns, in order. Returns those that had turns of their own, in order."""
-        session, ledger, done = self._session, self._session.ledger, list[Batch]()
-        turns = QueueTurns(batches, BatchHeap())
-        while (batch := turns.pop()) is not None:
+        session, ledger, done = self._session, self._session.ledger, list[Segment]()
+        turns = QueueTurns(segments, SegmentHeap())
+        while (segment := turns.pop()) is not None:
             latest = ledger.latest
-            done.append(Batch(batch.waiting._replace(end=batch.at + 1, value=None), lead=batch.lead))
-            job = next_of(session, batch)
+            done.append(Segment(segment.waiting._replace(end=segment.at + 1, value=None), lead=segment.lead))
+            job = next_of(session, segment)
             turn(job)
             changes = ledger.latest is not latest
-            is_known = batch and not changes and not session.waiting.reads_labels(batch.job_class)
+            is_known = segment and not changes and not session.waiting.reads_labels(segment.job_class)
             turns.end_turn(changes=changes, known=session.refused.of(job) if is_known else None)
         return done
 
-    def passed_over(self, batches: Iterable[Batch]) -> list[Batch]:
-        """The jobs of these batches that had no turns of their own, for another round."""
-        found: list[Batch] = []
-        for batch in batches:
-            found += [Batch(span, lead=batch.lead) for span in batch.passed]
-            batch.passed = ()
-        self._batches += found
+    def passed_over(self, segments: Iterable[Segment]) -> list[Segment]:
+        """The jobs of these segments that had no turns of their own, for another round."""
+        found: list[Segment] = []
+        for segment in segments:
+            found += [Segment(span, lead=segment.lead) for span in segment.passed]
+            segment.passed = ()
+        self._segments += found
         return found
 
     def end(self) -> None:
         """All turns are over: put back the jobs that had none of their own."""
-        self._session.waiting.put_back(self._batches)
+        self._session.waiting.put_back(self._segments)

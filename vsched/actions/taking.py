@@ -165,7 +165,7 @@ def cheapest(
     """
     job = search.job
     missing = session.plugins.tasks_missing(job) - job.waiting
-    wanted = WantedRoom(tasks, missing, topology, session.places.placed_pods(job, topology))
+    wanted = WantedRoom(tasks, missing, topology, session.places.pods_by_domain(job, topology))
     roomy: set[tuple[int, str]] = set()
 
     def cost_by(picking: Pick) -> Cost | None:

@@ -96,7 +96,7 @@ class _Making:
             for one in self._groups.around(task, None, group):
                 if one is group or one.topology is None:
                     continue
-                reach = places.reach(one.topology, places.placed_pods(job, one.topology, one))
+                reach = places.reach(one.topology, places.pods_by_domain(job, one.topology, one))
                 if not isinstance(reach, Refusal) and (domain := reach[-1][1]) is not None:
                     stack.enter_context(self._session.node_selection.within(places.domain(reach[-1][0], domain).rows))
             yield
@@ -115,8 +115,8 @@ class _Making:
         if group.topology is None:
             return fill()
         session, attempt = self._session, self._attempt
-        placed_pods = session.places.placed_pods(attempt.search.job, group.topology, group)
-        asks = WantedRoom(tasks, wanted, group.topology, placed_pods)
+        pods_by_domain = session.places.pods_by_domain(attempt.search.job, group.topology, group)
+        asks = WantedRoom(tasks, wanted, group.topology, pods_by_domain)
 
         def cost_in(domain: Domain) -> Cost | None:
             before = attempt.mark()

@@ -37,7 +37,7 @@ def waiting_queues(ordering: QueueOrdering, queues: Iterable[Queue], *, alone: b
     """The order of these queues, which all wait. ``alone``: a turn changes only the usage of the queue that has it."""
     if alone and not ordering.moves_together:
         return QueueHeap(ordering, queues)
-    return QueueTree(ordering, queues)
+    return QueueTreeHeap(ordering, queues)
 
 
 class QueueHeap:
@@ -98,7 +98,7 @@ class QueueNode:
         self.best = None if first is None else (self.value, first.best)
 
 
-class QueueTree:
+class QueueTreeHeap:
     """A tree of key parts, for queues whose keys change together."""
 
     def __init__(self, ordering: QueueOrdering, queues: Iterable[Queue]) -> None:

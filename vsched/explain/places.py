@@ -83,15 +83,15 @@ def _sub_groups(session: Session, view: JobView, sights: Sequence[TierSight]) ->
 
 def _sub_group(session: Session, view: JobView, group: SubGroup, sights: Sequence[TierSight]) -> SubGroupPlace:
     topology = group.topology or view.spec.topology or SOFT
-    placed_pods = session.places.placed_pods(view, topology, group)
-    at = placed_pods.lowest()
-    number = None if at is None else placed_pods.domain(at)
+    pods_by_domain = session.places.pods_by_domain(view, topology, group)
+    at = pods_by_domain.lowest()
+    number = None if at is None else pods_by_domain.domain(at)
     tier = session.places.tiers_for(topology)[at] if at is not None and number is not None else None
     return SubGroupPlace(
         group.name,
         "" if group.topology is None else asks_of(group.topology, sights),
         group.minimum,
-        placed_pods.total,
+        pods_by_domain.total,
         "" if tier is None or number is None else tier.domains[number],
         None if tier is None else tier.level,
     )
@@ -113,9 +113,9 @@ def asks_of(topology: NetworkTopology, sights: Sequence[TierSight]) -> str:
 
 def _sights(session: Session, view: JobView, topology: NetworkTopology, tasks: Sequence[Task]) -> list[TierSight]:
     places = session.places
-    placed_pods = places.placed_pods(view, topology)
+    pods_by_domain = places.pods_by_domain(view, topology)
     allowed = places.allowed(topology)
-    reach = places.reach(topology, placed_pods)
+    reach = places.reach(topology, pods_by_domain)
     usable = {} if isinstance(reach, Refusal) else dict(reach)
     may = () if isinstance(allowed, Refusal) else allowed
     tiers = may if topology.key else () if places.tiers.is_flat else places.tiers.tiers
@@ -126,7 +126,12 @@ def _sights(session: Session, view: JobView, topology: NetworkTopology, tasks: S
         only = usable.get(tier, NO_DOMAIN)
         found.append(
             TierSight(
-                tier, places.grouping(tier).sizes, room, placed_pods.inside(at), only, any(tier is one for one in may)
+                tier,
+                places.grouping(tier).sizes,
+                room,
+                pods_by_domain.inside(at),
+                only,
+                any(tier is one for one in may),
             )
         )
     return found

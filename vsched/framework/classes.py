@@ -93,7 +93,7 @@ Rank = tuple[bool, OrderKey]
 """False for a gang that lost pods, where such gangs go first; and the sort key."""
 
 
-class Batch:
+class Segment:
     """Consecutive jobs of one class that wait for turns."""
 
     __slots__ = ("_span", "at", "is_shared", "job_class", "lead", "passed")
@@ -110,7 +110,7 @@ class Batch:
         """Jobs that got a result without turns of their own, with the result."""
 
     @classmethod
-    def again(cls, job: JobView, key: OrderKey) -> Batch:
+    def again(cls, job: JobView, key: OrderKey) -> Segment:
         """A job that had a turn, and waits for another one."""
         return cls(Span(JobClass(job, [key]), 0, 1, None))
 

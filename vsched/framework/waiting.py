@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from vsched.framework.classes import Batch, JobClass, JobClasses, Span
+from vsched.framework.classes import JobClass, JobClasses, Segment, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
@@ -140,10 +140,10 @@ class WaitingJobs:
         """The jobs in no span, sorted by key."""
         return [*map(self._jobs.__getitem__, sorted(self.keys_alone()))]
 
-    def put_back(self, batches: Iterable[Batch]) -> None:
+    def put_back(self, segments: Iterable[Segment]) -> None:
         """Put back the spans of jobs that had no turns of their own, with the refusals that they got."""
-        for batch in batches:
-            for span in (*batch.passed, batch.waiting):
+        for segment in segments:
+            for span in (*segment.passed, segment.waiting):
                 if not isinstance(span.value, JobRefusals):
                     continue
                 if span.end - span.start == 1:

@@ -148,8 +148,9 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetMinSubGroups("x/parts", 0, 1, 5, {"cpu": 5000, "example.com/gpu": 5000}),
-        "minSubGroups 1 of sub-group policy worker (1 fewer), and minMember 5, "
-        "and minResources cpu 5, example.com/gpu 5",
+        edits.minimum_of_sub_groups(1, "worker", 1)
+        + edits.and_min_member(5)
+        + edits.and_min_resources("cpu 5, example.com/gpu 5"),
         '{"op":"test","path":"/spec/subGroupPolicy/0/minSubGroups","value":2},'
         '{"op":"add","path":"/spec/subGroupPolicy/0/minSubGroups","value":1},'
         '{"op":"add","path":"/spec/minMember","value":5},'

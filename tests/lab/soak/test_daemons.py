@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.lab.soak.daemons import SoakDaemon, complaint_of, rule_violated, until
+from vsched.lab.soak.daemons import SoakDaemon, complaint_of, rule_violated
 from vsched.lab.soak.outcomes import Violations
 from vsched.proof.verify import RuleFinding
 

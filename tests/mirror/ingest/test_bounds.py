@@ -12,6 +12,7 @@ from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.awaiting_columns import AT_ONCE
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.bounds import (
@@ -177,7 +178,7 @@ def test_a_gang_waits_with_the_one_of_its_pods_that_says_too_much() -> None:
     report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
     assert not report.binds
     message = report.jobs["tenant/big"].message
-    assert wire_words.too_many_entries("1 of its pods waits: big: metadata.labels", 513, 512) in message
+    assert jobs_words.some_wait(1, "big", wire_words.too_many_entries("metadata.labels", 513, 512)) in message
 
 
 def test_pods_wait_with_their_podgroup_that_says_too_much() -> None:

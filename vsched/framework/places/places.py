@@ -18,7 +18,7 @@ from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
 from vsched.framework.places.look import DomainCounts, TierLook, ordered
-from vsched.framework.places.placed_pods import PlacedPods
+from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
@@ -66,7 +66,7 @@ class Places:
         self._journal = journal
         self._selection = selection
         self._plugins = plugins
-        self._placed_pods: dict[Hashable, PlacedPods] = {}
+        self._pods_by_domain: dict[Hashable, PodsByDomain] = {}
         self._rooms: dict[tuple[Hashable, bool], tuple[int, Ints]] = {}
         """Room on each node by kind of task, now or later, with the position in the journal that it is for."""
         self._sums: dict[tuple[Hashable, bool, Tier], tuple[int, Ints]] = {}
@@ -107,15 +107,15 @@ class Places:
         """The tiers by which pods with this topology are counted, closest first: all, or that of a label."""
         return (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
 
-    def placed_pods(self, job: JobView, topology: NetworkTopology, group: AnyGroup | None = None) -> PlacedPods:
+    def pods_by_domain(self, job: JobView, topology: NetworkTopology, group: AnyGroup | None = None) -> PodsByDomain:
         """The pods with a node of a job, or of one of its sub-groups, by domain of the tiers of this topology."""
         key = job.key, topology.key, None if group is None else group.key
-        found = self._placed_pods.get(key)
+        found = self._pods_by_domain.get(key)
         if found is None:
-            found = self._placed_pods[key] = PlacedPods(self.tiers_for(topology), self._nodes.statics.row)
+            found = self._pods_by_domain[key] = PodsByDomain(self.tiers_for(topology), self._nodes.statics.row)
         return found.follow((job.node_changes or ()) if group is None else group.node_changes)
 
-    def reach(self, topology: NetworkTopology, placed_pods: PlacedPods) -> list[tuple[Tier, int | None]] | Refusal:
+    def reach(self, topology: NetworkTopology, pods_by_domain: PodsByDomain) -> list[tuple[Tier, int | None]] | Refusal:
         """The allowed tiers, closest first, each with its one domain that holds all pods with a node.
 
         None in place of the domain where no pod has a node, so that any domain will do. Tiers of which no domain holds
@@ -124,10 +124,10 @@ class Places:
         allowed = self.allowed(topology)
         if isinstance(allowed, Refusal):
             return allowed
-        if not placed_pods.total:
+        if not pods_by_domain.total:
             return [(tier, None) for tier in allowed]
         found: list[tuple[Tier, int | None]] = [
-            (tier, domain) for at, tier in enumerate(allowed) if (domain := placed_pods.domain(at)) is not None
+            (tier, domain) for at, tier in enumerate(allowed) if (domain := pods_by_domain.domain(at)) is not None
         ]
         return found or Refusal(REASON, words.apart(words.tier_words(allowed[-1])), code=Code.TOPOLOGY)
 
@@ -145,7 +145,7 @@ class Places:
     def _allows(self, job: JobView, topology: NetworkTopology | None, group: AnyGroup | None) -> bool:
         if topology is None or not topology.hard:
             return True
-        return not isinstance(self.reach(topology, self.placed_pods(job, topology, group)), Refusal)
+        return not isinstance(self.reach(topology, self.pods_by_domain(job, topology, group)), Refusal)
 
     def settled(self, job: JobView, *, waiting: bool = False) -> Domain | None:
         """The closest domain that holds all pods of a job that hold a node; None without such pods or domain.
@@ -186,15 +186,15 @@ class Places:
 
     def _lowest(self, job: JobView, tasks: Iterable[Task], tiers: Sequence[Tier], *, waiting: bool) -> Domain | None:
         """The closest domain of these tiers that holds all of these tasks that have a node."""
-        placed_pods = PlacedPods(tiers, self._nodes.statics.row)
+        pods_by_domain = PodsByDomain(tiers, self._nodes.statics.row)
         for task in tasks:
             status, node, _ = job.moved.get(task.uid, (task.status, task.node, task))
             if HOLDS[status].allocated or (waiting and HOLDS[status].reserves):
-                placed_pods.count(node, 1)
-        at = placed_pods.lowest()
+                pods_by_domain.count(node, 1)
+        at = pods_by_domain.lowest()
         if at is None:
             return None
-        number = placed_pods.domain(at)
+        number = pods_by_domain.domain(at)
         assert number is not None, "lowest is a tier with one domain"
         return self.domain(tiers[at], number)
 
@@ -238,15 +238,15 @@ class Places:
             passing = ordered(passing, counts, now, task_set, pods, self._scores(task_set, tier, pods))
         return TierLook(tier, task_set.wanted, counts, looked, passing)
 
-    def near_scores(self, topology: NetworkTopology, placed_pods: PlacedPods) -> Floats | None:
+    def near_scores(self, topology: NetworkTopology, pods_by_domain: PodsByDomain) -> Floats | None:
         """float64[nodes]: how close nodes are to the job's pods with a node, by plugins; None for no scores."""
-        at = placed_pods.lowest() if placed_pods.total and not topology.key else None
-        domain = None if at is None else placed_pods.domain(at)
+        at = pods_by_domain.lowest() if pods_by_domain.total and not topology.key else None
+        domain = None if at is None else pods_by_domain.domain(at)
         if at is None or domain is None:
             return None
         total: Floats | None = None
         for one in self._plugins.closeness:
-            scores = one.near_scores(self.tiers.tiers, at, domain, placed_pods.inside(0))
+            scores = one.near_scores(self.tiers.tiers, at, domain, pods_by_domain.inside(0))
             if scores is not None:
                 total = scores if total is None else total + scores
         return total

@@ -82,7 +82,7 @@ def _report(session: Session, before: CycleReport | None) -> CycleReport:
     of_spans = last.spans.changed(session, plain, scaling, outcome_of)
     views = [*_active(session, of_spans), *_others(session).values()]
     outcomes = {view.key: outcome_of(view) for view in views}
-    scale_ups = scaling.of([(view, outcomes[view.key]) for view in views], last.spans.batches)
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in views], last.spans.segments)
     others = last.spans.answered(session, plain, scaling)
     views += map(session.jobs.__getitem__, others)
     outcomes |= {key: outcome_of(session.jobs[key]) for key in others}

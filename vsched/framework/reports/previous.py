@@ -12,7 +12,7 @@ from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from vsched.framework.classes import Batch, JobClass, Span
+from vsched.framework.classes import JobClass, Segment, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
 from vsched.framework.reports.plain import Plain, PlainJobs, PlainReason, PlainVerdict, Sizes
@@ -72,7 +72,7 @@ class PreviousTexts:
     def __init__(self) -> None:
         self._before: dict[JobClass, Texts] = {}
         self._now: list[Span[Text]] = []
-        self._batches: list[tuple[Batch, Span[JobRefusals], Plain]] = []
+        self._segments: list[tuple[Segment, Span[JobRefusals], Plain]] = []
         """Jobs that compete with others for what their queue may hold, their span, and their reason."""
         self._each: list[str] = []
         """The jobs of spans whose reports may differ from each other."""
@@ -85,7 +85,7 @@ class PreviousTexts:
 
         The jobs to report on get the refusals of their spans.
         """
-        self._now, self._batches, self._each = [], [], []
+        self._now, self._segments, self._each = [], [], []
         own_changes: dict[JobClass, list[int]] = {}
         for key in {*session.snapshot.changed, *session.opened.fresh, *self._advised(session.snapshot.advice)}:
             found = session.waiting.classes.of(key)
@@ -129,7 +129,7 @@ class PreviousTexts:
             return None
         if isinstance(answer, Asking):
             for start, end in pairwise([*own, span.end]):
-                self._batches.append((Batch(Span(span.job_class, start + 1, end, answer.least)), span, found))
+                self._segments.append((Segment(Span(span.job_class, start + 1, end, answer.least)), span, found))
             self._each += [span.job_class.keys[at] for at in own]
             return []
         return self._differing(view, plain, Span(span.job_class, span.start, span.end, answer), found)
@@ -147,21 +147,21 @@ class PreviousTexts:
         return [*self._before[span.job_class].differing(self._now[-1], plain)]
 
     @property
-    def batches(self) -> list[Batch]:
+    def segments(self) -> list[Segment]:
         """Jobs that compete for what their queue may hold with those that are reported on in any case."""
-        return [batch for batch, _, _ in self._batches if batch]
+        return [segment for segment, _, _ in self._segments if segment]
 
     def answered(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> dict[str, ScaleUp]:
-        """The jobs of the batches to report on, once these have answers: those that had another text."""
+        """The jobs of the segments to report on, once these have answers: those that had another text."""
         answers: dict[str, ScaleUp] = {}
-        for batch, of_batch, found in self._batches:
-            for span in batch.passed:
+        for segment, of_segment, found in self._segments:
+            for span in segment.passed:
                 keys: Sequence[str] | None = self._differing(session.jobs[span.first], plain, span, found)
                 if keys is None:
                     keys = span.keys
                     self._each += keys
-                record_each(session, of_batch, keys)
-                answers |= {key: scale_ups.like(span, batch.waiting.value, session.jobs[key]) for key in keys}
+                record_each(session, of_segment, keys)
+                answers |= {key: scale_ups.like(span, segment.waiting.value, session.jobs[key]) for key in keys}
         return answers
 
     def _advised(self, advice: Mapping[str, Advice]) -> Iterable[str]:

@@ -15,7 +15,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from vsched.framework.classes import Batch, Rank, Span
+from vsched.framework.classes import Rank, Segment, Span
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
@@ -106,8 +106,8 @@ class ScaleUps:
         self._bound = bound
         self._room = QueueRoom(self._session)
 
-    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], batches: Iterable[Batch] = ()) -> dict[str, ScaleUp]:
-        """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out. Batches get their answers.
+    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], segments: Iterable[Segment] = ()) -> dict[str, ScaleUp]:
+        """The pods to add nodes for, by job; jobs that want no nodes are left out. Segments get their answers.
 
         Where a queue states limits, jobs count against them in their order.
         """
@@ -124,7 +124,7 @@ class ScaleUps:
                 found[view.key] = self._whole(asking)
             else:
                 limited.append(asking)
-        self._share_out(limited, batches, found)
+        self._share_out(limited, segments, found)
         return found
 
     def of_span(self, view: JobView, outcome: JobOutcome) -> ScaleUp | Asking | None:
@@ -149,35 +149,35 @@ class ScaleUps:
         """Nodes for all of the tasks."""
         return self._with_needed(asking, ScaleUp(_uids(asking)))
 
-    def _share_out(self, limited: Iterable[Asking], batches: Iterable[Batch], found: dict[str, ScaleUp]) -> None:
+    def _share_out(self, limited: Iterable[Asking], segments: Iterable[Segment], found: dict[str, ScaleUp]) -> None:
         """Share what the queues may hold out among the jobs, in their order."""
         alone = sorted([(self._rank(one), one) for one in limited], key=itemgetter(0), reverse=True)
-        ahead = [(batch.rank, batch) for batch in batches]
+        ahead = [(segment.rank, segment) for segment in segments]
         heapify(ahead)
         while alone or ahead:
             if not ahead or (alone and alone[-1][0] < ahead[0][0]):
                 _, one = alone.pop()
                 found[one.view.key] = self._with_needed(one, self._within_limits(one))
                 continue
-            _, batch = heappop(ahead)
+            _, segment = heappop(ahead)
             bound = min([next_one[0] for next_one in (*alone[-1:], *ahead[:1])], default=None)
-            self._share_in_batch(batch, batch.until(bound))
-            if batch:
-                heappush(ahead, (batch.rank, batch))
+            self._share_in_segment(segment, segment.until(bound))
+            if segment:
+                heappush(ahead, (segment.rank, segment))
 
-    def _share_in_batch(self, batch: Batch, end: int) -> None:
-        """The answers for the jobs of a batch up to a position."""
-        least: int = batch.waiting.value
-        while batch.at < end:
-            view = self._session.jobs[batch.first]
+    def _share_in_segment(self, segment: Segment, end: int) -> None:
+        """The answers for the jobs of a segment up to a position."""
+        least: int = segment.waiting.value
+        while segment.at < end:
+            view = self._session.jobs[segment.first]
             asking = Asking(view, tuple(view.job.pending.values()), least)
-            count = self._room.take_often(view.queue, asking.tasks, end - batch.at)
+            count = self._room.take_often(view.queue, asking.tasks, end - segment.at)
             if count:
                 answer = self._whole(asking)
             else:
                 answer = self._with_needed(asking, self._within_limits(asking))
-                count = 1 if answer.pods else end - batch.at  # what is too much for one of them is too much for all
-            batch.pass_over(answer, batch.at + count)
+                count = 1 if answer.pods else end - segment.at  # what is too much for one of them is too much for all
+            segment.pass_over(answer, segment.at + count)
 
     def _with_needed(self, asking: Asking, found: ScaleUp) -> ScaleUp:
         """The same, with the pods that a ProvisioningRequest is made for."""

@@ -13,7 +13,7 @@ from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 
 
-class PodKind(NamedTuple):
+class WaitingPodKind(NamedTuple):
     """What pods of a waiting job have in common."""
 
     shape: Shape
@@ -34,7 +34,7 @@ class JobKind(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """Without name and age."""
     priority: int
     user: str
-    tasks: tuple[tuple[PodKind, int], ...]
+    tasks: tuple[tuple[WaitingPodKind, int], ...]
     """Runs of equal pods and their lengths, in the order of ``WaitingJob.tasks``."""
 
 
@@ -80,7 +80,7 @@ def _waiting_job(job: Job) -> WaitingJob | None:
         return None
     tasks = tuple(in_order(job.pending.values()))
     spec, by_labels = job.spec, bool(job.spec.sub_groups)
-    runs: list[tuple[PodKind, int]] = []
+    runs: list[tuple[WaitingPodKind, int]] = []
     for task in tasks:
         kind = _pod_kind(task, by_labels)
         if runs and runs[-1][0] == kind:
@@ -93,8 +93,8 @@ def _waiting_job(job: Job) -> WaitingJob | None:
     return WaitingJob(JobKind(plain, job.priority, job.user, tuple(runs)), tasks)
 
 
-def _pod_kind(task: Task, by_labels: bool) -> PodKind:
-    return PodKind(
+def _pod_kind(task: Task, by_labels: bool) -> WaitingPodKind:
+    return WaitingPodKind(
         task.shape,
         task.role,
         task.priority,

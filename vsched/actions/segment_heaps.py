@@ -1,4 +1,4 @@
-"""Heaps of batches in the order of their next jobs; grouped by namespace and by user where these are ordered.
+"""Heaps of segments in the order of their next jobs; grouped by namespace and by user where these are ordered.
 
 Keys are computed when an entry is added. Those of the group and the job that have the turn are not in the heaps
 meanwhile, so that no key becomes stale.
@@ -10,43 +10,43 @@ from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from vsched.framework.classes import Batch, Rank
+from vsched.framework.classes import Rank, Segment
 
 
-class BatchHeap:
-    """A heap of batches that wait for turns."""
+class SegmentHeap:
+    """A heap of segments that wait for turns."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[Rank, Batch]] = []
+        self._heap: list[tuple[Rank, Segment]] = []
 
-    def add(self, batch: Batch) -> None:
-        """Add a batch before the first turn, or before all are put in order again."""
-        self._heap.append((batch.rank, batch))
+    def add(self, segment: Segment) -> None:
+        """Add a segment before the first turn, or before all are put in order again."""
+        self._heap.append((segment.rank, segment))
 
     def order(self) -> None:
         """Put all in order."""
         heapify(self._heap)
 
-    def put(self, batch: Batch) -> None:
-        """Add a batch during a turn."""
-        heappush(self._heap, (batch.rank, batch))
+    def put(self, segment: Segment) -> None:
+        """Add a segment during a turn."""
+        heappush(self._heap, (segment.rank, segment))
 
     @property
     def first(self) -> Any:
         """The sort key of the next job."""
         return self._heap[0][0]
 
-    def pop(self) -> tuple[tuple[Any, ...], Batch]:
-        """Remove the batch with the next job; returns the keys of its groups as well."""
+    def pop(self) -> tuple[tuple[Any, ...], Segment]:
+        """Remove the segment with the next job; returns the keys of its groups as well."""
         return (), heappop(self._heap)[1]
 
     def end_turn(self, *, idle: bool) -> None:
         """A turn is over."""
 
-    def batches(self) -> Iterator[Batch]:
-        """The batches, in no particular order."""
-        for _, batch in self._heap:
-            yield batch
+    def segments(self) -> Iterator[Segment]:
+        """The segments, in no particular order."""
+        for _, segment in self._heap:
+            yield segment
 
     def __bool__(self) -> bool:
         return bool(self._heap)
@@ -56,19 +56,19 @@ class GroupedHeap:
     """The same in groups, by namespace or by user."""
 
     def __init__(
-        self, name_of: Callable[[Batch], str], key_of: Callable[[str], Any], heap_of: Callable[[str], AnyHeap]
+        self, name_of: Callable[[Segment], str], key_of: Callable[[str], Any], heap_of: Callable[[str], AnyHeap]
     ) -> None:
         self._name_of, self._key_of, self._heap_of = name_of, key_of, heap_of
         self._heaps: dict[str, AnyHeap] = {}
         self._heap: list[tuple[Any, Any, str]] = []
 
-    def add(self, batch: Batch) -> None:
-        """Add a batch before the first turn, or before all are put in order again."""
-        name = self._name_of(batch)
+    def add(self, segment: Segment) -> None:
+        """Add a segment before the first turn, or before all are put in order again."""
+        name = self._name_of(segment)
         heap = self._heaps.get(name)
         if heap is None:
             heap = self._heaps[name] = self._heap_of(name)
-        heap.add(batch)
+        heap.add(segment)
 
     def order(self) -> None:
         """Put all in order."""
@@ -80,20 +80,20 @@ class GroupedHeap:
     def _key(self, name: str) -> Any:
         return self._key_of(name) if len(self._heaps) > 1 else ()
 
-    def put(self, batch: Batch) -> None:
-        """Add a batch during its turn."""
-        self._heaps[self._turn].put(batch)
+    def put(self, segment: Segment) -> None:
+        """Add a segment during its turn."""
+        self._heaps[self._turn].put(segment)
 
     @property
     def first(self) -> Any:
         """The sort keys of the next group and job."""
         return self._heap[0][:2]
 
-    def pop(self) -> tuple[tuple[Any, ...], Batch]:
-        """Remove the batch with the next job; returns the keys of its groups as well."""
+    def pop(self) -> tuple[tuple[Any, ...], Segment]:
+        """Remove the segment with the next job; returns the keys of its groups as well."""
         self._now, _, self._turn = heappop(self._heap)
-        keys, batch = self._heaps[self._turn].pop()
-        return (self._now, *keys), batch
+        keys, segment = self._heaps[self._turn].pop()
+        return (self._now, *keys), segment
 
     def end_turn(self, *, idle: bool) -> None:
         """A turn is over; ``idle``: keys are as they were."""
@@ -102,13 +102,13 @@ class GroupedHeap:
         if heap:
             heappush(self._heap, (self._now if idle else self._key(self._turn), heap.first, self._turn))
 
-    def batches(self) -> Iterator[Batch]:
-        """The batches, in no particular order."""
+    def segments(self) -> Iterator[Segment]:
+        """The segments, in no particular order."""
         for heap in self._heaps.values():
-            yield from heap.batches()
+            yield from heap.segments()
 
     def __bool__(self) -> bool:
         return bool(self._heap)
 
 
-AnyHeap = BatchHeap | GroupedHeap
+AnyHeap = SegmentHeap | GroupedHeap

@@ -8,7 +8,7 @@ from vsched.framework.subgroups import NodeChange
 from vsched.model.topology.tiers import NO_DOMAIN, Tier
 
 
-class PlacedPods:
+class PodsByDomain:
     """Counts of pods with a node by domain, for each of some tiers. An update costs what is new."""
 
     __slots__ = ("_counts", "_ids", "_row", "_seen", "total")
@@ -21,7 +21,7 @@ class PlacedPods:
         self.total = 0
         """The number of counted pods."""
 
-    def follow(self, changes: Sequence[NodeChange]) -> PlacedPods:
+    def follow(self, changes: Sequence[NodeChange]) -> PodsByDomain:
         """Count the changes that are new since the last call; returns itself."""
         if len(changes) > self._seen:
             for node, by in changes[self._seen :]:
