@@ -26,6 +26,7 @@ ROOMS = [
     "model",
     "plugins",
     "proof",
+    "settings",
     "writes",
 ]
 """The rooms whose sentences stand in modules of words alone, and whose tests call these."""

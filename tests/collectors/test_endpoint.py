@@ -90,7 +90,7 @@ async def test_a_file_is_read_again_for_every_request(tmp_path: Path) -> None:
         path.write_text("two\n", encoding="utf-8")
         await post(endpoint)
         path.unlink()
-        with pytest.raises(SourceError, match="token: cannot be read: No such file"):
+        with pytest.raises(SourceError, match="No such file"):
             await post(endpoint)
         assert [one.headers["Authorization"] for one in server.asked] == ["Bearer one", "Bearer two"]
 

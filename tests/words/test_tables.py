@@ -22,6 +22,7 @@ ROOMS = [
     "model",
     "plugins",
     "proof",
+    "settings",
     "writes",
 ]
 """The rooms all of whose words stand in the tables."""
