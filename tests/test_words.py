@@ -22,6 +22,7 @@ ROOMS = [
     "explain",
     "framework",
     "kernels",
+    "kube",
     "mirror",
     "model",
     "plugins",

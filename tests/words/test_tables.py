@@ -18,6 +18,7 @@ ROOMS = [
     "explain",
     "framework",
     "kernels",
+    "kube",
     "mirror",
     "model",
     "plugins",
