@@ -17,6 +17,7 @@ OURS = re.compile(
 ROOMS = [
     "actions",
     "arbitrator",
+    "cel",
     "collectors",
     "controllers",
     "explain",
