@@ -20,6 +20,7 @@ ROOMS = [
     "cel",
     "collectors",
     "controllers",
+    "daemon",
     "explain",
     "framework",
     "kernels",

@@ -17,6 +17,7 @@ from tests.support.running import node, nodes_of, scheduling
 from tests.support.shell import KUBECTL, shell
 from tests.support.waiting import until, until_answered
 from vsched.cli import cli
+from vsched.explain.words import edits as words
 from vsched.sim.cluster import Cluster
 
 DEVICES = Path(__file__).parents[2] / "config" / "policies" / "devices.yaml"
@@ -120,7 +121,7 @@ async def test_what_is_said_to_help_helps(tmp_path: Path) -> None:
 
         cluster.apply([large])
         found = await asking.until("explain/default/large?kind=Pod", state="waits")
-        said = "600 volcano.sh/vgpu-memory a container instead of 900"
+        said = words.request_of_containers(600, "volcano.sh/vgpu-memory", 900)
         assert said in [one["message"] for one in found["changes"]]
         cluster.client.delete("pods", "default", "large")
         cluster.apply([vgpu_pod("larger", 601, 10), vgpu_pod("fits", 600, 10)])

@@ -16,6 +16,7 @@ ROOMS = [
     "cel",
     "collectors",
     "controllers",
+    "daemon",
     "explain",
     "framework",
     "kernels",
