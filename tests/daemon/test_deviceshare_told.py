@@ -19,6 +19,7 @@ from tests.support.waiting import until, until_answered
 from vsched.cli import cli
 from vsched.explain.words import edits as words
 from vsched.sim.cluster import Cluster
+from vsched.web.words import answers as answers_words
 
 DEVICES = Path(__file__).parents[2] / "config" / "policies" / "devices.yaml"
 Obj = dict[str, Any]
@@ -89,7 +90,7 @@ async def test_parts_of_devices_are_told_everywhere() -> None:
         [one] = (await get("/devices?node=n1"))["nodes"]
         assert [each["taken"] for each in one["devices"]] == [60, 60]
         assert {each["holders"][0]["name"] for each in one["devices"]} == {"default/a", "default/b"}
-        assert "no node n9 is known here" in (await get("/devices?node=n9"))["error"]
+        assert answers_words.no_node("n9") in (await get("/devices?node=n9"))["error"]
 
         found = await metrics()
         assert found["shared_number GPU-0 n1"] == 1

@@ -26,6 +26,7 @@ ROOMS = [
     "plugins",
     "proof",
     "settings",
+    "web",
     "writes",
 ]
 """The rooms all of whose words stand in the tables."""

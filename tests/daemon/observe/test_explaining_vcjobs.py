@@ -10,6 +10,7 @@ from tests.support.waiting import until, until_answered
 from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.framework.words import jobs as jobs_words
 from vsched.sim.cluster import Cluster
+from vsched.web.words import answers
 
 WAITING = {
     "a plugin that does not exist": (
@@ -78,7 +79,7 @@ async def test_a_vcjob_without_a_podgroup_is_known_all_the_same() -> None:
     )
     assert told["other"] == (404, vcjobs_words.for_another_scheduler("default/other", "volcano"))
     assert told["many"][1].startswith("vcjob default/many cannot be run: ")
-    assert told["nobody"] == (404, "no pod or PodGroup default/nobody is known here")
+    assert told["nobody"] == (404, answers.not_known(answers.POD_OR_PODGROUP, "default", "nobody", ""))
 
 
 async def test_what_keeps_the_pods_of_a_vcjob_from_being_created_is_told() -> None:
@@ -92,4 +93,4 @@ async def test_what_keeps_the_pods_of_a_vcjob_from_being_created_is_told() -> No
             return [one["message"] for one in answer.body.get("constraints", ()) if one["code"] == "Refused"]
 
         [message] = await until_answered(told)
-    assert message.startswith('its pods cannot be created: Pod train-w-0: Pod "train-w-0" is invalid: ')
+    assert message.startswith(answers.pods_cannot_be_created('Pod train-w-0: Pod "train-w-0" is invalid: '))

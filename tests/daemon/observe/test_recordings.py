@@ -42,6 +42,7 @@ from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
 from vsched.sim.cluster import Cluster
 from vsched.web.pages.recording import Whose, policy_of, replay
+from vsched.web.words import answers as words
 
 TLS = {"tls_cert_file": CERTIFICATES / "server.pem", "tls_key_file": CERTIFICATES / "server.key"}
 
@@ -123,7 +124,7 @@ async def test_what_cannot_be_had_is_said_in_a_line() -> None:
             answer = await ask(f"{url}/recordings/{number}")
             assert (answer.status, answer.body["error"].startswith("there is no recording")) == (404, True)
         answer = await ask(f"{url}/dump?anonymous=perhaps")
-        assert (answer.status, answer.body["error"]) == (400, "anonymous: expected true or false")
+        assert (answer.status, answer.body["error"]) == (400, words.ANONYMOUS_EXPECTED)
 
 
 async def test_what_an_extender_answered_is_in_the_dump_and_nobody_is_asked_again(tmp_path: Path) -> None:

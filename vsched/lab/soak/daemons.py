@@ -27,7 +27,7 @@ AGAIN_SECONDS = 0.2
 POLL_SECONDS = 0.05
 LONGEST_LINE = 300
 MOST_WARNINGS = 200
-LOST = "lease lost"
+LOST = words.LEASE_LOST
 """The last warning of a daemon that ends because it may have lost the Lease."""
 
 
