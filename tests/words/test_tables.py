@@ -13,15 +13,20 @@ from tests.support.sentences import PACKAGE, is_said_by_words
 ROOMS = [
     "actions",
     "arbitrator",
+    "cel",
     "collectors",
     "controllers",
+    "daemon",
     "explain",
     "framework",
     "kernels",
+    "kube",
     "mirror",
     "model",
     "plugins",
     "proof",
+    "settings",
+    "web",
     "writes",
 ]
 """The rooms all of whose words stand in the tables."""
