@@ -41,23 +41,27 @@ def daemon_flags(command: C) -> C:
 
     @functools.wraps(command)
     def with_target(**values: Any) -> Any:
-        flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS}
+        flags = {name: values.pop(f"daemon_{name}") for name in _FLAGS_HELP}
         return command(target=_target(values.pop("daemon"), flags), **values)
 
     made: Any = with_target
-    for name, says_of_flag in reversed(_FLAGS.items()):
+    for name, says_of_flag in reversed(_FLAGS_HELP.items()):
         flag = f"--daemon-{name.replace('_', '-')}"
         kind: Any = {"metavar": "NAME", "default": ""} if name == "server_name" else {"type": _FILE}
         made = click.option(flag, envvar=f"VSCHED_DAEMON_{name.upper()}", help=says_of_flag, **kind)(made)
-    says = "URL of a running daemon (its --listen-address)"
     made = click.option(
-        "--daemon", metavar="URL", default=DEFAULT_DAEMON, show_default=True, envvar="VSCHED_DAEMON", help=says
+        "--daemon",
+        metavar="URL",
+        default=DEFAULT_DAEMON,
+        show_default=True,
+        envvar="VSCHED_DAEMON",
+        help="URL of a running daemon (its --listen-address)",
     )(made)
     found: C = made
     return found
 
 
-_FLAGS = {
+_FLAGS_HELP = {
     "token_file": "file with the bearer token to send",
     "ca_file": "CA of its certificate, if it is a private one",
     "cert_file": "client certificate to send",

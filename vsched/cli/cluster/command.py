@@ -22,7 +22,7 @@ from vsched.together import run_fast
 if TYPE_CHECKING:
     from vsched.sim.cluster import Authorization, Cluster
 
-FLEET = """\
+NODES_EXAMPLE = """\
 - count: 100                                    # the one key that is needed; nodes are called prefix + number
   prefix: cpu-                                  # node- by default
   start: 0                                      # the first number
@@ -39,7 +39,7 @@ FLEET = """\
 - {apiVersion: v1, kind: Node, metadata: {name: own}}   # or whole Nodes, as from kubectl get nodes -o yaml
 """
 """An example for ``--nodes FILE`` with every key."""
-DEVICES = """\
+DEVICES_EXAMPLE = """\
 - driver: gpu.example.com                 # needed, as is a count or devices
   nodes: ["gpu-*"]                        # names with wildcards; all nodes, unless said
   count: 8                                # devices of each node; they are called prefix + number
@@ -82,7 +82,7 @@ DEVICES = """\
 - {plugin: nvidia.com/gpu, nodes: [whole-0], count: 8}         # a resource that counts whole devices
 """
 """An example for ``--devices FILE`` with every key."""
-POOLS = """\
+POOLS_EXAMPLE = """\
 - name: h100                              # needed; nodes are called name + number, and so is their instance type
   min: 0                                  # how many nodes it always has
   max: 4                                  # 10, unless said
@@ -95,13 +95,13 @@ POOLS = """\
 """An example for ``--pools FILE`` with every key."""
 EPILOG = f"""\b
 The YAML of --nodes FILE:
-{indent(FLEET, "  ")}
+{indent(NODES_EXAMPLE, "  ")}
 \b
 The YAML of --devices FILE:
-{indent(DEVICES, "  ")}
+{indent(DEVICES_EXAMPLE, "  ")}
 \b
 The YAML of --pools FILE:
-{indent(POOLS, "  ")}
+{indent(POOLS_EXAMPLE, "  ")}
 \b
 Examples:
   vsched cluster --nodes 100 --kubeconfig-out sim.kubeconfig

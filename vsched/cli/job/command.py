@@ -213,11 +213,11 @@ def run(
         say(f"vcjob {key} created")
 
 
-def _commanding(verb: str, action: str, says: str) -> None:
+def _commanding(verb: str, action: str, help: str) -> None:
     """Add ``vsched job VERB``, which asks for an action of Volcano's Commands."""
 
     @command.command(
-        verb, short_help=f"{says.partition(':')[0]}.", help=says, epilog=f"Example:  vsched job {verb} team-a/train"
+        verb, short_help=f"{help.partition(':')[0]}.", help=help, epilog=f"Example:  vsched job {verb} team-a/train"
     )
     @click.argument("name", metavar="NS/NAME")
     @click.option(
@@ -240,8 +240,8 @@ def _commanding(verb: str, action: str, says: str) -> None:
         say(with_client(cluster, lambda client: ask(client, key, JobAction(action), wait_seconds)))
 
 
-_commanding("suspend", "AbortJob", "Suspend a vcjob: its pods are deleted, the object stays.")
-_commanding("resume", "ResumeJob", "Resume a suspended vcjob: its pods are created again.")
+_commanding("suspend", "AbortJob", help="Suspend a vcjob: its pods are deleted, the object stays.")
+_commanding("resume", "ResumeJob", help="Resume a suspended vcjob: its pods are created again.")
 
 
 def _say(remark: str) -> None:

@@ -147,10 +147,10 @@ def history(name: str, span: str, target: DaemonTarget, output: Output) -> None:
         output.show(lambda: to_builtins(found), lambda look: table(found, look))
 
 
-def _commanding(verb: str, action: str, says: str) -> None:
+def _commanding(verb: str, action: str, help: str) -> None:
     """Add ``vsched queue VERB``, which asks for an action of Volcano's Commands."""
 
-    @command.command(verb, help=says, epilog=f"Example:  vsched queue {verb} research")
+    @command.command(verb, help=help, epilog=f"Example:  vsched queue {verb} research")
     @click.argument("name", shell_complete=queue_names)
     @cluster_flags
     @click.option(
@@ -173,5 +173,5 @@ def _commanding(verb: str, action: str, says: str) -> None:
         say(with_client(cluster, lambda client: ask(client, name, action, wait_seconds, namespace)))
 
 
-_commanding("open", "OpenQueue", "Open a queue and the child queues that were closed with it.")
-_commanding("close", "CloseQueue", "Close a queue and its child queues: running jobs go on, no new ones start.")
+_commanding("open", "OpenQueue", help="Open a queue and the child queues that were closed with it.")
+_commanding("close", "CloseQueue", help="Close a queue and its child queues: running jobs go on, no new ones start.")

@@ -43,8 +43,8 @@ def weights(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) 
     return found
 
 
-def _option(*names: str, says: str, **more: Any) -> Decorator:
-    return click.option(*names, help=f"For --trace: {says}", **more)
+def _option(*names: str, help: str, **more: Any) -> Decorator:
+    return click.option(*names, help=f"For --trace: {help}", **more)
 
 
 def machines(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
@@ -107,7 +107,7 @@ trace_options = options(
     ),
     _option(
         "--trace-format",
-        says="the format of the jobs.  [default: the one that has these columns]",
+        help="the format of the jobs.  [default: the one that has these columns]",
         type=click.Choice(FORMATS),
     ),
     click.option(
@@ -116,14 +116,14 @@ trace_options = options(
     _option(
         "--nodes",
         "share",
-        says="keep this share of each kind of node, such as 60%.",
+        help="keep this share of each kind of node, such as 60%.",
         callback=share,
         default="100%",
         metavar="SHARE",
     ),
     _option(
         "--machines",
-        says="where no file says them, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: 8 GPUs, for the peak]",
+        help="where no file says them, as 88x8: 88 machines of 8 GPUs; repeatable.  [default: 8 GPUs, for the peak]",
         callback=machines,
         multiple=True,
         metavar="COUNTxGPUS",
@@ -131,68 +131,68 @@ trace_options = options(
     _option(
         "--from",
         "begin",
-        says="a date (UTC) of the trace, or days since its first pod; what runs then is there from the beginning.",
+        help="a date (UTC) of the trace, or days since its first pod; what runs then is there from the beginning.",
         callback=moment,
         metavar="TIME",
     ),
-    _option("--days", says="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
+    _option("--days", help="how much of the trace.", type=click.FloatRange(0, MOST_DAYS, min_open=True)),
     _option(
         "--apart",
-        says="least time between sessions while pods wait.  [default: 1m for Philly, 1s for --kueue, else 0]",
+        help="least time between sessions while pods wait.  [default: 1m for Philly, 1s for --kueue, else 0]",
         type=Period(zero=True),
         metavar="DURATION",
     ),
     _option(
         "--one-queue",
-        says="a policy under which jobs of all queues wait in one line, by the name of its file; repeatable.",
+        help="a policy under which jobs of all queues wait in one line, by the name of its file; repeatable.",
         multiple=True,
         metavar="NAME",
     ),
     _option(
         "--declared",
-        says="jobs declare this many times their true run time.  [default: they declare none]",
+        help="jobs declare this many times their true run time.  [default: they declare none]",
         type=click.FloatRange(0, 1000, min_open=True),
         metavar="TIMES",
     ),
     _option(
         "--load",
-        says="scale arrivals so that at the peak pods request this many times the capacity.",
+        help="scale arrivals so that at the peak pods request this many times the capacity.",
         type=click.FloatRange(0, 1000, min_open=True),
     ),
     _option(
         "--weight",
         "weights",
-        says="of a queue, as ls=3; repeatable.  [default: 1 each]",
+        help="of a queue, as ls=3; repeatable.  [default: 1 each]",
         callback=weights,
         multiple=True,
         metavar="QUEUE=N",
     ),
     _option(
         "--fill",
-        says="the fill test: pods arrive in random order until they request this many times all GPUs, and none ends.",
+        help="the fill test: pods arrive in random order until they request this many times all GPUs, and none ends.",
         type=click.FloatRange(0, 10, min_open=True),
         metavar="TIMES",
     ),
-    _option("--seeds", says="with --fill, an order for each, as 42-51 or 1,5.", callback=seeds, default="42-51"),
-    _option("--seed", says="random seed of the uids.", type=click.IntRange(0), default=1),
+    _option("--seeds", help="with --fill, an order for each, as 42-51 or 1,5.", callback=seeds, default="42-51"),
+    _option("--seed", help="random seed of the uids.", type=click.IntRange(0), default=1),
     _option(
         "--jobs",
-        says="policies (with --fill, policies and seeds) to replay at the same time.",
+        help="policies (with --fill, policies and seeds) to replay at the same time.",
         type=click.IntRange(1, 64),
         default=2,
     ),
     _option(
         "--verify",
-        says="so many of the sessions are checked against the rules; exit 1 where one is violated.",
+        help="so many of the sessions are checked against the rules; exit 1 where one is violated.",
         type=SHARE,
         default="0",
         metavar="SHARE",
     ),
     _option(
         "--out",
-        says="directory for comparison.json or fill.json and the plots.",
+        help="directory for comparison.json or fill.json and the plots.",
         type=click.Path(file_okay=False, path_type=Path),
     ),
-    _option("--plots/--no-plots", says="draw plots, or not.  [default: with --out]", default=None),
-    _option("--quiet", says="show no progress.", is_flag=True),
+    _option("--plots/--no-plots", help="draw plots, or not.  [default: with --out]", default=None),
+    _option("--quiet", help="show no progress.", is_flag=True),
 )
