@@ -10,6 +10,7 @@ from importlib import import_module
 import click
 from click.shell_completion import CompletionItem
 
+from vsched.cli import words
 from vsched.cli.flags.strict import strict
 from vsched.cli.flags.suggesting import SuggestingGroup
 from vsched.cli.kubectl import AS_PLUGIN, COMPLETER, PLAIN, PLUGIN, as_plugin, called_as, completions, reordered
@@ -129,7 +130,7 @@ def main() -> None:
     except OSError as error:
         if error.errno != ENOSPC:
             raise
-        click.echo(f"vsched: {error.strerror} (where the results go)", err=True)
+        click.echo(words.no_room(error.strerror), err=True)
         code = 1
     gc.freeze()  # Python would look for garbage once more in all there is, which takes longer than most commands
     sys.exit(code if isinstance(code, int) else 0)

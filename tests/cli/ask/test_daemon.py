@@ -16,8 +16,9 @@ from tests.support.asking import Lines, hello
 from vsched.cli.allocations.source import division_of as shares_told
 from vsched.cli.ask.cluster import ClusterFlags
 from vsched.cli.ask.daemon import answer_if_any, answer_of, daemon_client, daemon_flags, target_beside
-from vsched.cli.ask.errors import LETTING_IN, PERMITTING, REACHING, TRUSTING, Idle, Unknown, explained_error
+from vsched.cli.ask.errors import Idle, Unknown, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, address_of, connection_to
+from vsched.cli.ask.words import LETTING_IN, PERMITTING, REACHING, TRUSTING
 from vsched.cli.dump.command import recordings_of
 from vsched.cli.job.source import jobs_of_daemon
 from vsched.cli.queue.source import division_of as queues_told

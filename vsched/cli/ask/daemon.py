@@ -13,6 +13,7 @@ import click
 from click.core import ParameterSource
 
 from vsched import __version__
+from vsched.cli.ask import words
 from vsched.cli.ask.cluster import USUAL_CLUSTER, ClusterFlags
 from vsched.cli.ask.errors import Idle, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, connection_to
@@ -139,8 +140,8 @@ def decoded(where: str, answer: object, kind: Any) -> Any:
         return msgspec.convert(answer, kind)
     except msgspec.ValidationError as error:
         why = why_unreadable(error)
-        asked = f"is it vsched, and of this version, {__version__}?"
-        raise BadInput(f"{where}: its answer cannot be read: {why} ({asked})") from None
+        asked = words.which_version(__version__)
+        raise BadInput(words.answer_cannot_be_read(where, why, asked)) from None
 
 
 async def page_of(daemon: ApiClient, path: str, kind: Any) -> Any:

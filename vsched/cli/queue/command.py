@@ -13,6 +13,7 @@ from vsched.cli.ask.daemon import daemon_flags, target_beside
 from vsched.cli.ask.target import DaemonTarget
 from vsched.cli.flags.periods import DAY_SECONDS, TimeSpan
 from vsched.cli.flags.suggesting import SuggestingGroup
+from vsched.cli.queue import words
 from vsched.cli.show.output import Output, output_flags, output_flags_of, say
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class Dimensions(click.ParamType[tuple[str, ...]]):
         given = value if isinstance(value, tuple) else tuple(name.strip() for name in str(value).split(","))
         for name in given:
             if name not in DIMENSIONS:
-                self.fail(f"{name!r} (expected some of {', '.join(DIMENSIONS)}, with commas between them)", param, ctx)
+                self.fail(words.no_dimension(name, ", ".join(DIMENSIONS)), param, ctx)
         return tuple(name for name in DIMENSIONS if name in given)
 
 

@@ -12,6 +12,7 @@ import click
 from vsched.cli.flags.periods import Period
 from vsched.cli.flags.shares import SHARE
 from vsched.cli.options import Decorator, options
+from vsched.cli.replay import words
 
 MOST_WEIGHT = 1_000_000
 MOST_MACHINES, MOST_GPUS = 100_000, 128
@@ -27,7 +28,7 @@ def share(ctx: click.Context, param: click.Parameter, value: str) -> float:
     except ValueError:
         found = 0.0
     if not 0.0 < found <= 1.0:
-        raise click.BadParameter(f"{value!r} (expected more than 0% and at most 100%, such as 60%)", ctx, param)
+        raise click.BadParameter(words.no_share(value), ctx, param)
     return found
 
 
@@ -37,7 +38,7 @@ def weights(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) 
     for text in value:
         queue, _, weight = text.partition("=")
         if not queue or not weight.isascii() or not weight.isdecimal() or not 0 < int(weight) <= MOST_WEIGHT:
-            problem = f"{text!r} (expected QUEUE=WEIGHT with a weight from 1 to {MOST_WEIGHT}, such as ls=3)"
+            problem = words.no_weight(text, MOST_WEIGHT)
             raise click.BadParameter(problem, ctx, param)
         found[queue] = int(weight)
     return found
@@ -53,9 +54,7 @@ def machines(ctx: click.Context, param: click.Parameter, value: tuple[str, ...])
     for text in value:
         sizes = [int(part) for part in text.split("x") if part.isascii() and part.isdecimal() and len(part) < 7]
         if len(sizes) != 2 or not 0 < sizes[0] <= MOST_MACHINES or not 0 < sizes[1] <= MOST_GPUS:
-            problem = (
-                f"{text!r} (expected COUNTxGPUS, 88x8 for 88 machines with 8 GPUs; at most {MOST_MACHINES}x{MOST_GPUS})"
-            )
+            problem = words.no_machines(text, MOST_MACHINES, MOST_GPUS)
             raise click.BadParameter(problem, ctx, param)
         found.append((sizes[0], sizes[1]))
     return tuple(found)
@@ -72,9 +71,7 @@ def moment(ctx: click.Context, param: click.Parameter, value: str | None) -> dat
     with suppress(ValueError):
         found = datetime.fromisoformat(value)
         return found if found.tzinfo else found.replace(tzinfo=UTC)
-    problem = (
-        f"{value!r} (expected a date such as 2017-10-16 or 2017-10-16T12:00, or days since the first pod, such as 3)"
-    )
+    problem = words.no_moment(value)
     raise click.BadParameter(problem, ctx, param)
 
 
@@ -93,7 +90,7 @@ def seeds(ctx: click.Context, param: click.Parameter, value: str) -> tuple[int, 
         begin, end = int(numbers[0]), int(numbers[-1])
         found += range(begin, min(end, begin + MOST_SEEDS) + 1)
     if not 0 < len(found) <= MOST_SEEDS or len(set(found)) < len(found):
-        problem = f"{value!r} (expected numbers and ranges, each once, at most {MOST_SEEDS}, such as 42-51 or 1,5,7)"
+        problem = words.no_seeds(value, MOST_SEEDS)
         raise click.BadParameter(problem, ctx, param)
     return tuple(found)
 

@@ -27,15 +27,15 @@ GATES = {
 
 def flags_of(container: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The flags of a container with their values, in order; a flag without one is ``true``."""
-    words: list[str] = []
+    parts: list[str] = []
     for word in (*(container.get("command") or ()), *(container.get("args") or ())):
-        words += _split(word) if " " in word.strip() else [word.strip()]
+        parts += _split(word) if " " in word.strip() else [word.strip()]
     found: list[tuple[str, str]] = []
-    for at, word in enumerate(words):
+    for at, word in enumerate(parts):
         if not word.startswith("-") or word.strip("-") == "" or word == "-c":
             continue  # "-c" is the shell's
         name, given, value = word.lstrip("-").partition("=")
-        following = words[at + 1] if at + 1 < len(words) else "-"
+        following = parts[at + 1] if at + 1 < len(parts) else "-"
         if not given:
             value = "true" if following.startswith("-") or ">" in following else following
         found.append((name, value))

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vsched.cli.plan.buy import words
 from vsched.cli.plan.buy.answer import Bought
 from vsched.cli.show.drawing import Look
 from vsched.explain.menu.records import Menu, MenuAnswer, NodesOffer
@@ -62,12 +63,10 @@ def menus_text(found: Bought, look: Look) -> RenderableType:
 
 def _heading(found: Bought) -> Text:
     number = found.menus.waiting
-    said = "no gang lacks its minimum" if not number else f"{counted(number, 'gang lacks its', 'gangs lack their')}"
     moment = datetime.fromtimestamp(found.now, UTC).strftime("%Y-%m-%d %H:%M:%SZ")
     where = "" if found.session is None else f"session {found.session} of "
     asked = f" with {', '.join(found.edits)}" if found.edits else ""
-    minimum = " minimum" if number else ""
-    return Text.assemble((f"{said}{minimum}", "bold"), (asked, "bold cyan"), f"  ({where}{moment})")
+    return Text.assemble((words.gangs_lack(number), "bold"), (asked, "bold cyan"), f"  ({where}{moment})")
 
 
 def _title(menu: Menu) -> Text:
