@@ -17,6 +17,7 @@ OURS = re.compile(
 ROOMS = [
     "actions",
     "arbitrator",
+    "cli",
     "collectors",
     "controllers",
     "explain",

@@ -13,6 +13,7 @@ from tests.support.sentences import PACKAGE, is_said_by_words
 ROOMS = [
     "actions",
     "arbitrator",
+    "cli",
     "collectors",
     "controllers",
     "explain",

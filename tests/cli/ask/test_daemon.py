@@ -14,11 +14,12 @@ from click.testing import CliRunner
 from tests.support.answering import CERTIFICATES, answering, content
 from tests.support.asking import Lines, hello
 from vsched.cli.allocations.source import division_of as shares_told
+from vsched.cli.ask import words
 from vsched.cli.ask.cluster import ClusterFlags
 from vsched.cli.ask.daemon import answer_if_any, answer_of, daemon_client, daemon_flags, target_beside
 from vsched.cli.ask.errors import Idle, Unknown, explained_error
 from vsched.cli.ask.target import DEFAULT_DAEMON, DaemonTarget, address_of, connection_to
-from vsched.cli.ask.words import LETTING_IN, PERMITTING, REACHING, TRUSTING
+from vsched.cli.ask.words import PERMITTING, REACHING, TRUSTING
 from vsched.cli.dump.command import recordings_of
 from vsched.cli.job.source import jobs_of_daemon
 from vsched.cli.queue.source import division_of as queues_told
@@ -178,7 +179,7 @@ async def test_those_who_do_not_say_who_they_are_are_told_how_to(tmp_path: Path)
     access = Access(TokenTable(tokens(tmp_path)), AllowList(("alice",)), SystemClock(), Lines(), certificates=False)
     async with hello(access, routes=ROUTES) as url:
         unknown = await problem(DaemonTarget(url))
-        assert str(unknown) == f"{url}: does not know the caller: expected a bearer token ({LETTING_IN})"
+        assert str(unknown) == words.unknown_caller(url, "expected a bearer token")
         refused = await problem(DaemonTarget(url, token_file(tmp_path, BOB)))
         assert str(refused) == f"{url}: bob may not get /jobs ({PERMITTING})"
         assert isinstance(refused, BadInput)
@@ -210,7 +211,7 @@ async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
         found = await problem(DaemonTarget(url), "/explain/nobody")
         assert (type(found), str(found)) == (Unknown, "no pod or PodGroup ns/nobody is known here")
         missing = await problem(DaemonTarget(url), "/overview")
-        assert str(missing) == f"{url}: serves no /overview (is it vsched, and of this version?)"
+        assert str(missing) == words.serves_no(url, "/overview")
         assert not isinstance(missing, Unknown)
 
 

@@ -22,12 +22,14 @@ from tests.support.plans import policy_of
 from tests.support.running import gang, node, nodes_of, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.explain import words
 from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput
 from vsched.explain.records import Change, Explanation
 from vsched.explain.words.reasons import CUT_SHORT
+from vsched.framework.words import jobs as jobs_words
 from vsched.sim.cluster import Cluster
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
@@ -73,7 +75,7 @@ async def test_a_daemon_is_asked_and_its_dump_says_the_same(tmp_path: Path) -> N
         found = await read("default/train")
         assert (found["state"], found["message"].partition(":")[0]) == (
             "never",
-            "the gang needs 4, 1 fits, and 2 would if all nodes were empty",
+            jobs_words.needs(jobs_words.THE_GANG, 4, 4, 1, 2),
         )
         assert found["changes"]
         assert yaml.safe_load((await run("train", "-n", "default", "-o", "yaml")).stdout)["key"] == "default/train"
@@ -136,7 +138,7 @@ async def test_at_a_terminal_it_is_searched_on_where_not_all_was_tried() -> None
 
     assert process.returncode == piped.exit_code == 0
     assert asked == ["2", "20", "2"], "whoever reads from a pipe gets one answer"
-    assert errors.decode() == "Not all was tried. Searching for 20 s more; Ctrl+C ends it.\n"
+    assert errors.decode() == words.searching_on(20) + "\n"
     assert shown.count("the gang needs 3") == 2
     assert shown.count("would start with") == 1
 
@@ -200,7 +202,7 @@ def test_the_page_of_a_podgroup() -> None:
 def test_the_page_of_a_queue_and_of_a_pod() -> None:
     queue = queue_explained(TEXT, "default")
     assert queue is not None
-    assert "jobs    2: 1 waiting, 0 running, with 4 of 4 pods pending" in page(queue)
+    assert "jobs    " + words.pods_pending("2: 1 waiting, 0 running", 4, 4) in page(queue)
     pod = page(explained(TEXT, "team/train.0"))
     assert "job     team/train" in pod
     assert "0/2 nodes are available" in pod

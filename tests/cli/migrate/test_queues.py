@@ -25,6 +25,7 @@ from tests.support.other_queues import (
     quota,
 )
 from vsched.cli import cli
+from vsched.cli.migrate.queues import words as queues_words
 from vsched.cli.migrate.queues.convert import convert, converted_text
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster
@@ -162,7 +163,7 @@ def test_other_kinds_are_named() -> None:
         "AdmissionCheck nodes",
     ):
         assert any(word in line for line in told), word
-    assert "1 of ConfigMap (v1): ignored: neither of Kueue nor of KAI" in told
+    assert queues_words.ignored(1, "ConfigMap (v1)") in told
     assert not any("spec.tolerations" in line for line in told)
 
 
@@ -189,7 +190,7 @@ def test_local_queues(names: list[str], queue: str, words: list[str]) -> None:
 
 def test_a_local_queue_without_its_cluster_queue_is_named() -> None:
     told = comments(cluster_queue("a"), local_queue("ns", "x", "gone"))
-    assert "LocalQueue ns/x: not carried over: ClusterQueue gone is not there" in told
+    assert queues_words.no_cluster_queue("LocalQueue ns/x", "gone") in told
 
 
 # -- KAI
@@ -224,7 +225,7 @@ def test_a_tree_of_kai() -> None:
     assert list(found) == ["top", "team"]
     assert (found["team"]["parent"], found["team"]["priority"]) == ("top", 7)
     told = comments(kai_queue("a", resources=every))
-    assert "not carried over: spec.resources.cpu.quota: -1 (all there is): the queue deserves no cpu" in told
+    assert queues_words.deserves_none("spec.resources.cpu", "cpu") in told
 
 
 @pytest.mark.parametrize(
@@ -275,7 +276,7 @@ def test_queues_of_both_get_names_of_their_own() -> None:
             "ClusterQueue a: spec.resourceGroups: expected a list, got dict",
         ),
         (kueue("ClusterQueue", "a", cohort=[]) | {"spec": {"cohort": 7}}, "spec.cohort: expected a text, got int"),
-        (cohort("a", parentName="a"), "Cohort a: it is above itself: a -> a"),
+        (cohort("a", parentName="a"), queues_words.above_itself("Cohort a", "a -> a")),
         (kai_queue("a", resources={"cpu": {"quota": "1"}}), "spec.resources.cpu.quota: expected a number, got '1'"),
         (kai_queue("a", resources={"cpu": {"quota": -2}}), "spec.resources.cpu.quota: -2 is negative"),
         (kai_queue("a", preemptMinRuntime="soon"), "spec.preemptMinRuntime: 'soon' is not a duration"),

@@ -10,6 +10,7 @@ from tests.support.hypernodes import hypernode_object
 from tests.support.plans import NOW, Manifest
 from tests.support.questions import trial_of
 from vsched.cli.plan.nodes import Add, Drain, Remove
+from vsched.cli.plan.words import objects as objects_words
 from vsched.errors import BadInput
 from vsched.model.amounts.resources import CPU
 from vsched.model.pods.status import Status
@@ -129,14 +130,11 @@ def test_a_drain_says_which_disruption_budgets_kubectl_would_wait_for() -> None:
         assert len(trial.notes) == notes
     trial = trial_of(NODES, guarded, budget)
     Drain("n1").apply(trial)
-    assert (
-        trial.notes[1]
-        == "PodDisruptionBudget x/guard: allows fewer evictions than n1 has pods, so kubectl drain would wait"
-    )
+    assert trial.notes[1] == objects_words.drain_would_wait("PodDisruptionBudget x/guard", "n1")
 
 
 def test_hypernodes_that_list_a_node_and_would_not_find_a_new_one_are_named() -> None:
     by_name, by_pattern = hypernode_object("r1", 1, "n1"), hypernode_object("p1", 1, "~^n1")
     trial = trial_of(NODES, by_name, by_pattern, hypernode_object("z1", 1, "zone=a"), hypernode_object("r2", 1, "n2"))
     Add(2, "n1").apply(trial)
-    assert trial.notes[1:] == ["HyperNodes that list n1, but would not find n1-new-1: r1"]
+    assert trial.notes[1:] == [objects_words.lists_others("n1", "n1-new-1", "r1")]

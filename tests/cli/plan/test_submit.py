@@ -18,6 +18,7 @@ from tests.support.questions import trial_of
 from tests.support.vcjob_cluster import task, vcjob
 from vsched.cli.plan.submit import submit_of
 from vsched.cli.plan.trial import PlanTrial
+from vsched.cli.plan.words import objects as objects_words
 from vsched.errors import BadInput
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -145,7 +146,7 @@ def test_a_podgroup_that_is_there_gets_another_spec_and_keeps_its_pods(tmp_path:
     trial = submitted(tmp_path, group("there", 5))
     job = trial.mirror.snapshot(NOW).jobs["x/there"]
     assert (job.spec.min_member, job.spec.phase, len(job.tasks)) == (5, "Running", 1)
-    assert trial.notes == ["PodGroup x/there exists already: its spec would be replaced"]
+    assert trial.notes == [objects_words.spec_replaced("PodGroup", "x/there")]
 
 
 def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
@@ -154,7 +155,7 @@ def test_a_hypernode_is_made_or_gets_another_spec(tmp_path: Path) -> None:
     known = trial.mirror.snapshot(NOW).topology
     found = tuple(msgspec.structs.replace(one, uid="") for one in known.hypernodes)
     assert found == (hypernode("new", 1, "n1"), hypernode("rack", 2, "~n"))
-    assert trial.notes == ["HyperNode rack exists already: its spec would be replaced"]
+    assert trial.notes == [objects_words.spec_replaced("HyperNode", "rack")]
     with pytest.raises(BadInput, match=r"spec\.tier"):
         submitted(tmp_path, hypernode_object("rack", -1))
 
@@ -170,8 +171,8 @@ def test_what_is_there_for_everybody_stays_as_it_is(tmp_path: Path) -> None:
     known = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100}
     trial = submitted(tmp_path, namespace, known)
     assert trial.notes == [
-        "Namespace x exists already and stays as it is",
-        "PriorityClass high exists already and stays as it is",
+        objects_words.stays("Namespace", "x"),
+        objects_words.stays("PriorityClass", "high"),
     ]
     with pytest.raises(BadInput, match="already exists"):
         submitted(tmp_path, {**known, "value": 7})
@@ -219,7 +220,7 @@ def test_a_vcjob_is_its_podgroup_with_its_pods(tmp_path: Path) -> None:
 def test_a_namespace_that_is_not_there_is_told(tmp_path: Path) -> None:
     manifest = pod()
     manifest["metadata"]["namespace"] = "fresh"
-    assert submitted(tmp_path, manifest).notes == ["namespace fresh does not exist yet: create it first"]
+    assert submitted(tmp_path, manifest).notes == [objects_words.no_namespace("fresh")]
 
 
 def test_a_stateful_set_says_that_it_takes_its_time(tmp_path: Path) -> None:

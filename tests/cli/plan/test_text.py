@@ -14,7 +14,9 @@ from vsched.cli.plan.live import OUR_NAMES
 from vsched.cli.plan.on_paper import decide
 from vsched.cli.plan.text import as_text
 from vsched.cli.plan.view import Planned, as_document
+from vsched.cli.plan.words import pages as pages_words
 from vsched.framework.policy import Policy
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.plan import CycleReport, JobOutcome, SubGroupOutcome
 from vsched.model.topology.tiers import WHOLE_CLUSTER
@@ -96,7 +98,7 @@ def test_a_place_that_is_not_written_to_the_pod_is_no_decision() -> None:
     lines = told("node n1 cpu=1\njob ns/old\npods ns/old 1 cpu=1 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1")
 
     assert not any(line.startswith("nominate") for line in lines)
-    assert any("will go to n1 once the terminating pods are gone" in line for line in lines)
+    assert any(jobs_words.goes_once("n1") in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -158,8 +160,8 @@ def test_each_table_says_of_what_its_share_is() -> None:
     lines = told("node n1\nqueue q weight=3\njob x/a min=1 pods=2 cpu=1 queue=q")
     shares = [line for line in lines if line.startswith("share: ")]
     assert shares == [
-        "share: dominant share of what the queue deserves",
-        "share: dominant share of the cluster",
+        pages_words.SHARE_OF_DESERVED,
+        pages_words.SHARE_OF_CLUSTER,
     ]
     assert lines.index("Queues") < lines.index(shares[0]) < lines.index("Namespaces") < lines.index(shares[1])
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from tests.support.plans import manifests
 from vsched.cli import cli
 from vsched.cli.plan.usage_file import read_usage
+from vsched.cli.plan.words import flags as flags_words
 from vsched.errors import BadInput, VschedError
 from vsched.model.nodes.usage import Figures, NodeUsage, Reading
 
@@ -53,7 +54,7 @@ def test_nodes_that_are_in_no_manifest_are_named(tmp_path: Path) -> None:
     found = planned(tmp_path, "".join(f"m{number}: {{cpu: {{5m: 1}}}}\n" for number in range(7)))
 
     assert found.exit_code == 0
-    assert found.stderr == "vsched: --usage: no such node: m0, m1, m2, m3, m4, …\n"
+    assert found.stderr == flags_words.no_such_nodes("m0, m1, m2, m3, m4, …") + "\n"
 
 
 def test_a_file_is_a_reading_that_is_new_now(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_a_file_is_a_reading_that_is_new_now(tmp_path: Path) -> None:
         ),
         pytest.param(
             "7: {cpu: {5m: 1}}",
-            "7: expected node: {cpu: {5m: 63.0}, memory: {5m: 40.1}}; this name is not text, quote it",
+            f"7: {flags_words.BY_NODE}; this name is not text, quote it",
             id="a number for a name",
         ),
         pytest.param(
