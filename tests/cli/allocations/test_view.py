@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 
+from vsched.cli import words as shared
 from vsched.cli.allocations import words
 from vsched.cli.allocations.shares import AllocationShare, AllocationShares, readable, shares_of
 from vsched.cli.allocations.view import as_document, as_page, as_table, in_tree, share_document
@@ -72,8 +73,9 @@ def test_names_are_of_namespaces_and_buckets() -> None:
         ("app", True),
         ("bigdata", True),
     ]
-    with pytest.raises(BadInput, match="no bucket 'bigdat' has a share of the cluster; did you mean 'bigdata'"):
+    with pytest.raises(BadInput) as unknown:
         both.named(["bigdat"])
+    assert str(unknown.value) == words.no_share("bigdat", shared.did_you_mean("bigdata"))
 
 
 # -- for programs ---------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ async def test_everything_about_a_job(shell: Shell) -> None:
 async def test_where_no_daemon_answers_the_objects_tell(shell: Shell) -> None:
     listed = await shell.run("job", "list", "-o", "json", VSCHED_DAEMON="")
     assert listed.exit_code == 0, listed.exception
-    assert listed.stderr.startswith(f"vsched: {NOBODY}: nobody listens there (")
+    assert listed.stderr.startswith(f"vsched: {NOBODY}: {ask_words.NOBODY_LISTENS} (")
     assert listed.stderr.rstrip().endswith(words.WITHOUT_DAEMON)
     document = json.loads(listed.stdout)
     rows = {row["job"]: row for row in document["jobs"]}

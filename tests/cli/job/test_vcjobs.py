@@ -14,6 +14,7 @@ from tests.support.running import node, scheduling
 from tests.support.vcjob_cluster import job, phase, phases, status, task, vcjob
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli.explain import words as explain_words
 from vsched.cli.job import words
 from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.errors import BadInput, Unavailable
@@ -174,7 +175,7 @@ async def test_pods_of_a_workload_go_by_its_name_in_every_channel(tmp_path: Path
             arguments = ["explain", asked, "--daemon", where]
             found = await asyncio.to_thread(CliRunner().invoke, cli, arguments, env=environment)
             lines = found.stdout.splitlines()
-            assert lines[0] == "ReplicaSet default/web cannot start as things are"
+            assert lines[0] == f"ReplicaSet default/web {explain_words.AS_THINGS_ARE}"
             assert told() in " ".join(found.stdout.split())
         queue = ["explain", "queue/default", "--daemon", where]
         of_queue = await asyncio.to_thread(CliRunner().invoke, cli, queue, env=environment)
@@ -209,7 +210,7 @@ async def test_where_nobody_looks_after_vcjobs_that_is_said(tmp_path: Path) -> N
         pytest.param(
             ("run", "--name", "a", "--min", "3"), "", "vcjob default/a: ", id="more needed than there are",
         ),
-        pytest.param(("suspend", "default/nothing"), "", "there is no vcjob default/nothing in ", id="no such vcjob"),
+        pytest.param(("suspend", "default/nothing"), "", words.no_vcjob("default/nothing", ""), id="no such vcjob"),
     ],
 )  # fmt: skip
 async def test_what_cannot_be_is_said_in_a_line(

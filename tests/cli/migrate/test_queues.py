@@ -26,7 +26,7 @@ from tests.support.other_queues import (
 )
 from vsched.cli import cli
 from vsched.cli.migrate.queues import words as queues_words
-from vsched.cli.migrate.queues.convert import convert, converted_text
+from vsched.cli.migrate.queues.convert import EXPECTED, convert, converted_text
 from vsched.errors import BadInput
 from vsched.sim.cluster import Cluster
 
@@ -157,7 +157,7 @@ def test_other_kinds_are_named() -> None:
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}},
     )
     for word in (
-        "h100: not carried over: spec.nodeLabels",
+        queues_words.of_source("h100", "spec.nodeLabels", queues_words.OWN_SELECTORS),
         "spec.nodeTaints",
         "spec.topologyName",
         "AdmissionCheck nodes",
@@ -278,9 +278,9 @@ def test_queues_of_both_get_names_of_their_own() -> None:
         (kueue("ClusterQueue", "a", cohort=[]) | {"spec": {"cohort": 7}}, "spec.cohort: expected a text, got int"),
         (cohort("a", parentName="a"), queues_words.above_itself("Cohort a", "a -> a")),
         (kai_queue("a", resources={"cpu": {"quota": "1"}}), "spec.resources.cpu.quota: expected a number, got '1'"),
-        (kai_queue("a", resources={"cpu": {"quota": -2}}), "spec.resources.cpu.quota: -2 is negative"),
+        (kai_queue("a", resources={"cpu": {"quota": -2}}), queues_words.negative("spec.resources.cpu.quota", -2)),
         (kai_queue("a", preemptMinRuntime="soon"), "spec.preemptMinRuntime: 'soon' is not a duration"),
-        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, "there are no queues to convert"),
+        ({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, queues_words.nothing_to_convert(EXPECTED)),
     ],
 )
 def test_what_cannot_be_read_is_one_line(obj: Obj, words: str) -> None:
@@ -355,7 +355,7 @@ async def test_a_cluster_without_such_queues_says_so(tmp_path: Path) -> None:
         cluster.write_kubeconfig(tmp_path / "config")
         found = await asyncio.to_thread(run, "--kubeconfig", str(tmp_path / "config"))
     assert isinstance(found.exception, BadInput)
-    assert str(found.exception).endswith("serves no queues of Kueue and none of KAI")
+    assert str(found.exception).endswith(queues_words.no_queues_served(""))
 
 
 def test_files_and_a_cluster_are_not_read_together() -> None:

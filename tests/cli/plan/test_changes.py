@@ -77,7 +77,7 @@ def test_what_was_left_aside_is_told_where_nothing_differs(tmp_path: Path) -> No
     path = tmp_path / "service.yaml"
     path.write_text("{apiVersion: v1, kind: Secret, metadata: {name: s}}", encoding="utf-8")
     text = drawn(what_if(recording_of("node n1 cpu=4"), [submit_of(str(path))]))
-    assert "Nothing is different from today.\nignored: 1 Secret" in text
+    assert pages_words.NOTHING_DIFFERENT + "\nignored: 1 Secret" in text
 
 
 def test_a_podgroup_without_pods_says_what_it_waits_for_and_is_told_once(tmp_path: Path) -> None:

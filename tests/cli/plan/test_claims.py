@@ -200,7 +200,7 @@ def test_what_is_not_known_of_submitted_claims_is_said(tmp_path: Path) -> None:
     del unnamed["spec"]["storageClassName"]
     gone = pod("p", spec={**RUNNABLE, "resourceClaims": pod_claims(gpu="template/gone")})
     notes = "\n".join(submitted(tmp_path, unnamed, gone, claim("there", storage_class="made")).notes)
-    assert "ResourceClaimTemplate gone is not submitted with it: its claims are not created" in notes
+    assert objects_words.no_template("", "gone") in notes
     assert "PersistentVolumeClaim ns/new names no storage class" in notes
     assert objects_words.stays("PersistentVolumeClaim", "there") in notes
 

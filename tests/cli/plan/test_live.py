@@ -193,10 +193,14 @@ def test_many_placements_are_told_by_job(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "code", "says"),
     [
-        (("--drain", "n3"), 1, "--drain n3: there is no Node 'n3' (expected one of n1, n2)"),
+        (
+            ("--drain", "n3"),
+            1,
+            flags_words.no_object("--drain n3", "Node", "n3", flags_words.expected_one_of("n1, n2", "")),
+        ),
         (("--set", "queue/reserch.weight=3"), 1, "did you mean 'research'?"),
         (("--add-nodes", "2"), 2, "expected one --like NODE for each"),
-        (("--submit", "-", "--submit", "-"), 2, "standard input can be read once only"),
+        (("--submit", "-", "--submit", "-"), 2, flags_words.STDIN_ONCE),
         (("--submit", "nowhere.yaml"), 1, "nowhere.yaml: cannot be read: No such file or directory"),
         (("-f", "x.yaml"), 2, "-f: not with --live"),
         (("--arbitrate",), 2, "--arbitrate: not with --live"),
@@ -319,8 +323,8 @@ def test_another_half_life_divides_the_cluster_otherwise(tmp_path: Path) -> None
     changed = asker.changes("--config", shorter)["queues"]
     assert changed["a"]["deserved.cpu"] == ["4288m", "7756m"]
     assert changed["b"]["deserved.cpu"] == ["3712m", "244m"]
-    assert changed["a"]["times its share used"] == [0.93, 0.06]
-    assert "times its share used 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())
+    assert changed["a"][pages_words.TIMES_ITS_SHARE] == [0.93, 0.06]
+    assert f"{pages_words.TIMES_ITS_SHARE} 0.93 → 0.06" in " ".join(asker.ask("--config", shorter).stdout.split())
 
 
 CONTESTED = """

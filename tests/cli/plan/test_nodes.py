@@ -72,7 +72,7 @@ def test_a_node_that_is_removed_takes_everything_along() -> None:
 def test_an_empty_node_has_nobody_to_tell_of() -> None:
     trial = trial_of(NODES)
     Drain("n2").apply(trial)
-    assert trial.notes == ["n2 is cordoned: it had no pods"]
+    assert trial.notes == [objects_words.cordoned("n2", objects_words.NO_PODS)]
 
 
 def test_new_nodes_are_like_the_one_named_but_for_their_names_and_empty() -> None:
@@ -110,7 +110,7 @@ def test_pods_that_daemonsets_made_for_a_node_go_with_it_and_would_come_to_one_l
     waiting |= {"spec": {**waiting["spec"], "nodeName": "", "affinity": affinity}, "status": {}}
     trial = trial_of(NODES, waiting, pod("daemon", owner="DaemonSet"))
     Add(1, "n1").apply(trial)
-    assert trial.notes[0].endswith("open for pods, but without 1 pod of DaemonSets that would come")
+    assert trial.notes[0].endswith(objects_words.without_daemons("1 pod"))
     Drain("n1").apply(trial)
     assert set(left(trial)) == {"waiting", "daemon"}
     Remove("n1").apply(trial)

@@ -331,4 +331,4 @@ def test_a_gang_of_which_a_quota_refuses_pods_waits(tmp_path: Path) -> None:
     }
     what = submitted(tmp_path, sample("jobset"), there=[quota])
     assert [(one.pods, one.placed) for one in what.changes.submitted] == [(2, 0)]
-    assert any("JobSet default/train: no more than 2 of its pods: " in note for note in what.notes)
+    assert any(objects_words.no_more_pods("", "JobSet", "default/train", 2, "") in note for note in what.notes)

@@ -78,7 +78,7 @@ def test_an_eviction_says_by_which_action_and_for_whom() -> None:
     lines = told(f"{FULL}\njob ns/new min=1 pods=1 cpu=1 queue=poor", TAKING)
 
     assert "evict │ ns/old.1 │ n1 │ reclaim for ns/new" in lines
-    assert "nominate │ ns/new.0 │ n1 │ reserved while other pods leave" in lines
+    assert f"nominate │ ns/new.0 │ n1 │ {pages_words.RESERVED}" in lines
 
 
 def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
@@ -91,7 +91,7 @@ def test_a_pod_without_a_group_is_called_by_its_own_name() -> None:
 def test_a_node_is_given_up_where_it_does_not_help_any_more() -> None:
     lines = told("node n1 cpu=1\njob ns/a min=1 pods=1 cpu=9 nominated=n1")
 
-    assert "nominate │ ns/a.0 │ - │ no node is reserved for it any more" in lines
+    assert f"nominate │ ns/a.0 │ - │ {pages_words.NOT_RESERVED}" in lines
 
 
 def test_a_place_that_is_not_written_to_the_pod_is_no_decision() -> None:

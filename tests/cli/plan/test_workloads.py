@@ -71,17 +71,17 @@ def test_the_same_input_makes_the_same_pods() -> None:
     [
         pytest.param(
             workload("CronJob", "batch/v1", schedule="* * * * *"),
-            "CronJob w: it gets no pods here",
+            f"CronJob w: {objects_words.NO_PODS_HERE}",
             id="a CronJob is named as left out",
         ),
         pytest.param(
             workload("JobFlow", "flow.volcano.sh/v1alpha1"),
-            "JobFlow w: it gets no pods here",
+            f"JobFlow w: {objects_words.NO_PODS_HERE}",
             id="a JobFlow is named as left out",
         ),
         pytest.param(
             {**workload("Deployment", replicas=2), "metadata": {"name": "w", "namespace": "x", "uid": "u-1"}},
-            "Deployment w: it comes from a cluster, but none of its pods is among the manifests",
+            f"Deployment w: {objects_words.FROM_A_CLUSTER}",
             id="a workload from a cluster without its pods is named",
         ),
     ],
@@ -106,7 +106,7 @@ def test_pods_that_came_with_their_workload_are_not_made_again() -> None:
     [
         pytest.param(
             workload("Deployment", "apps/v1beta2", replicas=1),
-            'stdin:document 4: no kind "Deployment" is served in version "apps/v1beta2" (expected apps/v1)',
+            f"stdin:document 4: {objects_words.not_served('Deployment', 'apps/v1beta2')} (expected apps/v1)",
             id="a version that nobody serves",
         ),
         pytest.param(

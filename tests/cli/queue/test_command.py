@@ -17,6 +17,7 @@ from tests.support.queue_commands import COMMANDS, annotations, queue, state
 from tests.support.running import gang, has_listed, node, nodes_of, podgroup, queue_status, scheduling
 from tests.support.waiting import until
 from vsched.cli import cli
+from vsched.cli import words as shared
 from vsched.cli.queue import words
 from vsched.controllers.queues import STATE_WISH
 from vsched.daemon.app import Daemon
@@ -144,7 +145,7 @@ async def test_asking_without_anybody_to_answer(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["get", "reserch"], "queue 'reserch' does not exist; did you mean 'research'?", id="a slip"),
+        pytest.param(["get", "reserch"], words.no_queue("reserch") + shared.did_you_mean("research"), id="a slip"),
         pytest.param(["close", "x"], words.no_queue("x"), id="a queue that is not there"),
         pytest.param(["close", "root"], "queue root: root is the parent of all queues", id="the root"),
     ],

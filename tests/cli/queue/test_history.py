@@ -46,7 +46,7 @@ def lines(page: RenderableType) -> list[str]:
 
 def test_a_table_has_a_line_a_queue_with_a_curve() -> None:
     shown = lines(history_table(FOUND, LOOK))
-    headings = "queue held mean most deserved waiting held over the last hour"
+    headings = "queue held mean most deserved waiting " + words.held_over("hour")
     assert shown[0].split() == headings.split()
     assert shown[1].split() == ["the", "cluster", "100%", "75%", "100%", "-", "14x", "▅▇█"]
     assert shown[2].split() == ["research", "50%", "38%", "50%", "30%", "125%", "▃▅"]

@@ -130,18 +130,20 @@ def test_an_error_that_comes_again_is_shown_with_its_traceback(recording: Record
 
 
 @pytest.mark.parametrize(
-    ("words", "problem"),
+    ("typed", "problem"),
     [
-        pytest.param([], "nothing to replay", id="nothing"),
+        pytest.param([], words.NOTHING_TO_REPLAY, id="nothing"),
         pytest.param(["f", "--load", "2", "--quiet"], words.only_with_trace("--load, --quiet"), id="flags of traces"),
-        pytest.param(["--trace", "n.csv", "p.csv", "--cycles", "2"], "--cycles: not with --trace", id="those of files"),
-        pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], "expected no FILE and no --config", id="both"),
-        pytest.param(["f", "g"], "g: one FILE at a time", id="two files"),
+        pytest.param(
+            ["--trace", "n.csv", "p.csv", "--cycles", "2"], words.not_with_trace("--cycles"), id="those of files"
+        ),
+        pytest.param(["f", "--trace", "nodes.csv", "pods.csv"], words.TRACE_WITH_FILES, id="both"),
+        pytest.param(["f", "g"], words.one_at_a_time("g"), id="two files"),
         pytest.param(["f", "--cycles", "0"], "0 is not in the range", id="no-cycles"),
     ],
 )
-def test_flags_that_do_not_go_together(words: list[str], problem: str) -> None:
-    done = replay(*words)
+def test_flags_that_do_not_go_together(typed: list[str], problem: str) -> None:
+    done = replay(*typed)
     assert done.exit_code == 2
     assert problem in done.output
 
