@@ -25,8 +25,8 @@ SENTENCES = [
         "no namespace and no bucket 'gpu' has a share of the cluster; did you mean 'gpu'?",
     ),
     (
-        allocations.ARBITRATION_IS_NOT_SERVED,
-        "{resource} are not served by {server} (expected the definitions of the arbitrator to be "
+        allocations.are_not_served("http://10.0.0.1", "consumers.vsched.io"),
+        "consumers.vsched.io are not served by http://10.0.0.1 (expected the definitions of the arbitrator to be "
         "installed, and `vsched run --arbitrate`)",
     ),
     (allocations.NOTHING_IS_DIVIDED, "nothing is divided: there are no Consumers and no Allocations"),
@@ -44,7 +44,10 @@ SENTENCES = [
         "namespace team has no Allocation yet: is `vsched run --arbitrate` running?",
     ),
     # cli/ask/words
-    (ask.ARE_NOT_SERVED, "{server} serves no {resource} (are the definitions installed?)"),
+    (
+        ask.are_not_served("http://10.0.0.1", "queues.scheduling.volcano.sh"),
+        "http://10.0.0.1 serves no queues.scheduling.volcano.sh (are the definitions installed?)",
+    ),
     (ask.which_namespace("team/train", "other"), "'team/train' with -n other: which namespace is meant?"),
     (
         ask.no_url("::", "http://localhost:8080"),

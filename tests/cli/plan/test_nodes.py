@@ -56,8 +56,11 @@ def test_a_drained_node_is_cleared_as_kubectl_clears_it() -> None:
     assert node.unschedulable
     assert [taint.key for taint in node.taints] == ["dedicated", "node.kubernetes.io/unschedulable"]
     assert trial.notes == [
-        "n1 is cordoned: 1 pod created again by controllers, 2 pods gone for good, "
-        "1 pod of DaemonSets or the node itself left there, 1 pod of other schedulers moved elsewhere"
+        objects_words.cordoned(
+            "n1",
+            f"1 pod {objects_words.CREATED_AGAIN}, 2 pods {objects_words.GONE_FOR_GOOD}, "
+            f"1 pod {objects_words.LEFT_THERE}, 1 pod {objects_words.MOVED_ELSEWHERE}",
+        )
     ]
 
 

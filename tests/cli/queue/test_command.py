@@ -18,6 +18,7 @@ from tests.support.running import gang, has_listed, node, nodes_of, podgroup, qu
 from tests.support.waiting import until
 from vsched.cli import cli
 from vsched.cli import words as shared
+from vsched.cli.ask import words as ask_words
 from vsched.cli.queue import words
 from vsched.controllers.queues import STATE_WISH
 from vsched.daemon.app import Daemon
@@ -161,7 +162,7 @@ async def test_a_cluster_without_queues_at_all(tmp_path: Path) -> None:
     async with cluster_with(tmp_path) as shell:
         shell.cluster.client.delete(COMMAND_DEFINITIONS, "", "queues.scheduling.volcano.sh")
         found = await shell.problem("list")
-        assert str(found).endswith("serves no queues.scheduling.volcano.sh (are the definitions installed?)")
+        assert str(found).endswith(ask_words.are_not_served("", "queues.scheduling.volcano.sh"))
 
 
 async def test_a_daemon_that_is_not_there(tmp_path: Path) -> None:

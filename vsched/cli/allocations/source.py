@@ -45,7 +45,7 @@ async def read_shares(client: ApiClient, target: DaemonTarget | None = None) -> 
     """
     claims, records, buckets = [], [], []
     for kind, resource in (("Consumer", CONSUMERS), ("Allocation", ALLOCATIONS), ("Bucket", BUCKETS)):
-        for obj in await objects_of(client, resource, words.ARBITRATION_IS_NOT_SERVED):
+        for obj in await objects_of(client, resource, words.are_not_served):
             found = wire.decode(kind, orjson.dumps(obj))
             match found:
                 case wire.Consumer():

@@ -11,10 +11,12 @@ def no_share(name: str, meant: str) -> str:
 
 # -- what is asked -----------------------------------------------------------------------------------------------------
 
-ARBITRATION_IS_NOT_SERVED = (
-    "{resource} are not served by {server} (expected the definitions of the arbitrator to be installed, and `vsched "
-    "run --arbitrate`)"
-)
+
+def are_not_served(server: str, resource: object) -> str:
+    return (
+        f"{resource} are not served by {server} (expected the definitions of the arbitrator to be installed, and "
+        "`vsched run --arbitrate`)"
+    )
 
 
 # -- the page ----------------------------------------------------------------------------------------------------------

@@ -56,14 +56,16 @@ def with_client(cluster: ClusterFlags, use: Callable[[ApiClient], Coroutine[Any,
     return asyncio.run(run())
 
 
-async def objects_of(client: ApiClient, resource: ApiResource, absent: str = words.ARE_NOT_SERVED) -> list[Obj]:
+async def objects_of(
+    client: ApiClient, resource: ApiResource, absent: Callable[[str, object], str] = words.are_not_served
+) -> list[Obj]:
     """All objects of a custom resource; raises BadInput with ``absent`` where the server does not know it."""
     from vsched.kube.errors import NotFound
 
     try:
         found: list[Obj] = (await client.list(resource.path()))["items"]
     except NotFound:
-        raise BadInput(absent.format(server=client.connection.server, resource=resource)) from None
+        raise BadInput(absent(client.connection.server, resource)) from None
     return found
 
 

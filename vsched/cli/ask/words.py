@@ -4,7 +4,9 @@ from __future__ import annotations
 
 # -- objects of an API server ------------------------------------------------------------------------------------------
 
-ARE_NOT_SERVED = "{server} serves no {resource} (are the definitions installed?)"
+
+def are_not_served(server: str, resource: object) -> str:
+    return f"{server} serves no {resource} (are the definitions installed?)"
 
 
 def which_namespace(name: str, namespace: str) -> str:
