@@ -125,7 +125,7 @@ def put_back(session: Session, segments: Segments, job: JobView, *, again: bool)
 def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingByJob, failed: FailedTurns) -> bool:
     """The turn of a job. Where one of its kind failed before, it gets the same refusals without a try."""
     before, steps = failed.before(job), len(session.ledger.log)
-    known = failed.of(job, before) if may_start(session, job) else None
+    known = failed.of(job, before) if before is not None and may_start(session, job) else None
     if known is not None:
         session.refused.replace(job, known)
         return False
