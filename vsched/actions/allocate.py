@@ -7,34 +7,23 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import Annotated
 
-import msgspec
-
+from vsched.actions.assigning import AllocateArgs
 from vsched.actions.booking import keep_nodes
 from vsched.actions.gates import open_gates
 from vsched.actions.held import may_start, note_overused
 from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.one_turn import plan_first, take_turn
-from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pending import PendingTasks, has_work, workable
 from vsched.actions.turns import JobTurns, next_of
 from vsched.framework.classes import Row
 from vsched.framework.jobs import JobView
-from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
 Rows = dict[str, Row]
 """The jobs to work on, by the key of the first one of each row."""
-
-
-class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the actions that place tasks on nodes."""
-
-    error_cache: Annotated[bool, inert("what holds for one pod is always reused for its like")] = msgspec.field(
-        default=True, name="predicateErrorCacheEnable"
-    )
 
 
 def allocate(session: Session) -> None:
@@ -56,7 +45,7 @@ def give_turns(session: Session, rows: Rows, pending: PendingTasks) -> None:
     alone = map(session.jobs.__getitem__, session.waiting.keys_alone())
     gated = {job.key: job for job in alone if job.job.awaiting and workable(session, job)}
     only_gated = {key: Row.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in rows}
-    ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
+    ordering = QueueOrdering(session.plugins, session.args("allocate", AllocateArgs))
     turns, overused = TurnsInVain(session), TurnsInVain(session)
     for queue, row, lane in JobTurns(ordering, session.snapshot.queues, [*rows.values(), *only_gated.values()]):
         if session.plugins.overused(queue):

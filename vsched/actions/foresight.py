@@ -15,10 +15,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.ending import EndingWork
 from vsched.actions.held import Worksheet
 from vsched.actions.places import GangPlacement, place_gang
-from vsched.actions.placing import PlacingGoal, place_until_ready, worth_going_on
+from vsched.actions.placing import PlacingGoal, worth_going_on
 from vsched.actions.planned_limits import PlannedLimits
 from vsched.actions.subgroups import place_whole
 from vsched.framework.codes import Code, NoStart
@@ -256,9 +257,15 @@ class Foresight:
         """Place the tasks until the job has its minimum, as in a turn."""
         session, queue, job = self._session, self._queue, self._job
         sheet = Worksheet(self._tasks)
+
+        def missing() -> int:
+            return max(0, session.plugins.tasks_missing(job) - job.waiting)
+
         goal = PlacingGoal(
             lambda: job.is_pipelined,
-            lambda: max(0, session.plugins.tasks_missing(job) - job.waiting),
+            missing,
+            lambda: job.is_pipelined,
+            missing,
             lambda failed_roles, left: worth_going_on(job, failed_roles),
         )
         topology = job.spec.topology
@@ -266,7 +273,7 @@ class Foresight:
             place_whole(session, queue, job, job.sub_groups, sheet, statement, goal)
         elif topology is not None:
             footing = session.places.footing
-            gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, lambda: job.is_pipelined)
+            gang = GangPlacement(job, topology, lambda: footing(job, topology), goal)
             place_gang(session, queue, sheet, statement, gang)
         else:
             with session.node_selection.within(np.arange(len(session.nodes)), self._fullest_first()):

@@ -12,8 +12,9 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.held import Worksheet
-from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
+from vsched.actions.placing import PlacingGoal, goal_of
 from vsched.framework.codes import Code
 from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
@@ -56,8 +57,6 @@ class GangPlacement(NamedTuple):
     footing: Callable[[], Footing]
     """Where those of its pods stand that have a node, as of now."""
     goal: PlacingGoal
-    pipelined: Callable[[], bool]
-    """Whether placements that wait for other pods to leave may be kept."""
     place: Callable[[Worksheet], object] | None = None
     """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
 
@@ -69,7 +68,6 @@ def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPl
         topology,
         lambda: session.places.footing(job, topology),
         goal_of(session, job),
-        lambda: session.plugins.job_pipelined(job),
     )
 
 
@@ -253,7 +251,7 @@ class PlaceSearch:
         steps = session.ledger.log[before:]
         placed = {entry.task.uid for entry in steps}
         waiting = any(entry.status is Status.PIPELINED for entry in steps)
-        if placed and (waits or not waiting) and (gang.goal.met() or gang.pipelined()):
+        if placed and (waits or not waiting) and (gang.goal.met() or gang.goal.will_be_met()):
             left = [task for task in self._sheet if task.uid not in placed]
             self._sheet.clear()
             self._sheet.extend(left)

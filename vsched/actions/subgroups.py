@@ -12,9 +12,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, permutations
 
+from vsched.actions.assigning import place_until_ready
 from vsched.actions.held import Worksheet
 from vsched.actions.places import GangPlacement, place_gang
-from vsched.actions.placing import PlacingGoal, goal_of, place_until_ready
+from vsched.actions.placing import PlacingGoal, goal_of
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
@@ -100,27 +101,23 @@ class GroupPlacing:
 
     def place_whole(self, sheet: Worksheet, goal: PlacingGoal) -> None:
         """Place what the job lacks, inside one domain where it asks for that."""
-        job, plugins = self._job, self._session.plugins
-        place = partial(self._place_all, goal=goal, pipelined=lambda: plugins.job_pipelined(job), within=None)
-        self._place_in_job(sheet, goal, lambda: plugins.job_pipelined(job), place)
+        self._place_in_job(sheet, goal, partial(self._place_all, goal=goal, within=None))
 
     def place_further(self, part: Worksheet) -> bool:
         """Place one part of a ready job; False where nothing was placed."""
         unit = self._groups.unit(part[0])
         before = len(self._session.ledger.log)
         goal = _goal_of(unit)
-        self._place_in_job(part, goal, lambda: unit.is_pipelined, lambda trial: self._place_part(unit, trial))
+        self._place_in_job(part, goal, lambda trial: self._place_part(unit, trial))
         return len(self._session.ledger.log) > before
 
-    def _place_in_job(
-        self, sheet: Worksheet, goal: PlacingGoal, pipelined: Callable[[], bool], place: Callable[[Worksheet], object]
-    ) -> None:
+    def _place_in_job(self, sheet: Worksheet, goal: PlacingGoal, place: Place) -> None:
         job, topology = self._job, self._job.spec.topology
         if topology is None:
             place(sheet)
             return
         footing = self._session.places.footing
-        gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, pipelined, place)
+        gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, place)
         place_gang(self._session, self._queue, sheet, self._statement, gang)
 
     def next_part(self, sheet: Worksheet, within: Composite | None = None) -> Worksheet:
@@ -147,9 +144,7 @@ class GroupPlacing:
             return _may_complete(unit, tasks)
         return unit.lacks(waiting=True) <= len(tasks) and not unit.lacks(waiting=True, pending=True)
 
-    def _place_all(
-        self, sheet: Worksheet, goal: PlacingGoal, pipelined: Callable[[], bool], within: Composite | None
-    ) -> None:
+    def _place_all(self, sheet: Worksheet, goal: PlacingGoal, within: Composite | None) -> None:
         """Place part after part, of the job or of a composite, until the goal is met.
 
         Where that fails, they are tried in other orders: first the larger ones, which have the fewest places to go to.
@@ -165,7 +160,7 @@ class GroupPlacing:
                 sheet.clear()
                 sheet.extend(order)
             self._place_in_order(sheet, goal, within)
-            if goal.met() or pipelined():
+            if goal.met() or goal.will_be_met():
                 return
 
     def _orders(self, tasks: Sequence[Task], within: Composite | None) -> Iterator[list[Task]]:
@@ -257,7 +252,7 @@ class GroupPlacing:
         """Place tasks of a part on nodes that may be chosen, until it has its minimum."""
         goal = _goal_of(unit)
         if isinstance(unit, Composite):
-            self._place_all(sheet, goal, lambda: unit.is_pipelined, unit)
+            self._place_all(sheet, goal, unit)
         else:
             place_until_ready(self._session, self._queue, self._job, sheet, self._statement, goal)
 
@@ -267,9 +262,7 @@ class GroupPlacing:
         if topology is None:
             return place
         footing, job = self._session.places.footing, self._job
-        gang = GangPlacement(
-            job, topology, lambda: footing(job, topology, one), _goal_of(unit), lambda: unit.is_pipelined, place
-        )
+        gang = GangPlacement(job, topology, lambda: footing(job, topology, one), _goal_of(unit), place)
         return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
 
     def _name_part(self, unit: Part, first: Task) -> None:
@@ -297,6 +290,8 @@ class GroupPlacing:
 def _goal_of(unit: Part) -> PlacingGoal:
     return PlacingGoal(
         lambda: unit.is_ready,
+        lambda: unit.lacks(waiting=True),
+        lambda: unit.is_pipelined,
         lambda: unit.lacks(waiting=True),
         lambda failed_roles, left: unit.lacks(waiting=True) <= left,
     )

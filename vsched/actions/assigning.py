@@ -1,0 +1,282 @@
+"""Places tasks of one job until enough have a node: one after the other, else in any way that there is.
+
+Tasks that are placed one after the other may take room that only others can use. So where a gang found no room like
+that, its tasks are tried on all nodes, those with the best scores first, and are taken back where the others cannot fit
+any more. Whether they can is counted (``kernels.assignment``): exactly, so that nothing is taken back, for tasks that
+claim nothing and have no rules about other pods; for others, what amounts say. The search has a budget of steps.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from vsched.actions.held import Worksheet
+from vsched.actions.placing import PlacingArgs, PlacingGoal, goal_of, place_in_order
+from vsched.framework.holding import lift
+from vsched.framework.jobs import JobView
+from vsched.framework.ledger.ledger import LedgerEntry
+from vsched.framework.ledger.statement import Statement
+from vsched.framework.session import Session
+from vsched.kernels.assignment import Demand, Room, assign, too_many
+from vsched.model.nodes.table import Mask
+from vsched.model.pods.status import Status
+from vsched.model.pods.task import Task
+from vsched.model.queues.queue import Queue
+
+CELLS_OF_A_STEP = 1 << 14
+"""So many vectors of counts take about as long to look at as a task takes to be placed."""
+ROWS_COUNTED = 8
+"""So many nodes are tried for a task before it goes where it goes in an assignment that is known already."""
+
+Way = Counter[tuple[int, int]]
+"""How many tasks go where, by row and kind."""
+
+
+class AllocateArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
+    """Arguments of allocate."""
+
+    gang_search_steps: int = msgspec.field(default=500, name="gangSearchSteps")
+    """How many placements are tried, in each session, for a gang that found no room task by task; 0 for none."""
+
+
+def place_until_ready(
+    session: Session,
+    queue: Queue,
+    job: JobView,
+    sheet: Worksheet,
+    statement: Statement,
+    goal: PlacingGoal | None = None,
+) -> None:
+    """Place tasks until the job is ready, or until failed tasks make that impossible.
+
+    A ``goal`` stands in place of the whole job's.
+    """
+    goal = goal_of(session, job) if goal is None else goal
+    steps = session.args("allocate", AllocateArgs).gang_search_steps
+    tasks = tuple(sheet) if steps > 0 and goal.missing() > 1 else ()
+    before = statement.savepoint()
+    place_in_order(session, queue, job, sheet, statement, goal)
+    if len(tasks) < 2 or goal.met():
+        return
+    in_order, waits = session.ledger.log[before:], goal.will_be_met()
+    statement.rollback(before)
+    for later in (False, True) if session.nodes.in_motion and not waits else (False,):
+        search = GangAssignment(session, queue, job, tasks, statement, goal, steps, later=later)
+        if search.run():
+            placed = {entry.task.uid for entry in session.ledger.log[before:]}
+            sheet.clear()
+            sheet.extend(task for task in tasks if task.uid not in placed)
+            return
+    _place_again(session, statement, in_order)
+
+
+def _place_again(session: Session, statement: Statement, steps: Sequence[LedgerEntry]) -> None:
+    """Take these steps again, which were undone."""
+    for job, task, row, before, status, _ in steps:
+        if before is Status.PIPELINED:
+            lift(session, statement, job, task)
+        elif status is Status.ALLOCATED:
+            statement.allocate(job, task, row)
+        else:
+            statement.pipeline(job, task, row)
+
+
+class GangAssignment:
+    """The search for places of a gang's tasks."""
+
+    def __init__(
+        self,
+        session: Session,
+        queue: Queue,
+        job: JobView,
+        tasks: Sequence[Task],
+        statement: Statement,
+        goal: PlacingGoal,
+        steps: int,
+        *,
+        later: bool,
+    ) -> None:
+        """``later``: room that pods have yet to leave counts as well."""
+        self._session, self._queue, self._job, self._statement = session, queue, job, statement
+        self._goal, self._later = goal, later
+        self._met = goal.will_be_met if later else goal.met
+        self._steps = steps
+        self.cut = False
+        """Whether the search ended because it had no steps left."""
+        selection = session.node_selection
+        usable = [task for task in tasks if task.claims is None or session.claims.obstacle(task) is None]
+        kinds: dict[Hashable, int] = {}
+        self._kind_of = {
+            task.uid: kinds.setdefault((selection.kind(task), task.role, selection.label_class(task)), len(kinds))
+            for task in usable
+        }
+        self._firsts = [next(task for task in usable if self._kind_of[task.uid] == kind) for kind in range(len(kinds))]
+        """A task of each kind."""
+        self._is_exact = all(map(selection.is_free_of_others, self._firsts))
+        """Whether counting says all."""
+        self._tasks = usable
+        self._left = Counter(self._kind_of.values())
+        """By kind: the tasks that may still be placed."""
+        self._columns = sorted({column for task in self._firsts for column, _ in task.shape.request})
+        requests = [[dict(task.shape.request).get(column, 0) for column in self._columns] for task in self._firsts]
+        self._requests = np.array(requests, dtype=np.int64).reshape(len(kinds), len(self._columns))
+        self._counts = not too_many(tuple(self._left.values()))
+        """Whether what is left can be counted."""
+        self._way: Way | None = None
+        """A way to place what is left, by amounts; None where none is known."""
+        self._known: tuple[int, Room] | None = None
+        """What nodes have, with the position in the journal that it is for."""
+
+    def run(self) -> bool:
+        """Place enough tasks; where that cannot be done, nothing has changed."""
+        if len(self._firsts) < 2 and self._is_exact:
+            return False  # whatever the way, each node takes as many
+        before = self._statement.savepoint()
+        for task in self._tasks:
+            lift(self._session, self._statement, self._job, task)
+        if self._may_be_met() and self._search():
+            return True
+        self._statement.rollback(before)
+        return False
+
+    def _search(self) -> bool:
+        if not self._is_exact:
+            self._scarcest_first()
+        stack = [self._ways(0)]
+        while stack:
+            if next(stack[-1], None) is None:
+                stack.pop()
+            elif self._met():
+                return True
+            elif len(stack) < len(self._tasks):
+                stack.append(self._ways(len(stack)))
+        return False
+
+    def _scarcest_first(self) -> None:
+        """Try tasks first that fit on few nodes; last, those that fit on none: they may need others beside them."""
+        options = [
+            sum(1 for _ in self._session.node_selection.in_order(one, later=self._later)) for one in self._firsts
+        ]
+        rank = [count or len(self._session.nodes) + 1 for count in options]
+        self._tasks.sort(key=lambda task: (rank[self._kind_of[task.uid]], self._kind_of[task.uid]))
+
+    def _ways(self, at: int) -> Iterator[bool]:
+        """Place a task in each way, at last leave it and its like out; each is undone when the next is asked for."""
+        task, way = self._tasks[at], self._way
+        kind = self._kind_of[task.uid]
+        if self._left[kind]:
+            if self._session.plugins.grantable(self._queue, task) is None:
+                self._left[kind] -= 1
+                before = self._statement.savepoint()
+                for row in self._rows(task, kind, way):
+                    self._place(task, row)
+                    if self._goes_on(row, kind, way):
+                        yield True
+                    self._statement.rollback(before)
+                self._left[kind] += 1
+            if self.cut:
+                return
+            left, self._left[kind] = self._left[kind], 0
+            self._way = way if way is None or not any(one == kind for _, one in way) else None
+            if self._met() or self._way is not None or self._may_be_met():
+                yield True
+            self._left[kind] = left
+        else:
+            yield True
+        self._way = way
+
+    def _rows(self, task: Task, kind: int, way: Way | None) -> Iterator[int]:
+        """The nodes to try, as long as there are steps: the best first, and no two that differ in nothing."""
+        tried: set[bytes] = set()
+        rows = self._session.node_selection.in_order(task, later=self._later)
+        for number, row in enumerate(rows):
+            if self._is_exact and way is not None and (number >= ROWS_COUNTED or self._steps <= 0):
+                yield from (one for one, of in way if of == kind)
+                return
+            if self._steps <= 0:
+                self.cut = True
+                return
+            if self._is_exact:
+                stamp = self._stamp(row)
+                if stamp in tried:
+                    continue
+                tried.add(stamp)
+            self._steps -= 1
+            yield row
+
+    def _stamp(self, row: int) -> bytes:
+        """What tells a node from others, for these tasks."""
+        room = self._room()
+        return bytes(np.concatenate((room.free[row], room.most[row])))
+
+    def _place(self, task: Task, row: int) -> None:
+        selection = self._session.node_selection
+        if not self._later or selection.has_room_now(task, row):
+            self._statement.allocate(self._job, task, row)
+        else:
+            self._statement.pipeline(self._job, task, row)
+
+    def _goes_on(self, row: int, kind: int, way: Way | None) -> bool:
+        """Whether the other tasks may fit now that one of a kind is on a row; ``way`` is one for all of them."""
+        if way is not None and way[row, kind]:
+            self._way = way - Counter({(row, kind): 1})
+            return True
+        return self._met() or self._may_be_met()
+
+    def _may_be_met(self) -> bool:
+        """Whether amounts allow for what is still missing. Finds a way, where it can be counted."""
+        self._way = None
+        goal = self._goal
+        missing = goal.missing_later() if self._later else goal.missing()
+        of_roles = goal.roles_missing(self._later)
+        kinds = [kind for kind, left in self._left.items() if left]
+        if sum(self._left.values()) < missing:
+            return False
+        room = self._room()
+        for kind in kinds:
+            role = self._firsts[kind].role
+            others = sum(self._left[one] for one in kinds if one != kind)
+            of_role = sum(self._left[one] for one in kinds if one != kind and self._firsts[one].role == role)
+            needed = max(missing - others, of_roles.get(role, 0) - of_role)
+            if needed > 0 and int(np.minimum(room.most[:, kind], needed).sum()) < needed:
+                return False
+        if not self._counts or self._steps <= 0 or not kinds:
+            return True
+        counts = tuple(self._left[kind] for kind in kinds)
+        rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
+        found = assign(
+            Demand(self._requests[kinds], counts),
+            Room(room.free[rows], room.most[rows][:, kinds]),
+            self._wanted(kinds, counts, missing, of_roles),
+            self._steps * CELLS_OF_A_STEP,
+        )
+        self._steps -= 1 + found.cells // CELLS_OF_A_STEP
+        if found.counts is None:
+            self._counts = found.complete
+            return not found.complete
+        places = np.argwhere(found.counts)
+        self._way = Counter({(int(rows[at]), kinds[one]): int(found.counts[at, one]) for at, one in places.tolist()})
+        return True
+
+    def _wanted(self, kinds: Sequence[int], counts: Sequence[int], missing: int, of_roles: Mapping[str, int]) -> Mask:
+        """bool[count + 1 of each kind]: how many more tasks of each are enough."""
+        levels = np.indices([count + 1 for count in counts])
+        wanted: Mask = levels.sum(axis=0) >= missing
+        for role, least in of_roles.items():
+            own = [level for level, kind in zip(levels, kinds, strict=True) if self._firsts[kind].role == role]
+            wanted &= sum(own, np.zeros_like(levels[0])) >= least
+        return wanted
+
+    def _room(self) -> Room:
+        """What nodes have for the tasks as things are."""
+        latest = len(self._session.ledger.journal)
+        if self._known is None or self._known[0] != latest:
+            nodes, selection = self._session.nodes, self._session.node_selection
+            free = [nodes.future_idle(one) if self._later else nodes.unreserved(one) for one in self._columns]
+            most = [np.minimum(selection.rooms(task, now=not self._later), len(self._tasks)) for task in self._firsts]
+            self._known = latest, Room(np.stack(free, axis=1), np.stack(most, axis=1))
+        return self._known[1]
