@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from vsched.kernels.assignment import CELLS_MAX, Assignment, Demand, Room, assign, too_many
-from vsched.model.nodes.table import Mask
+from vsched.model.nodes.table import Ints, Mask
 
 PLENTY = 10**8
 
@@ -52,7 +52,7 @@ def assigned(
 def test_what_fits(
     requests: list[list[int]], counts: tuple[int, ...], free: list[list[int]], most: list[list[int]] | None, fits: bool
 ) -> None:
-    assert (assigned(requests, counts, free, most).counts is not None) is fits
+    assert (assigned(requests, counts, free, most).places is not None) is fits
 
 
 def test_the_search_ends_where_it_would_cost_too_much() -> None:
@@ -60,7 +60,7 @@ def test_the_search_ends_where_it_would_cost_too_much() -> None:
     demand = Demand(np.array([[7], [5], [3]]), (20, 20, 20))
     found = assign(demand, Room(free, np.full((50, 3), 9)), all_of((20, 20, 20)), 1000)
     assert not found.complete
-    assert found.counts is None
+    assert found.places is None
 
 
 def test_vectors_of_counts_are_bounded() -> None:
@@ -87,7 +87,7 @@ def problems(draw: st.DrawFn) -> tuple[Demand, Room, Mask]:
 
 
 def fits_by_trying(demand: Demand, room: Room, wanted: Mask) -> bool:
-    tasks = [kind for kind, count in enumerate(demand.counts) for _ in range(count)]
+    tasks = [kind for kind, size in enumerate(demand.shape) for _ in range(size - 1)]
     for places in product(range(-1, len(room.free)), repeat=len(tasks)):
         counts = np.zeros(room.most.shape, dtype=np.int64)
         for kind, row in zip(tasks, places, strict=True):
@@ -98,10 +98,11 @@ def fits_by_trying(demand: Demand, room: Room, wanted: Mask) -> bool:
     return False
 
 
-def is_way(demand: Demand, room: Room, wanted: Mask, counts: np.ndarray) -> bool:
+def is_way(demand: Demand, room: Room, wanted: Mask, counts: Ints) -> bool:
     return bool(
         (counts <= room.most).all()
-        and (counts @ demand.requests <= room.free).all()
+        and (counts.sum(axis=0) < demand.shape).all()
+        and (room.free >= demand.use[:, np.ravel_multi_index(tuple(counts.T), demand.shape)].T).all()
         and wanted[tuple(counts.sum(axis=0))]
     )
 
@@ -112,7 +113,10 @@ def test_tasks_are_assigned_if_and_only_if_they_fit(problem: tuple[Demand, Room,
     demand, room, wanted = problem
     found = assign(demand, room, wanted, PLENTY)
     assert found.complete
-    if found.counts is None:
-        assert sum(demand.counts) > 6 or not fits_by_trying(demand, room, wanted)
-    else:
-        assert is_way(demand, room, wanted, found.counts)
+    if found.places is None:
+        assert demand.tasks > 6 or not fits_by_trying(demand, room, wanted)
+        return
+    counts = np.zeros(room.most.shape, dtype=np.int64)
+    for row, kind, count in found.places:
+        counts[row, kind] += count
+    assert is_way(demand, room, wanted, counts)

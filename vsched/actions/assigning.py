@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -20,6 +21,7 @@ from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
+from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.session import Session
 from vsched.kernels.assignment import Demand, Room, assign, too_many
 from vsched.model.nodes.table import Mask
@@ -39,7 +41,7 @@ Way = Counter[tuple[int, int]]
 class AllocateArgs(PlacingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of allocate."""
 
-    gang_search_steps: int = msgspec.field(default=500, name="gangSearchSteps")
+    gang_search_steps: int = msgspec.field(default=300, name="gangSearchSteps")
     """How many placements are tried, in each session, for a gang that found no room task by task; 0 for none."""
 
 
@@ -57,21 +59,29 @@ def place_until_ready(
     """
     goal = goal_of(session, job) if goal is None else goal
     steps = session.args("allocate", AllocateArgs).gang_search_steps
-    tasks = tuple(sheet) if steps > 0 and goal.missing() > 1 else ()
+    tasks = tuple(sheet) if steps > 0 and (goal.missing() > 1 or goal.roles_missing(False)) else ()
     before = statement.savepoint()
     place_in_order(session, queue, job, sheet, statement, goal)
     if len(tasks) < 2 or goal.met():
         return
-    in_order, waits = session.ledger.log[before:], goal.will_be_met()
+    kinds = kinds_of(session, tasks)
+    if len(kinds.firsts) < 2 and kinds.are_plain:
+        return  # whatever the way, each node takes as many
+    cut, waits = False, goal.will_be_met()
+    in_order = session.ledger.log[before:]
     statement.rollback(before)
     for later in (False, True) if session.nodes.in_motion and not waits else (False,):
-        search = GangAssignment(session, queue, job, tasks, statement, goal, steps, later=later)
+        search = GangAssignment(session, queue, job, kinds, statement, goal, steps, later=later)
         if search.run():
             placed = {entry.task.uid for entry in session.ledger.log[before:]}
             sheet.clear()
             sheet.extend(task for task in tasks if task.uid not in placed)
             return
+        cut = search.cut
     _place_again(session, statement, in_order)
+    if cut:
+        whys = ((task.uid, session.refused.tasks.get(task.uid)) for task in tasks)
+        session.refused.tasks.update({uid: why._replace(cut=True) for uid, why in whys if isinstance(why, NodeReasons)})
 
 
 def _place_again(session: Session, statement: Statement, steps: Sequence[LedgerEntry]) -> None:
@@ -85,6 +95,34 @@ def _place_again(session: Session, statement: Statement, steps: Sequence[LedgerE
             statement.pipeline(job, task, row)
 
 
+class TaskKinds(NamedTuple):
+    """The tasks of a gang by kind: tasks of one kind find room on the same nodes."""
+
+    tasks: list[Task]
+    """Those that may be placed at all."""
+    of: Mapping[str, int]
+    """The kind of each, by uid."""
+    firsts: Sequence[Task]
+    """A task of each kind."""
+    are_plain: bool
+    """Whether amounts and attributes of nodes alone decide where they may go, and not other pods, or claims."""
+
+
+def kinds_of(session: Session, tasks: Sequence[Task]) -> TaskKinds:
+    """The kinds of these tasks, but for those whose claims cannot be used."""
+    selection = session.node_selection
+    usable = [task for task in tasks if task.claims is None or session.claims.obstacle(task) is None]
+    numbers: dict[Hashable, int] = {}
+    of: dict[str, int] = {}
+    firsts: list[Task] = []
+    for task in usable:
+        kind = selection.kind(task), task.role, selection.label_class(task)
+        of[task.uid] = numbers.setdefault(kind, len(numbers))
+        if len(numbers) > len(firsts):
+            firsts.append(task)
+    return TaskKinds(usable, of, firsts, all(map(selection.is_free_of_others, firsts)))
+
+
 class GangAssignment:
     """The search for places of a gang's tasks."""
 
@@ -93,7 +131,7 @@ class GangAssignment:
         session: Session,
         queue: Queue,
         job: JobView,
-        tasks: Sequence[Task],
+        kinds: TaskKinds,
         statement: Statement,
         goal: PlacingGoal,
         steps: int,
@@ -107,34 +145,24 @@ class GangAssignment:
         self._steps = steps
         self.cut = False
         """Whether the search ended because it had no steps left."""
-        selection = session.node_selection
-        usable = [task for task in tasks if task.claims is None or session.claims.obstacle(task) is None]
-        kinds: dict[Hashable, int] = {}
-        self._kind_of = {
-            task.uid: kinds.setdefault((selection.kind(task), task.role, selection.label_class(task)), len(kinds))
-            for task in usable
-        }
-        self._firsts = [next(task for task in usable if self._kind_of[task.uid] == kind) for kind in range(len(kinds))]
-        """A task of each kind."""
-        self._is_exact = all(map(selection.is_free_of_others, self._firsts))
+        self._tasks, self._firsts, self._kind_of = list(kinds.tasks), kinds.firsts, kinds.of
+        self._is_exact = kinds.are_plain
         """Whether counting says all."""
-        self._tasks = usable
-        self._left = Counter(self._kind_of.values())
+        self._left = Counter(kinds.of.values())
         """By kind: the tasks that may still be placed."""
         self._columns = sorted({column for task in self._firsts for column, _ in task.shape.request})
         requests = [[dict(task.shape.request).get(column, 0) for column in self._columns] for task in self._firsts]
-        self._requests = np.array(requests, dtype=np.int64).reshape(len(kinds), len(self._columns))
+        self._requests = np.array(requests, dtype=np.int64).reshape(len(self._firsts), len(self._columns))
         self._counts = not too_many(tuple(self._left.values()))
         """Whether what is left can be counted."""
         self._way: Way | None = None
         """A way to place what is left, by amounts; None where none is known."""
+        self._demands: dict[tuple[tuple[int, ...], tuple[int, ...]], Demand] = {}
         self._known: tuple[int, Room] | None = None
         """What nodes have, with the position in the journal that it is for."""
 
     def run(self) -> bool:
         """Place enough tasks; where that cannot be done, nothing has changed."""
-        if len(self._firsts) < 2 and self._is_exact:
-            return False  # whatever the way, each node takes as many
         before = self._statement.savepoint()
         for task in self._tasks:
             lift(self._session, self._statement, self._job, task)
@@ -248,28 +276,34 @@ class GangAssignment:
             return True
         counts = tuple(self._left[kind] for kind in kinds)
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
+        demand = self._demand(tuple(kinds), counts)
         found = assign(
-            Demand(self._requests[kinds], counts),
+            demand,
             Room(room.free[rows], room.most[rows][:, kinds]),
-            self._wanted(kinds, counts, missing, of_roles),
+            self._wanted(demand, kinds, missing, of_roles),
             self._steps * CELLS_OF_A_STEP,
         )
         self._steps -= 1 + found.cells // CELLS_OF_A_STEP
-        if found.counts is None:
+        if found.places is None:
             self._counts = found.complete
             return not found.complete
-        places = np.argwhere(found.counts)
-        self._way = Counter({(int(rows[at]), kinds[one]): int(found.counts[at, one]) for at, one in places.tolist()})
+        self._way = Counter({(int(rows[at]), kinds[one]): count for at, one, count in found.places})
         return True
 
-    def _wanted(self, kinds: Sequence[int], counts: Sequence[int], missing: int, of_roles: Mapping[str, int]) -> Mask:
+    def _demand(self, kinds: tuple[int, ...], counts: tuple[int, ...]) -> Demand:
+        found = self._demands.get((kinds, counts))
+        if found is None:
+            found = self._demands[kinds, counts] = Demand(self._requests[list(kinds)], counts)
+        return found
+
+    def _wanted(self, demand: Demand, kinds: Sequence[int], missing: int, of_roles: Mapping[str, int]) -> Mask:
         """bool[count + 1 of each kind]: how many more tasks of each are enough."""
-        levels = np.indices([count + 1 for count in counts])
+        levels = demand.levels
         wanted: Mask = levels.sum(axis=0) >= missing
         for role, least in of_roles.items():
             own = [level for level, kind in zip(levels, kinds, strict=True) if self._firsts[kind].role == role]
             wanted &= sum(own, np.zeros_like(levels[0])) >= least
-        return wanted
+        return wanted.reshape(demand.shape)
 
     def _room(self) -> Room:
         """What nodes have for the tasks as things are."""

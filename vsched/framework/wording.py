@@ -35,6 +35,7 @@ NOT_FOR_IT = frozenset((Code.NO_DEVICES, Code.SELECTOR))
 """Codes of nodes that are not among those that a pod is for: others say more of why it waits."""
 NO_ROOM = "Insufficient "
 FULL = "Too many pods"
+UNTRIED = "not every way to place its pods was tried"
 BEGINNING = "node(s) "
 TAINTED = f"{BEGINNING}had untolerated taint "
 SAID: dict[str, tuple[str, str]] = {

@@ -7,8 +7,7 @@ counts that are asked for. It is exact for any number of resources.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import repeat
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,13 +18,18 @@ CELLS_MAX = 1 << 14
 """Vectors of counts, at most, that are told apart; the work for one node grows with them."""
 
 
-class Demand(NamedTuple):
+class Demand:
     """Tasks by kind."""
 
-    requests: Ints
-    """int64[kinds, resources]: what one task of each kind asks for."""
-    counts: tuple[int, ...]
-    """How many tasks of each kind there are."""
+    def __init__(self, requests: Ints, counts: tuple[int, ...]) -> None:
+        """``requests``: int64[kinds, resources], what a task of each kind asks for; ``counts``: how many there are."""
+        self.shape = tuple(count + 1 for count in counts)
+        """Of an array with a cell for each vector of counts."""
+        self.levels: Ints = np.indices(self.shape).reshape(len(counts), -1)
+        """int64[kinds, vectors]: the vectors of counts."""
+        self.use: Ints = requests.T @ self.levels
+        """int64[resources, vectors]: what so many tasks ask for."""
+        self.tasks = sum(counts)
 
 
 class Room(NamedTuple):
@@ -40,9 +44,8 @@ class Room(NamedTuple):
 class Assignment(NamedTuple):
     """What came of a search."""
 
-    counts: Ints | None
-    """int64[nodes, kinds]: how many tasks of each kind go to each node; None where they do not fit, or it is unknown.
-    """
+    places: tuple[tuple[int, int, int], ...] | None
+    """How many tasks go where: row, kind and count; None where they do not fit, or it is unknown."""
     cells: int
     """The work done: how many vectors of counts were looked at."""
     complete: bool = True
@@ -65,14 +68,12 @@ def assign(demand: Demand, room: Room, wanted: Mask, cells_max: int) -> Assignme
     ``wanted`` (bool[count + 1 of each kind]) has, with each vector, all larger ones. Of vectors that fit, one with the
     fewest tasks is taken.
     """
-    shape = wanted.shape
-    levels = np.indices(shape).reshape(len(shape), -1)
-    use = demand.requests.T @ levels
+    shape = demand.shape
     reached = np.zeros(shape, dtype=np.bool_)
     reached[(0,) * len(shape)] = True
     stages: list[tuple[int, Ints, Mask]] = []
     cells = 0
-    for row, fits in _by_size(room, levels, use):
+    for row, fits in _by_size(demand, room):
         if wanted[reached].any():
             break
         tops = _maximal(fits.reshape(shape))
@@ -86,30 +87,25 @@ def assign(demand: Demand, room: Room, wanted: Mask, cells_max: int) -> Assignme
         stages.append((row, tops, before))
     if not (reached & wanted).any():
         return Assignment(None, cells)
-    return Assignment(_traced(room, levels, reached & wanted, stages), cells)
+    return Assignment(tuple(_traced(demand.levels, reached & wanted, stages)), cells)
 
 
-def _by_size(room: Room, levels: Ints, use: Ints) -> Iterator[tuple[int, Mask]]:
+def _by_size(demand: Demand, room: Room) -> Iterator[tuple[int, Mask]]:
     """The nodes with the vectors of counts that fit on them (bool[vectors]), those with most vectors first.
 
     Of equal nodes, only so many as there are tasks.
     """
-    alike, firsts, inverse = np.unique(
-        np.hstack([room.free, room.most]), axis=0, return_index=True, return_inverse=True
-    )
-    fits = np.ones((len(alike), levels.shape[1]), dtype=np.bool_)
-    resources = room.free.shape[1]
-    for column in range(resources):
-        fits &= use[column] <= alike[:, column, None]
-    for kind in range(len(levels)):
-        fits &= levels[kind] <= alike[:, resources + kind, None]
-    sizes = fits.sum(axis=1)
-    tasks = int(levels.sum(axis=0).max())
-    rows = np.argsort(inverse, kind="stable")
-    starts = np.searchsorted(inverse[rows], np.arange(len(alike) + 1))
-    for one in sorted(range(len(alike)), key=lambda at: (-sizes[at], firsts[at])):
-        if sizes[one] > 1:
-            yield from zip(rows[starts[one] : starts[one + 1]][:tasks].tolist(), repeat(fits[one]), strict=False)
+    alike: dict[bytes, list[int]] = {}
+    for row, amounts in enumerate(np.hstack([room.free, room.most])):
+        alike.setdefault(amounts.tobytes(), []).append(row)
+    firsts = [rows[0] for rows in alike.values()]
+    fits = (demand.use <= room.free[firsts][:, :, None]).all(axis=1)
+    fits &= (demand.levels <= room.most[firsts][:, :, None]).all(axis=1)
+    sizes = fits.sum(axis=1).tolist()
+    groups = sorted(zip(sizes, alike.values(), fits, strict=True), key=lambda group: (-group[0], group[1][0]))
+    for size, rows, vectors in groups:
+        if size > 1:
+            yield from ((row, vectors) for row in rows[: demand.tasks])
 
 
 def _maximal(fits: Mask) -> Ints:
@@ -129,14 +125,13 @@ def _less(shape: tuple[int, ...], top: Ints) -> tuple[Ints, ...]:
     return np.ix_(*(np.maximum(np.arange(size) - less, 0) for size, less in zip(shape, top, strict=True)))
 
 
-def _traced(room: Room, levels: Ints, found: Mask, stages: list[tuple[int, Ints, Mask]]) -> Ints:
-    """int64[nodes, kinds]: the way to one of the vectors ``found``, back from the last node."""
+def _traced(levels: Ints, found: Mask, stages: Sequence[tuple[int, Ints, Mask]]) -> Iterator[tuple[int, int, int]]:
+    """The way to one of the vectors ``found``, back from the last node."""
     cells = np.flatnonzero(found)
     left = levels[:, cells[levels[:, cells].sum(axis=0).argmin()]]
-    counts = np.zeros(room.most.shape, dtype=np.int64)
     for row, tops, before in reversed(stages):
         rests = np.maximum(left - tops, 0)
         top = tops[int(before[tuple(rests.T)].argmax())]
-        counts[row] = np.minimum(top, left)
-        left = left - counts[row]
-    return counts
+        counts = np.minimum(top, left)
+        left = left - counts
+        yield from ((row, kind, count) for kind, count in enumerate(counts.tolist()) if count)

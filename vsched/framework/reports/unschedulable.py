@@ -17,11 +17,10 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
-from vsched.framework.reports.untried import UNTRIED, may_fit_otherwise
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED, is_whole, to_leave, to_start
 from vsched.framework.subgroups import SubGroups
-from vsched.framework.wording import binding, counted, on_nodes, resource_in
+from vsched.framework.wording import UNTRIED, binding, counted, on_nodes, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.claims.plan import NOT_HAD
@@ -180,7 +179,7 @@ class UnschedulableReasons:
             on_each = ""  # the first text says it of all nodes
         told = "; ".join(one for one in (if_empty.told, on_each) if one)
         message = told if head == NONE_FITS and not on_each else f"{head}: {told}"
-        if not view.is_ready and may_fit_otherwise(self.session, view):
+        if why.cut:
             message += f"; {UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
