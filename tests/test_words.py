@@ -3,20 +3,75 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
-from tests.support.sentences import PACKAGE, sentences
+from tests.support.sentences import PACKAGE, Sentence, is_said_by_words, sentences, spelt_out, templates
 
 OURS = re.compile(
     r"\b(told|tells?|wish(es)?|crowds?|likeness|worn|footing|stance|stands?|lanes?|sheets?|trail|whom others)\b"
 )
 """Words that people had to look up, or that are said otherwise elsewhere."""
 
+ROOMS = [
+    "actions",
+    "arbitrator",
+    "collectors",
+    "controllers",
+    "explain",
+    "framework",
+    "kernels",
+    "mirror",
+    "model",
+    "plugins",
+    "proof",
+    "writes",
+]
+"""The rooms whose sentences stand in modules of words alone, and whose tests call these."""
 
-def test_no_sentence_needs_a_glossary() -> None:
-    found = [f"{one.path}:{one.line}: {one.text}" for one in sentences() if OURS.search(one.text)]
+
+@pytest.fixture(scope="module")
+def written() -> list[Sentence]:
+    """All of the package: to read them takes a second or two."""
+    return list(sentences())
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_sentences_stand_in_modules_of_words(room: str, written: list[Sentence]) -> None:
+    own = [one for one in written if one.path.startswith(f"{PACKAGE.name}/{room}/")]
+    assert [f"{one.path}:{one.line}: {one.text}" for one in own if not is_said_by_words(one.path)] == []
+
+
+TESTS = Path(__file__).parent
+TABLES = [
+    "explain/estimate/test_words.py",
+    "explain/stuck",
+    "words",
+]
+"""Tests that are there to write sentences out."""
+
+
+def test_tests_name_sentences_by_their_functions() -> None:
+    known = [one for room in ROOMS for one in templates(PACKAGE / room)]
+    paths = [path for room in ROOMS for path in sorted((TESTS / room).rglob("*.py"))]
+    tables = [TESTS / table for table in TABLES]
+    others = [path for path in paths if not any(path.is_relative_to(table) for table in tables)]
+    assert [f"{one.path}:{one.line}: {one.text}" for path in others for one in spelt_out(path, known)] == []
+
+
+def test_a_sentence_that_a_test_writes_out_is_found(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text('def full(queue: str) -> str:\n    return f"the queue {queue} is full"\n')
+    (tmp_path / "test_it.py").write_text(
+        'assert said == "the queue q is full"\nassert said == words.full("q")\ncase("x", id="the queue y is full")\n'
+        'assert said == f"the queue {name} is full"\nassert "queue q" in said, "the queue z is full"\n'
+    )
+    found = spelt_out(tmp_path / "test_it.py", templates(tmp_path))
+    assert [one.line for one in found] == [1, 4]
+
+
+def test_no_sentence_needs_a_glossary(written: list[Sentence]) -> None:
+    found = [f"{one.path}:{one.line}: {one.text}" for one in written if OURS.search(one.text)]
     assert found == []
 
 
@@ -31,6 +86,6 @@ def test_sentences_are_found_with_their_places(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("room", ["plugins", "framework", "explain", "cli", "daemon", "sim", "lab"])
-def test_every_room_is_looked_through(room: str) -> None:
-    assert any(one.path.startswith(f"{PACKAGE.name}/{room}/") for one in sentences())
+def test_every_room_is_looked_through(written: list[Sentence]) -> None:
+    rooms = {PurePath(one.path).parts[1] for one in written if one.path.startswith(f"{PACKAGE.name}/")}
+    assert {"plugins", "framework", "explain", "cli", "daemon", "sim", "lab"} <= rooms

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
-from vsched.actions.backfill import uncarried
+from vsched.actions.backfill import uncommitted_allocations
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.words.jobs import NOT_TRIED
+from vsched.framework.words.nodes import FULL, available
 from vsched.model.pods.status import Status
 from vsched.settings.built_in import REGISTRY
 
@@ -37,7 +39,7 @@ def test_a_node_takes_no_more_pods_than_it_has_slots() -> None:
     found = plan("node n1 pods=2\njob ns/a min=1 pods=3")
 
     assert found.bound == {"a": 2}
-    assert found.why("ns/a.2") == "0/1 nodes are available: 1 Too many pods."
+    assert found.why("ns/a.2") == available(1, {FULL: 1})
 
 
 def test_a_slot_that_is_being_left_is_not_taken_yet() -> None:
@@ -61,7 +63,7 @@ def test_without_backfill_such_pods_wait() -> None:
     found = plan(text, policy_of("gang", "predicates", actions="enqueue, allocate"))
 
     assert found.bound == {}
-    assert found.why("ns/a.0") == "not tried in this cycle"
+    assert found.why("ns/a.0") == NOT_TRIED
 
 
 def test_placements_that_stand_without_being_carried_out_are_found_by_job() -> None:
@@ -74,7 +76,10 @@ def test_placements_that_stand_without_being_carried_out_are_found_by_job() -> N
                 (statement.allocate if status == "a" else statement.pipeline)(job, task, 0)
             (statement.commit if key == "ns/c" else statement.keep)()
 
-    found = {key: [(entry.task.name, entry.status) for entry in entries] for key, entries in uncarried(session).items()}
+    found = {
+        key: [(entry.task.name, entry.status) for entry in entries]
+        for key, entries in uncommitted_allocations(session).items()
+    }
 
     assert found == {"ns/a": [("a.0", Status.ALLOCATED)], "ns/b": [("b.0", Status.ALLOCATED)]}
 

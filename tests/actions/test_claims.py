@@ -8,7 +8,10 @@ import pytest
 from tests.support import volumes as v
 from tests.support.plans import Manifest, Plan, decide, manifests, policy_from, policy_of
 from tests.support.taking import taking
+from vsched.framework.claims.volumes.words import not_bound, not_found
 from vsched.framework.policy import Policy
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import OUT_OF_REACH, none_available, said_of_nodes
 from vsched.model.claims.plan import ClaimPlan, ClaimRelease, VolumeChoice
 
 POLICY = policy_of("priority gang conformance", "predicates proportion nodeorder")
@@ -55,8 +58,8 @@ def test_a_gang_whose_volumes_leave_no_node_for_one_pod_is_not_placed_at_all() -
     plan = decided(text, *bound("d0", "a"), *bound("d1", "a"))
 
     assert plan.nodes == {}
-    assert plan.message("ns/a").startswith("the gang needs 2, 1 fits, and no more would if all nodes were empty: ")
-    assert "2 do not reach its PersistentVolume" in plan.message("ns/a")
+    assert plan.message("ns/a").startswith(words.needs(words.THE_GANG, 2, 2, 1, 1) + ": ")
+    assert f"2 {said_of_nodes(OUT_OF_REACH, 2)}" in plan.message("ns/a")
 
 
 def test_claims_that_wait_for_their_first_pod_are_chosen_with_it() -> None:
@@ -102,22 +105,22 @@ def test_of_a_job_whose_pods_share_a_claim_the_first_pod_has_the_choice() -> Non
         pytest.param(
             "job ns/a pods=1 cpu=1 claim=d0",
             [],
-            "PersistentVolumeClaim d0 does not exist",
-            "0/3 nodes are available: PersistentVolumeClaim d0 does not exist.",
+            not_found(["d0"]),
+            none_available(3, not_found(["d0"])),
             id="a claim that does not exist",
         ),
         pytest.param(
             "job ns/a pods=1 cpu=1 claim=d0",
             [v.claim("d0", storage_class="now"), v.storage_class("now", waits=False)],
-            "PersistentVolumeClaim d0 is not bound yet",
-            "0/3 nodes are available: PersistentVolumeClaim d0 is not bound yet.",
+            not_bound("d0"),
+            none_available(3, not_bound("d0")),
             id="a claim that is bound without a pod, and is not yet",
         ),
         pytest.param(
             "job ns/a min=2\npods ns/a 1 cpu=1\npods ns/a 1 cpu=1 claim=d0",
             [],
-            "1 of its pods waits: a.1: PersistentVolumeClaim d0 does not exist",
-            "its gang ns/a waits: 1 of its pods waits: a.1: PersistentVolumeClaim d0 does not exist",
+            words.some_wait(1, "a.1", not_found(["d0"])),
+            words.gang_waits("ns/a", words.some_wait(1, "a.1", not_found(["d0"]))),
             id="a gang, and what is said of a pod of it that lacks nothing",
         ),
     ],
@@ -135,7 +138,7 @@ def test_a_job_beyond_its_minimum_goes_on_without_pods_whose_claims_do_not_exist
     plan = decided(f"{ZONES}job ns/a min=1\npods ns/a 1 cpu=1 claim=gone\npods ns/a 2 cpu=1\n")
 
     assert sorted(plan.nodes) == ["a.1", "a.2"]
-    assert plan.why("ns/a.0") == "0/3 nodes are available: PersistentVolumeClaim gone does not exist."
+    assert plan.why("ns/a.0") == none_available(3, not_found(["gone"]))
 
 
 @pytest.mark.parametrize(
@@ -155,7 +158,7 @@ def test_a_claim_that_does_not_exist_evicts_nobody(claim: str, evicted: list[str
 
     assert sorted(plan.evicted[0]) == evicted
     if claim:
-        assert plan.message("ns/a") == "1 of its pods waits: a.0: PersistentVolumeClaim gone does not exist"
+        assert plan.message("ns/a") == words.some_wait(1, "a.0", not_found(["gone"]))
 
 
 FULL = """
@@ -251,7 +254,7 @@ def test_a_job_without_the_claims_for_its_minimum_is_not_admitted() -> None:
     text = f"{ZONES}job ns/a phase=Pending min=1 minResources=cpu:1\npods ns/a 1 cpu=1 claim=d0\n"
 
     assert decided(text).phases() == {"a": "Pending"}
-    assert decided(text).message("ns/a") == "PersistentVolumeClaim d0 does not exist"
+    assert decided(text).message("ns/a") == not_found(["d0"])
     assert decided(text, v.claim("d0")).phases() == {"a": "Inqueue"}
 
 

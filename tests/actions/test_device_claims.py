@@ -11,6 +11,7 @@ from tests.support import devices as d
 from tests.support import volumes as v
 from tests.support.plans import Manifest, Plan
 from tests.support.taking import taking
+from vsched.framework.words.nodes import OUT_OF_REACH, TOO_FEW_DEVICES, available
 from vsched.model.claims.plan import ClaimRelease
 
 PREEMPTING = taking("allocate, preempt, backfill", "priority gang-P conformance", "predicates nodeorder")
@@ -194,7 +195,7 @@ def test_devices_that_no_victim_has_evict_nobody() -> None:
     plan = decided(FULL, d.resource_slice("n2"), *own("a.0", count=2), uses={"a.0": "a.0"}, policy=PREEMPTING)
 
     assert plan.evicted == [[]]
-    assert plan.why("ns/a.0") == "0/2 nodes are available: 2 cannot allocate all claims."
+    assert plan.why("ns/a.0") == available(2, {TOO_FEW_DEVICES: 2})
 
 
 def test_the_exact_search_passes_over_nodes_that_only_seem_to_have_enough() -> None:
@@ -216,7 +217,7 @@ def test_the_exact_search_passes_over_nodes_that_only_seem_to_have_enough() -> N
     refused = decided(
         "node n1 cpu=8\njob ns/a pods=1 cpu=1\n", d.resource_slice("n1", kinds["n1"]), claim, uses={"a.0": "mine"}
     )
-    assert refused.why("ns/a.0") == "0/1 nodes are available: 1 cannot allocate all claims."
+    assert refused.why("ns/a.0") == available(1, {TOO_FEW_DEVICES: 1})
 
 
 def test_volumes_and_devices_have_to_be_on_one_node() -> None:
@@ -227,10 +228,7 @@ def test_volumes_and_devices_have_to_be_on_one_node() -> None:
     found = decided(pod, *objects, v.volume("pv", claim="ns/data", zone="a"), uses={"a.0": "a.0"})
     assert found.nodes == {"a.0": "n1"}
     nowhere = decided(pod, *objects, v.volume("pv", claim="ns/data", zone="b"), uses={"a.0": "a.0"})
-    assert nowhere.why("ns/a.0") == (
-        "0/2 nodes are available: 1 cannot allocate all claims, "
-        "1 node(s) didn't match PersistentVolume's node affinity."
-    )
+    assert nowhere.why("ns/a.0") == available(2, {TOO_FEW_DEVICES: 1, OUT_OF_REACH: 1})
 
 
 def test_a_preempted_device_goes_to_the_pod_that_it_was_freed_for() -> None:

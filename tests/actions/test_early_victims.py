@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tests.support.plans import plan, policy_from
+from vsched.actions.words import may_evict_from
+from vsched.framework.words.jobs import NONE_FITS
+from vsched.framework.words.nodes import on_nodes
+from vsched.plugins.words.victims import MIN_RUNTIME
 
 POLICY = policy_from(
     """
@@ -18,8 +22,7 @@ tiers:
 CLASSES = "class high 100\nclass low 1\n"
 LOW = "job ns/a min=1 class=low phase=Running"
 HIGH = "job ns/b pods=1 cpu=2 class=high"
-NO_ROOM = "no node fits: 1 node has too little cpu"
-WHY = "(their minimum run time is not over)"
+NO_ROOM = f"{NONE_FITS}: {on_nodes([('Insufficient cpu', 1)])}"
 
 
 @pytest.mark.parametrize(
@@ -27,25 +30,25 @@ WHY = "(their minimum run time is not over)"
     [
         pytest.param(
             f"node n1 cpu=4\n{LOW}\npods ns/a 4 cpu=1 on=n1 started=600\n{HIGH}",
-            f"it can preempt other jobs from 08:50 UTC at the earliest {WHY}; {NO_ROOM}",
+            f"{may_evict_from('08:50', MIN_RUNTIME, reclaims=False)}; {NO_ROOM}",
             id="those of its queue",
         ),
         pytest.param(
             "node n1 cpu=4\nqueue q deserved=cpu:2\nqueue o deserved=cpu:2\njob ns/a min=1 phase=Running queue=o\n"
             "pods ns/a 4 cpu=1 on=n1 started=600\njob ns/b pods=1 cpu=2 queue=q",
-            f"it can reclaim from other queues from 09:50 UTC at the earliest {WHY}; {NO_ROOM}",
+            f"{may_evict_from('09:50', MIN_RUNTIME, reclaims=True)}; {NO_ROOM}",
             id="those of another queue",
         ),
         pytest.param(
             f"node n1 cpu=4\n{LOW}\npods ns/a 3 cpu=1 on=n1 started=1800\npods ns/a 1 cpu=1 on=n1 started=600\n{HIGH}",
-            f"it can preempt other jobs from 08:30 UTC at the earliest {WHY}; {NO_ROOM}",
+            f"{may_evict_from('08:30', MIN_RUNTIME, reclaims=False)}; {NO_ROOM}",
             id="as many as it needs, those first that are free first",
         ),
         pytest.param(
             f"node n1 cpu=2\nnode n2 cpu=2\n{LOW}\npods ns/a 2 cpu=1 on=n1 started=600\n"
             f"pods ns/a 2 cpu=1 on=n2 started=1200\n{HIGH}",
-            f"it can preempt other jobs from 08:40 UTC at the earliest {WHY}; "
-            "no node fits: 2 nodes have too little cpu",
+            f"{may_evict_from('08:40', MIN_RUNTIME, reclaims=False)}; "
+            f"{NONE_FITS}: {on_nodes([('Insufficient cpu', 2)])}",
             id="the first node of several",
         ),
         pytest.param(

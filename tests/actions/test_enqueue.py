@@ -12,9 +12,11 @@ from vsched.framework.cycle import run_cycle
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, NoArgs, Plugin
 from vsched.framework.policy import PluginConf, PluginTier, Policy
-from vsched.framework.refusal import Refusal
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.framework.registry import Registry
+from vsched.framework.words.jobs import no_queue
 from vsched.plugins import PLUGINS
+from vsched.plugins.words.queues import beyond_cluster, not_open
 from vsched.settings.built_in import REGISTRY
 
 ADMITTED, REFUSED = "Inqueue", "Pending"
@@ -116,31 +118,35 @@ def test_overcommit_alone(text: str, phases: dict[str, str]) -> None:
     assert {name: found[name] for name in phases} == phases
 
 
+GIB = 1 << 30
+TOO_MUCH = beyond_cluster([Shortage("cpu", 0, 13_000, 10_000), Shortage("memory", 0, 13 * GIB, 10 * GIB)])
+
+
 @pytest.mark.parametrize(
     ("text", "message", "headline"),
     [
         pytest.param(
             "job ns/a minResources=cpu:11 pods=1 cpu=1",
-            "the cluster has 10 cpu in all: 11 asked",
-            "the cluster has 10 cpu in all: 11 asked",
+            beyond_cluster([Shortage("cpu", 0, 11_000, 10_000)]),
+            beyond_cluster([Shortage("cpu", 0, 11_000, 10_000)]),
             id="no queue is full: the cluster is too small",
         ),
         pytest.param(
             "job ns/a minResources=cpu:13,memory:13Gi pods=1 cpu=1",
-            "the cluster has 10 cpu in all: 13 asked; 10Gi memory in all: 13Gi asked",
-            "the cluster has 10 cpu in all: 13 asked; 10Gi memory in all: 13Gi asked",
+            TOO_MUCH,
+            TOO_MUCH,
             id="nor is it overused where nobody uses anything",
         ),
         pytest.param(
             "queue q state=Closing\njob ns/a minResources=cpu:1 queue=q pods=1 cpu=1",
-            "queue q is Closing, not Open",
-            "queue q is Closing, not Open",
+            not_open("q", "Closing"),
+            not_open("q", "Closing"),
             id="the queue is closing",
         ),
         pytest.param(
             "job ns/a queue=nowhere pods=1 cpu=1",
-            "queue nowhere does not exist",
-            "queue nowhere does not exist",
+            no_queue("nowhere"),
+            no_queue("nowhere"),
             id="there is no queue",
         ),
     ],

@@ -13,16 +13,19 @@ from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.actions.allocate import allocate
 from vsched.actions.assigning import place_until_ready
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.enqueue import enqueue
-from vsched.actions.held import Worksheet
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.pending import to_place
 from vsched.actions.turns import JobTurns, next_of
-from vsched.framework.classes import Row
+from vsched.actions.words import room_for
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import CORDONED, available, on_nodes
 from vsched.model.queues.queue import Queue
 from vsched.settings.built_in import REGISTRY
 
@@ -31,29 +34,29 @@ GANGS = policy_of("priority gang", "predicates nodeorder")
 
 def try_everyone(session: Session) -> None:
     """allocate as it would be if every gang were tried."""
-    sheets = {job.key: sheet for job in session.jobs.values() if (sheet := to_place(session, job))}
-    lost = (session.jobs[key] for key in sheets if session.jobs[key].has_lost_pods)
+    pending = {job.key: pending for job in session.jobs.values() if (pending := to_place(session, job))}
+    lost = (session.jobs[key] for key in pending if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
-        if not session.plugins.overused(queue) and not try_one(session, queue, job, sheets[job.key]):
-            del sheets[job.key]
+        if not session.plugins.overused(queue) and not try_one(session, queue, job, pending[job.key]):
+            del pending[job.key]
     ordering = QueueOrdering(session.plugins, OrderingArgs())
-    rows = [Row.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in sheets]
-    for queue, row, lane in JobTurns(ordering, session.snapshot.queues, rows):
+    segments = [Segment.again(session.jobs[key], session.plugins.job_key(session.jobs[key])) for key in pending]
+    for queue, segment, queue_turns in JobTurns(ordering, session.snapshot.queues, segments):
         if session.plugins.overused(queue):
-            lane.closed = True
+            queue_turns.closed = True
         else:
-            job = next_of(session, row)
-            again = try_one(session, queue, job, sheets[job.key])
-            lane.end_turn(Row.again(job, session.plugins.job_key(job)) if again else None)
+            job = next_of(session, segment)
+            again = try_one(session, queue, job, pending[job.key])
+            queue_turns.end_turn(Segment.again(job, session.plugins.job_key(job)) if again else None)
 
 
-def try_one(session: Session, queue: Queue, job: JobView, sheet: Worksheet) -> bool:
+def try_one(session: Session, queue: Queue, job: JobView, pending: PendingTasks) -> bool:
     with session.statement() as statement:
-        place_until_ready(session, queue, job, sheet, statement)
+        place_until_ready(session, queue, job, pending, statement)
         if session.plugins.job_ready(job):
             statement.commit()
-            return bool(sheet)
+            return bool(pending)
         if statement.placed and session.plugins.job_pipelined(job):
             statement.keep()
     return False
@@ -96,28 +99,28 @@ def test_it_decides_what_trying_would_decide(text: str, policy: Policy) -> None:
     assert outcomes[0] == outcomes[1]
 
 
+FULL = on_nodes([("Insufficient cpu", 2)])
+
+
 @pytest.mark.parametrize(
     ("gang", "why", "headline"),
     [
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3",
-            {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
-            "the gang needs 3, 2 fit, and no more would if all nodes were empty: 2 nodes have too little cpu",
+            {"z.0": room_for(available(2, {"Insufficient cpu": 2}), 2, 3)},
+            f"{words.needs(words.THE_GANG, 3, 3, 2, 2)}: {FULL}",
             id="the first of its tasks is told what is in the way of one more",
         ),
         pytest.param(
             "job ns/z min=5\npods ns/z 3 cpu=3 age=9\npods ns/z 2 cpu=1",
-            {"z.0": "0/2 nodes are available: 2 Insufficient cpu. There is room for 2 of 3."},
-            "the gang needs 5, 4 fit: 2 nodes have too little cpu",
+            {"z.0": room_for(available(2, {"Insufficient cpu": 2}), 2, 3)},
+            f"{words.needs(words.THE_GANG, 5, 5, 4)}: {FULL}",
             id="of two shapes, the one that lacks room is told",
         ),
         pytest.param(
             "job ns/z min=3 pods=3 cpu=3\nnode n3 cpu=9 cordoned",
-            {
-                "z.0": "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu. "
-                "There is room for 2 of 3."
-            },
-            "the gang needs 3, 2 fit: 2 nodes have too little cpu, 1 is cordoned",
+            {"z.0": room_for(available(3, {CORDONED: 1, "Insufficient cpu": 2}), 2, 3)},
+            f"{words.needs(words.THE_GANG, 3, 3, 2)}: {on_nodes([('Insufficient cpu', 2), (CORDONED, 1)])}",
             id="nodes that refuse it for other reasons are counted too",
         ),
     ],
@@ -141,5 +144,5 @@ def test_a_gang_held_back_by_gates_alone_would_fit() -> None:
     """
     found = plan(text, GANGS)
 
-    assert found.why("ns/b.0") == "fits, but waits until its gang ns/b reaches its minimum of 4"
-    assert found.message("ns/b") == "scheduling gates hold back 2 pods: the gang needs 4, 2 fit"
+    assert found.why("ns/b.0") == words.fits_but_waits(words.gang_reaches_minimum("ns/b", 4))
+    assert found.message("ns/b") == f"{words.gated(2, more=False)}: {words.needs(words.THE_GANG, 4, 4, 2)}"

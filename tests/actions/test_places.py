@@ -25,15 +25,18 @@ from tests.support.topologies import (
     snapshot_of,
 )
 from vsched.actions.assigning import place_until_ready
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.pending import to_place
 from vsched.actions.places import gang_of, place_together
+from vsched.actions.words import not_in, not_tried
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
+from vsched.framework.places import words
 from vsched.framework.policy import Policy
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.words.nodes import ANTI_AFFINITY, available
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.settings.built_in import REGISTRY
 
@@ -163,38 +166,37 @@ def test_where_a_job_goes(text: str, wish: NetworkTopology, nodes: list[str]) ->
         pytest.param(
             "pods ns/old 1 cpu=2 on=n5\njob ns/a min=4 pods=4 cpu=4",
             RACK,
-            "r1 of tier 1 (rack) has room for 2 of 4; looked at 4 domains of tier 1 (rack)",
+            words.no_room("r1 of tier 1 (rack)", 2, 4, [(4, "tier 1 (rack)")]),
             id="the domain with most room is named",
         ),
         pytest.param(
             "job ns/a min=5 pods=5 cpu=4",
             BLOCK,
-            "b1 of tier 2 (block) has room for 4 of 5; looked at 4 domains of tier 1 (rack), "
-            "2 domains of tier 2 (block)",
+            words.no_room("b1 of tier 2 (block)", 4, 5, [(4, "tier 1 (rack)"), (2, "tier 2 (block)")]),
             id="of all tiers",
         ),
         pytest.param(
             "job ns/a min=2 pods=2 cpu=4",
             NetworkTopology(tier_name="row"),
-            "the pods must be in one domain of tier row, but no tier has this name (known names: block, rack)",
+            words.must_be_in("tier row", words.no_such_name(["block", "rack"])),
             id="a tier that is not known",
         ),
         pytest.param(
             "job ns/a min=2 pods=2 cpu=4",
             NetworkTopology(highest_tier=0),
-            "the pods must be in one domain of tier 0 or closer, but the closest tier is tier 1 (rack)",
+            words.must_be_in("tier 0 or closer", words.closest_is("tier 1 (rack)")),
             id="a tier that is too close",
         ),
         pytest.param(
             "pods ns/old 1 cpu=4 on=n4\njob ns/a min=2\npods ns/a 1 cpu=4 on=n3\npods ns/a 1 cpu=4",
             RACK,
-            "r2 of tier 1 (rack) has room for 0 of 1; looked at 1 domain of tier 1 (rack)",
+            words.no_room("r2 of tier 1 (rack)", 0, 1, [(1, "tier 1 (rack)")]),
             id="only the domain of pods with a node is looked at",
         ),
         pytest.param(
             "job ns/a min=3\npods ns/a 1 cpu=4 on=n1\npods ns/a 1 cpu=4 on=n3\npods ns/a 1 cpu=4",
             RACK,
-            "its pods with a node are not in one domain of tier 1 (rack), so no other pod may join them",
+            words.apart("tier 1 (rack)"),
             id="pods that are apart",
         ),
     ],
@@ -212,20 +214,14 @@ def test_hypernodes_that_cannot_be_read_keep_hard_jobs_waiting() -> None:
     session = run_actions(replace(snapshot, topology=unread), PLAIN, REGISTRY, Trace())
 
     (why,) = session.refused.tasks.values()
-    assert why.message == (
-        "the pods must be in one domain of tier 1 or closer, but no tiers are known: "
-        "HyperNodes cannot be read: 403: may not list hypernodes"
-    )
+    assert why.message == words.must_be_in("tier 1 or closer", words.hypernodes_unread("403: may not list hypernodes"))
 
 
 def test_a_cluster_without_tiers_keeps_hard_jobs_waiting() -> None:
     session = decided(EIGHT + "job ns/a min=2 pods=2 cpu=4", {}, {"ns/a": RACK}, PLAIN)
 
     (why,) = session.refused.tasks.values()
-    assert why.message == (
-        "the pods must be in one domain of tier 1 or closer, but no tiers are known: "
-        "there are no usable HyperNodes, and the policy names no labels for tiers"
-    )
+    assert why.message == words.must_be_in("tier 1 or closer", words.NO_HYPERNODES)
     assert names(session) == []
 
 
@@ -269,10 +265,12 @@ def test_domains_that_only_seem_to_have_room_are_tried_up_to_a_bound() -> None:
     session = decided(text, tree, {"ns/a": RACK}, PLAIN)
 
     (why,) = session.refused.tasks.values()
-    assert why.message == (
-        "r00 of tier 1 (rack) has room for each of the pods, but not for 2 of them together; "
-        "looked at 10 domains of tier 1 (rack); not in r00 of tier 1 (rack): 0/1 nodes are available: "
-        "1 node(s) didn't match pod anti-affinity rules.; 2 more with room were not tried"
+    assert why.message == "".join(
+        (
+            words.no_room("r00 of tier 1 (rack)", 2, 2, [(10, "tier 1 (rack)")]),
+            not_in("r00 of tier 1 (rack)", available(1, {ANTI_AFFINITY: 1})),
+            not_tried(2),
+        )
     )
     assert (session.ledger.log, names(session)) == ([], [])
 
@@ -397,7 +395,7 @@ def test_a_gang_gets_the_closest_tier_with_a_domain_that_takes_it(world: World, 
     assert level == expected
 
 
-def sheet_of(session: Session) -> Worksheet:
+def sheet_of(session: Session) -> PendingTasks:
     job = session.jobs["ns/a"]
     job.phase = "Inqueue"
     return to_place(session, job)
@@ -407,10 +405,10 @@ def takes(text: str, tree: Tree, wish: NetworkTopology, level: int, number: int)
     session = opened(text, tree, {"ns/a": wish}, PLAIN)
     job = session.jobs["ns/a"]
     tier = next(one for one in session.places.tiers.tiers if one.level == level)
-    sheet = sheet_of(session)
+    pending = sheet_of(session)
     with session.statement() as statement:
         with session.node_selection.within(session.places.domain(tier, number).rows):
-            place_until_ready(session, session.queue(job), job, sheet, statement)
+            place_until_ready(session, session.queue(job), job, pending, statement)
         return statement.placed and (session.plugins.job_ready(job) or session.plugins.job_pipelined(job))
 
 
@@ -419,14 +417,14 @@ def first_turn(text: str, tree: Tree, wish: NetworkTopology) -> int | None:
     session = opened(text, tree, {"ns/a": wish}, PLAIN)
     job, tables = session.jobs["ns/a"], session.nodes
     before = tables.idle.copy(), tables.pipelined.copy(), tables.requested.copy(), tables.scoring.copy()
-    sheet = sheet_of(session)
-    tasks = list(sheet)
+    pending = sheet_of(session)
+    tasks = list(pending)
     with session.statement() as statement:
-        found = place_together(session, session.queue(job), sheet, statement, gang_of(session, job, wish))
+        found = place_together(session, session.queue(job), pending, statement, gang_of(session, job, wish))
         if found is None:
             after = tables.idle, tables.pipelined, tables.requested, tables.scoring
             assert all((one == other).all() for one, other in zip(before, after, strict=True))
-            assert (list(sheet), session.ledger.log, job.moved, job.ready) == (tasks, [], {}, 0)
+            assert (list(pending), session.ledger.log, job.moved, job.ready) == (tasks, [], {}, 0)
             return None
         assert {entry.row for entry in statement.steps} <= set(found.rows.tolist())
         return found.level

@@ -16,6 +16,7 @@ from vsched.explain.estimate.passing import Decided, Passing
 from vsched.framework.codes import NoStart
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.words.nodes import A_START, RESERVED_RUN, reserved_elsewhere, said_of_nodes, start_of
 from vsched.model.amounts.counted import LIMITS, parse_counted
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.snapshot import Snapshot
@@ -27,6 +28,11 @@ TREE = "  - name: capacity\n    enableHierarchy: true\n"
 
 def policy(*, depth: int = 1, also: str = TREE) -> Policy:
     return policy_from(POLICY.format(args=f"    arguments: {{depth: {depth}}}") + also)
+
+
+def said(reason: str, planned: str) -> str:
+    """What is said of two nodes with room that is kept for a planned start."""
+    return said_of_nodes(reason, 2).replace(A_START, start_of([f"{planned} at 08:20 UTC"]))
 
 
 def within(snapshot: Snapshot, ceilings: str) -> Snapshot:
@@ -74,7 +80,7 @@ def test_the_room_of_a_queue_above_is_kept(job: str, bound: bool) -> None:
     assert at == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = "what queue top may still hold is reserved for the start of x/big at 08:20 UTC"
+        told = said(reserved_elsewhere("top", ""), "x/big")
         assert told in found.message("x/small")
 
 
@@ -199,7 +205,7 @@ def test_work_that_would_take_the_last_place_waits_and_says_for_what() -> None:
         assert starts(found) == (20, ("n2",))
         assert (found.bound == {"small": 2}) is bound
         if not bound:
-            kept = "the last job slot is reserved for the start of x/big at 08:20 UTC"
+            kept = said(RESERVED_RUN, "x/big")
             assert kept in found.message("x/small")
     assert of_runs(f"{text}\njob x/small min=2 pods=2 cpu=0.1 queue=q age=60 {hours(20)}", 2).bound, "in time"
 
@@ -238,7 +244,7 @@ def test_a_job_at_the_ceiling_of_its_namespace_starts_when_enough_of_the_namespa
     assert at == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = "what namespace a may still hold is reserved for the start of a/big at 08:20 UTC"
+        told = said(reserved_elsewhere("", "a"), "a/big")
         assert told in found.message("a/small")
 
 

@@ -7,6 +7,16 @@ import pytest
 from tests.support.plans import plan, policy_from
 from tests.support.start_plans import CLUSTER, POLICY, easy, hours, starts
 from vsched.framework.codes import Code
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import (
+    A_START,
+    RESERVED,
+    RESERVED_IN_QUEUE,
+    available,
+    on_nodes,
+    said_of_nodes,
+    start_of,
+)
 
 
 def test_a_gang_without_room_starts_when_enough_has_ended() -> None:
@@ -31,17 +41,17 @@ def test_who_goes_before(job: str, bound: bool) -> None:
     assert starts(found) == (60, ("n1", "n2"))
     if not bound:
         assert found.jobs["x/small"].code == Code.RESERVED
-        kept = "2 nodes have resources that are reserved for the start of x/big at 09:00 UTC"
-        assert found.message("x/small") == f"no node fits: {kept}"
-        told = "0/2 nodes are available: 2 node(s) had resources that are reserved for the start of x/big at 09:00 UTC."
+        kept = RESERVED.replace(A_START, start_of(["x/big at 09:00 UTC"]))
+        assert found.message("x/small") == f"{words.NONE_FITS}: {on_nodes([(kept, 2)])}"
+        told = available(2, {kept: 2})
         assert found.why("x/small.0") == told
 
 
 def test_a_job_with_a_planned_start_says_so() -> None:
     text = CLUSTER.replace("started=0", "started=60 age=60").replace("min=2 pods=2", "min=2 pods=2 class=high", 1)
     found = plan(f"class high 1000\n{text}", easy())
-    why = "the gang needs 2, none fit: 2 nodes have too little cpu"
-    assert found.message("x/big") == f"{why}; its start is planned for 08:59 UTC (in 59m), on n1, n2"
+    why = f"{words.needs(words.THE_GANG, 2, 2, 0)}: {on_nodes([('Insufficient cpu', 2)])}"
+    assert found.message("x/big") == f"{why}; {words.starts_at('08:59 UTC (in 59m)', ['n1', 'n2'], 2)}"
     planned = found.jobs["x/big"].planned
     assert planned is not None
     assert (planned.node_count, planned.ahead) == (2, ("x/long", "x/short"))
@@ -179,7 +189,7 @@ def test_a_job_that_its_queue_does_not_let_in_starts_when_enough_of_the_queue_ha
     assert planned[0] == 20
     assert (found.bound == {"small": 1}) is bound
     if not bound:
-        told = "the rest of the queue's limit is reserved for the start of x/big at 08:20 UTC"
+        told = said_of_nodes(RESERVED_IN_QUEUE, 2).replace(A_START, start_of(["x/big at 08:20 UTC"]))
         assert told in found.message("x/small")
 
 

@@ -143,11 +143,11 @@ def test_a_pool_that_rests_on_what_was_taken_back_is_collected_anew() -> None:
     within = scene.pools.of(reclaiming, scene.first("x/from"))
     assert "new.0" not in names(within.candidates(0))
     scene.evict("new.1")
-    assert within.stands, "more evictions do not add to it"
+    assert within.is_valid, "more evictions do not add to it"
     scene.session.ledger.undo_to(0)
-    assert not within.stands
+    assert not within.is_valid
     scene.evict("other.1")
-    assert not within.stands, "another eviction in the same place does not make it good"
+    assert not within.is_valid, "another eviction in the same place does not make it good"
     assert "new.0" in names(scene.pools.of(reclaiming, scene.first("x/from")).candidates(0))
 
 

@@ -370,7 +370,7 @@ def test_a_gang_that_cannot_start_costs_no_victim_a_slot(other: str) -> None:
     assert [bind.name for bind in world.cycle().binds] == ["want.0", "want.1"]
 
 
-def test_a_job_in_vain_does_not_hide_the_next_one() -> None:
+def test_a_job_without_success_does_not_hide_the_next_one() -> None:
     text = f"""{ONE_FULL_NODE}
         job x/low phase=Running
         pods x/low 2 cpu=1 on=n1

@@ -15,9 +15,10 @@ from tests.support.explained import explained
 from tests.support.plans import plan
 from tests.support.subgroups import job_of, workers
 from tests.support.taking import Busy, taking
+from vsched.explain.why import words as told
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.model.jobs.job import JobSpec
 from vsched.model.queues.evictions import Preemptibility
 
@@ -71,7 +72,7 @@ DIVIDED = [
 HALVES = "node n1 cpu=4\nnode n2 cpu=4\nqueue own deserved=cpu:4\nqueue other deserved=cpu:4\n"
 """Eight cpus, of which each of two queues deserves half."""
 HOG = f"job ns/hog queue=other min=0 phase=Running {NONE}\n"
-BORROWED = "jobs of its queue, nor for others while its queue holds no more than it deserves"
+BORROWED = told.JOBS_OF_QUEUE_AND_UNDER_SHARE
 ALL = f"{HOG}pods ns/hog 4 cpu=1 on=n1\npods ns/hog 4 cpu=1 on=n2\n"
 
 
@@ -176,7 +177,7 @@ def test_minima_of_roles_are_kept(said: str, cpu: int, gone: dict[str, int]) -> 
 def test_sub_groups_that_a_job_needs_are_kept(pods: str, lost: list[str]) -> None:
     job = job_of(pods, workers(2, 2), min_member=4)
     job.spec = with_semi(job.spec)
-    keeps = kept_by(JobView(job))
+    keeps = protected_by(JobView(job))
 
     assert keeps is not None
     assert sorted(task.name for task in reversed(job.tasks.values()) if not keeps(task)) == lost
@@ -196,10 +197,7 @@ def test_what_protects_the_pods_of_others_is_told() -> None:
     text = f"{ROOM}job ns/b min=4 queue=other phase=Running {SEMI}\n{RUNS.replace('ns/a', 'ns/b')}"
     found = explained(f"{text}job ns/a queue=other pods=1 cpu=1 class=high", policy=policy("allocate, preempt"))
 
-    message = (
-        "evicting pods of other jobs of its queue would make room on 2 nodes, but they are protected: "
-        "their jobs are protected by their preemptibility (vsched.io/preemptibility)"
-    )
+    message = told.protected(told.OTHERS_OF_QUEUE, 2, told.KEPT)
     assert message in [one.message for one in found.constraints]
 
 
@@ -253,4 +251,4 @@ def test_no_action_takes_what_a_job_keeps(text: str, actions: str, layout: tuple
 def test_it_is_told_for_whom_nobody_leaves(actions: str, keeps: list[str] | None, says: str) -> None:
     asked = taking(f"enqueue, allocate, {actions}", "priority gang-PR", "predicates capacity", keeps=keeps)
     found = explained(HALVES + ALL, "ns/hog", asked)
-    assert f"no pod of it is evicted for {says}: it is non-preemptible" in found.notes
+    assert told.non_preemptible(says) in found.notes

@@ -12,10 +12,13 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.plans import policy_of
 from tests.support.topologies import BLOCK, EIGHT, RACK, RACKS, SOFT, Tree, nodes_of, snapshot_of, with_sub_groups
+from vsched.actions.words import of_sub_group
 from vsched.framework.cycle import run_actions, run_cycle
+from vsched.framework.places import words
 from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
+from vsched.framework.words.jobs import fits_but_waits, sub_group_reaches_minimum
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
@@ -251,7 +254,7 @@ def test_where_the_order_does_not_work_out_the_larger_sub_group_goes_first() -> 
         pytest.param(
             "\njob ns/a min=3" + pods("w:a", 3),
             [workers(3, 1, RACK)],
-            "sub-group w/a: r1 of tier 1 (rack) has room for 2 of 3; looked at 4 domains of tier 1 (rack)",
+            of_sub_group("w/a", words.no_room("r1 of tier 1 (rack)", 2, 3, [(4, "tier 1 (rack)")])),
             id="no domain has room for the sub-group",
         ),
         pytest.param(
@@ -292,7 +295,7 @@ def test_what_is_said_of_a_pod_whose_sub_group_waits() -> None:
     report = run_cycle(world(EIGHT + text, [workers(2, 1)]), PLAIN, REGISTRY)
 
     why = {one.name: one.message for one in report.unschedulable.values() if one.job == "ns/a"}
-    assert why["a.2"] == "fits, but waits until its sub-group w/b reaches its minimum of 2"
+    assert why["a.2"] == fits_but_waits(sub_group_reaches_minimum("w/b", 2, of_groups=False))
 
 
 def test_a_sub_group_beyond_the_needed_ones_is_not_bound_in_part_while_others_leave() -> None:

@@ -17,9 +17,9 @@ from tests.support.outcomes import carried_out
 from tests.support.plans import NOW, decide, manifests, mirror
 from tests.support.taking import Busy, taking
 from tests.support.views import view
-from vsched.framework.holding import hold_nominations
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.selection import NodeSelection
+from vsched.framework.nominations import reserve_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.reports.closing import close
 from vsched.framework.session import Session
@@ -101,7 +101,7 @@ class Step:
     def _decide(self, before: Snapshot, policy: Policy) -> CycleReport:
         """One cycle, action by action."""
         session = Session(before, policy, REGISTRY, Trace())
-        hold_nominations(session)
+        reserve_nominations(session)
         for name in policy.actions:
             steps = len(session.ledger.log)
             REGISTRY.actions[name].run(session)
@@ -301,7 +301,7 @@ def is_full_with(step: Step, name: str, task: Task, eviction: Evict) -> bool:
 def test_what_is_remembered_of_nodes_is_what_a_fresh_look_sees(text: str, chosen: Policy) -> None:
     """After each action, so after searches that came to nothing and were taken back."""
     session = Session(mirror(manifests(text)).snapshot(NOW), chosen, REGISTRY, Trace())
-    hold_nominations(session)
+    reserve_nominations(session)
     for name in chosen.actions:
         REGISTRY.actions[name].run(session)
         fresh = NodeSelection(

@@ -13,7 +13,7 @@ from tests.support.examples import examples
 from tests.support.small import SmallCluster
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.turns import JobTurns
-from vsched.framework.classes import JobClass, Row, Span
+from vsched.framework.classes import JobClass, Segment, Span
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import Policy
@@ -57,23 +57,23 @@ def jobs(*keys: str) -> list[JobView]:
 
 def turns(orders: Orders, waiting: list[JobView], args: OrderingArgs | None = None) -> JobTurns:
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    rows = [Row.again(job, orders.job_key(job)) for job in waiting]
-    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, rows)
+    segments = [Segment.again(job, orders.job_key(job)) for job in waiting]
+    return JobTurns(QueueOrdering(orders, args or OrderingArgs()), queues, segments)
 
 
 def played(orders: Orders, waiting: list[JobView], turns_each: int, args: OrderingArgs | None = None) -> list[str]:
     """The jobs in turn, when every job wants this many turns."""
     order, views = [], {job.key: job for job in waiting}
-    for queue, row, lane in turns(orders, waiting, args):
-        job = next_of(row, views)
+    for queue, segment, queue_turns in turns(orders, waiting, args):
+        job = next_of(segment, views)
         order.append(orders.take(queue, job))
-        lane.end_turn(Row.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
+        queue_turns.end_turn(Segment.again(job, orders.job_key(job)) if orders.had[job.key] < turns_each else None)
     return order
 
 
-def next_of(row: Row, views: Mapping[str, JobView]) -> JobView:
-    job = views[row.first]
-    row.at += 1
+def next_of(segment: Segment, views: Mapping[str, JobView]) -> JobView:
+    job = views[segment.first]
+    segment.at += 1
     return job
 
 
@@ -118,15 +118,15 @@ def test_only_where_a_queue_has_several_namespaces_are_they_asked_for_keys() -> 
     assert asked == {("q", "x"), ("q", "y")}
 
 
-def test_a_closed_lane_gives_no_more_turns() -> None:
+def test_a_closed_queue_gives_no_more_turns() -> None:
     orders, order, waiting = Orders(), [], jobs("p:x/a", "p:x/b", "q:x/c")
     views = {job.key: job for job in waiting}
-    for queue, row, lane in turns(orders, waiting):
-        order.append(orders.take(queue, next_of(row, views)))
-        lane.end_turn(None)
-        lane.closed = queue.name == "p"
-        if lane.closed:
-            assert [left.first for left in lane.rows()] == ["x/b"]
+    for queue, segment, queue_turns in turns(orders, waiting):
+        order.append(orders.take(queue, next_of(segment, views)))
+        queue_turns.end_turn(None)
+        queue_turns.closed = queue.name == "p"
+        if queue_turns.closed:
+            assert [left.first for left in queue_turns.segments()] == ["x/b"]
 
     assert order == ["x/a", "x/c"]
 
@@ -141,15 +141,15 @@ def test_across_queues_each_priority_has_its_own_turns_the_highest_first() -> No
     assert order == ["x/e", "x/e", "x/b", "x/b", "x/c", "x/c", "x/a", "x/a", "x/d", "x/d"]
 
 
-def test_a_lane_closed_in_one_wave_is_offered_again_in_the_next() -> None:
+def test_a_queue_closed_in_one_wave_is_offered_again_in_the_next() -> None:
     waiting = jobs("p:x/a", "p:x/b", "p:x/c")
     waiting[2].priority = -1
     order, orders, views = [], Orders(), {job.key: job for job in waiting}
-    for _, row, lane in turns(orders, waiting, OrderingArgs(across_queues=True)):
-        order.append(row.first)
-        job = next_of(row, views)
-        lane.end_turn(Row.again(job, orders.job_key(job)))
-        lane.closed = True
+    for _, segment, queue_turns in turns(orders, waiting, OrderingArgs(across_queues=True)):
+        order.append(segment.first)
+        job = next_of(segment, views)
+        queue_turns.end_turn(Segment.again(job, orders.job_key(job)))
+        queue_turns.closed = True
 
     assert order == ["x/a", "x/c"]
 
@@ -185,29 +185,31 @@ def with_classes(waiting: list[JobView], random: Random, *, namespaces: bool, to
     """Turns in which jobs named after one letter are a class; what such a class gets is known until something is
     decided."""
     orders, views = Orders(namespaces=namespaces), {job.key: job for job in waiting}
-    alike: dict[tuple[str, str, str], list[JobView]] = {}
+    by_class: dict[tuple[str, str, str], list[JobView]] = {}
     for job in waiting:
         letter = job.key[2] if together and job.key[2].islower() else job.key
-        alike.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
-    rows = [Row(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in alike.values()]
+        by_class.setdefault((job.queue, job.namespace if namespaces else "", letter), []).append(job)
+    segments = [
+        Segment(Span(JobClass(own[0], sorted(map(orders.job_key, own))), 0, len(own), "")) for own in by_class.values()
+    ]
     seeds, found = [random.random() for _ in waiting], Played({}, [])
 
-    def in_vain(key: str) -> bool:
+    def failed(key: str) -> bool:
         return key[2].islower() and Random(f"{seeds[len(found.deciding)]}{key[2]}").random() < 0.7
 
     queues = {job.queue: Queue(job.queue) for job in waiting}
-    for queue, row, lane in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, rows):
-        job = next_of(row, views)
+    for queue, segment, queue_turns in JobTurns(QueueOrdering(orders, OrderingArgs()), queues, segments):
+        job = next_of(segment, views)
         assert job.key not in found.before
         found.before[job.key] = len(found.deciding)
-        decides = not in_vain(job.key) and Random(f"{seeds[0]}{job.key}").random() < 0.4
-        known = len(found.deciding) if together and in_vain(job.key) else None
+        decides = not failed(job.key) and Random(f"{seeds[0]}{job.key}").random() < 0.4
+        known = len(found.deciding) if together and failed(job.key) else None
         if decides:
             orders.take(queue, job)
             found.deciding.append(job.key)
-        lane.end_turn(idle=not decides, changes=decides, known=known)
-    for row in rows:
-        for span in row.passed:
+        queue_turns.end_turn(idle=not decides, changes=decides, known=known)
+    for segment in segments:
+        for span in segment.passed:
             found.before.update(dict.fromkeys(span.keys, span.value))
     return found
 

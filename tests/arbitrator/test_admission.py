@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.parties import amounts, bucket, party, world
+from vsched.arbitrator import words
 from vsched.arbitrator.admission import (
     ReservedByLevel,
     bucket_problems,
@@ -38,7 +39,7 @@ def found_beside(
     return problems(new, arbitration, amounts(total))
 
 
-QUOTA = "the ResourceQuota of the namespace"
+QUOTA = words.THE_QUOTA
 
 
 @pytest.mark.parametrize(
@@ -50,21 +51,21 @@ QUOTA = "the ResourceQuota of the namespace"
         pytest.param(
             {"hard": "cpu=2", "reserved": "cpu=2500m"},
             "",
-            ("spec.reserved.cpu: 2500m (expected at most 2, spec.hard)",),
+            (words.above_bound("spec.reserved.cpu: 2500m", "2", "spec.hard"),),
             id="a reservation beyond the limit",
         ),
         pytest.param(
             {"hard": "requests.cpu=2", "reserved": "cpu=3"},
             "",
-            ("spec.reserved.cpu: 3 (expected at most 2, spec.hard)",),
+            (words.above_bound("spec.reserved.cpu: 3", "2", "spec.hard"),),
             id="two spellings of one resource",
         ),
         pytest.param(
             {"hard": "cpu=2 memory=2Gi", "reserved": "cpu=3 memory=3Gi"},
             "",
             (
-                "spec.reserved.cpu: 3 (expected at most 2, spec.hard)",
-                "spec.reserved.memory: 3Gi (expected at most 2Gi, spec.hard)",
+                words.above_bound("spec.reserved.cpu: 3", "2", "spec.hard"),
+                words.above_bound("spec.reserved.memory: 3Gi", "2Gi", "spec.hard"),
             ),
             id="every resource is named",
         ),
@@ -72,8 +73,8 @@ QUOTA = "the ResourceQuota of the namespace"
             {"hard": "limits.memory=8Gi pods=20"},
             "limits.memory=4Gi pods=10",
             (
-                f"spec.hard.limits.memory: 8Gi (expected at most 4Gi, {QUOTA})",
-                f"spec.hard.pods: 20 (expected at most 10, {QUOTA})",
+                words.above_bound("spec.hard.limits.memory: 8Gi", "4Gi", QUOTA),
+                words.above_bound("spec.hard.pods: 20", "10", QUOTA),
             ),
             id="a limit beyond the quota",
         ),
@@ -81,19 +82,19 @@ QUOTA = "the ResourceQuota of the namespace"
         pytest.param(
             {"reserved": "cpu=3"},
             "cpu=2",
-            (f"spec.reserved.cpu: 3 (expected at most 2, {QUOTA})",),
+            (words.above_bound("spec.reserved.cpu: 3", "2", QUOTA),),
             id="a reservation beyond the quota where no limit is stated",
         ),
         pytest.param(
             {"hard": "cpu=4", "reserved": "cpu=3"},
             "cpu=2",
-            (f"spec.hard.cpu: 4 (expected at most 2, {QUOTA})",),
+            (words.above_bound("spec.hard.cpu: 4", "2", QUOTA),),
             id="where the limit is at fault, the limit is named",
         ),
         pytest.param(
             {"hard": "gold.storageclass.storage.k8s.io/requests.storage=1Ti"},
             "gold.storageclass.storage.k8s.io/requests.storage=1Gi",
-            (f"spec.hard.gold.storageclass.storage.k8s.io/requests.storage: 1Ti (expected at most 1Gi, {QUOTA})",),
+            (words.above_bound("spec.hard.gold.storageclass.storage.k8s.io/requests.storage: 1Ti", "1Gi", QUOTA),),
             id="storage of a class",
         ),
     ],
@@ -105,7 +106,7 @@ def test_a_consumer_by_itself(said: dict[str, object], quota: str, expected: tup
 def test_a_bucket_reserves_within_its_limit() -> None:
     assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=2"), {}) == ()
     assert bucket_problems(bucket("b", hard="cpu=2", reserved="cpu=3"), {}) == (
-        "spec.reserved.cpu: 3 (expected at most 2, spec.hard)",
+        words.above_bound("spec.reserved.cpu: 3", "2", "spec.hard"),
     )
 
 
@@ -117,21 +118,21 @@ def test_a_bucket_reserves_within_its_limit() -> None:
             claim(reserved="cpu=11"),
             [],
             [],
-            ("spec.reserved.cpu: 11 (expected to be within the cluster's 10)",),
+            (words.reserves_too_much("spec.reserved.cpu: 11", "10", words.THE_CLUSTER, ""),),
             id="more than there is",
         ),
         pytest.param(
             claim(reserved="cpu=4"),
             [party("b", reserved="cpu=7")],
             [],
-            ("spec.reserved.cpu: 4 (expected to be within the cluster's 10, of which others reserve 7)",),
+            (words.reserves_too_much("spec.reserved.cpu: 4", "10", words.THE_CLUSTER, "7"),),
             id="more than others leave",
         ),
         pytest.param(
             claim(reserved="cpu=3 memory=11Gi"),
             [party("a", reserved="cpu=9"), party("b", reserved="cpu=7")],
             [],
-            ("spec.reserved.memory: 11Gi (expected to be within the cluster's 10Gi)",),
+            (words.reserves_too_much("spec.reserved.memory: 11Gi", "10Gi", words.THE_CLUSTER, ""),),
             id="what it reserved itself before is no longer reserved",
         ),
         pytest.param(
@@ -152,7 +153,7 @@ def test_a_bucket_reserves_within_its_limit() -> None:
             claim(reserved="nvidia.com/gpu=1"),
             [],
             [],
-            ("spec.reserved.nvidia.com/gpu: 1 (expected to be within the cluster's 0)",),
+            (words.reserves_too_much("spec.reserved.nvidia.com/gpu: 1", "0", words.THE_CLUSTER, ""),),
             id="what no node has",
         ),
         pytest.param(
@@ -183,21 +184,21 @@ def test_a_bucket_reserves_within_its_limit() -> None:
             claim(reserved="cpu=5", parent="area"),
             [party("b", reserved="cpu=4", parent="area"), party("c", reserved="cpu=2")],
             [bucket("area", reserved="cpu=8")],
-            ("spec.reserved.cpu: 5 (expected to be within the cluster's 10, of which others reserve 6)",),
+            (words.reserves_too_much("spec.reserved.cpu: 5", "10", words.THE_CLUSTER, "6"),),
             id="children that reserve more than their bucket, and than there is",
         ),
         pytest.param(
             claim(reserved="cpu=5", parent="none-such"),
             [party("b", reserved="cpu=6", parent="none-such")],
             [],
-            ("spec.reserved.cpu: 5 (expected to be within the cluster's 10, of which others reserve 6)",),
+            (words.reserves_too_much("spec.reserved.cpu: 5", "10", words.THE_CLUSTER, "6"),),
             id="a bucket that does not exist reserves nothing itself",
         ),
         pytest.param(
             claim(reserved="cpu=3", parent="area"),
             [party("b", reserved="cpu=2", parent="area")],
             [bucket("area", hard="cpu=4")],
-            ("spec.reserved.cpu: 3 (expected to be within bucket area's hard limit of 4, of which others reserve 2)",),
+            (words.reserves_too_much("spec.reserved.cpu: 3", "4", words.limit_of_bucket("area"), "2"),),
             id="children that reserve more than their bucket may hold",
         ),
         pytest.param(
@@ -218,7 +219,7 @@ def test_a_bucket_reserves_within_its_limit() -> None:
             bucket("area", reserved="cpu=5"),
             [party("a", reserved="cpu=6")],
             [bucket("area", reserved="cpu=4")],
-            ("spec.reserved.cpu: 5 (expected to be within the cluster's 10, of which others reserve 6)",),
+            (words.reserves_too_much("spec.reserved.cpu: 5", "10", words.THE_CLUSTER, "6"),),
             id="a bucket that wants more than is left",
         ),
         pytest.param(
@@ -232,14 +233,14 @@ def test_a_bucket_reserves_within_its_limit() -> None:
             claim("b", reserved="cpu=3", parent="inner"),
             [party("a", reserved="cpu=4", parent="outer")],
             [bucket("inner", parent="outer"), bucket("outer", hard="cpu=6")],
-            ("spec.reserved.cpu: 3 (expected to be within bucket outer's hard limit of 6, of which others reserve 4)",),
+            (words.reserves_too_much("spec.reserved.cpu: 3", "6", words.limit_of_bucket("outer"), "4"),),
             id="more than a bucket further up may hold",
         ),
         pytest.param(
             bucket("inner", reserved="cpu=5", parent="outer"),
             [party("a", reserved="cpu=4", parent="inner")],
             [bucket("outer", hard="cpu=4")],
-            ("spec.reserved.cpu: 5 (expected to be within bucket outer's hard limit of 4)",),
+            (words.reserves_too_much("spec.reserved.cpu: 5", "4", words.limit_of_bucket("outer"), ""),),
             id="a bucket that reserves more than the one above it may hold",
         ),
         pytest.param(
@@ -270,25 +271,25 @@ def _chain(length: int) -> list[Bucket]:
         pytest.param(
             bucket("x", parent="b0"),
             _chain(LEVELS_MAX + 1),
-            (f"spec.parent: b0 (expected at most {LEVELS_MAX} buckets above one another)",),
+            (words.too_deep("b0", LEVELS_MAX),),
             id="deeper",
         ),
         pytest.param(
             bucket("x", parent="x"),
             [],
-            ("spec.parent: x (expected a bucket that is not in this one: x is in x)",),
+            (words.circle("x", "x", ["x"]),),
             id="in itself",
         ),
         pytest.param(
             bucket("b2", parent="b0"),
             _chain(3),
-            ("spec.parent: b0 (expected a bucket that is not in this one: b2 is in b0 in b1 in b2)",),
+            (words.circle("b0", "b2", ["b0", "b1", "b2"]),),
             id="in one that is in it",
         ),
         pytest.param(
             bucket("x", parent="b0"),
             [bucket("b0", parent="b1"), bucket("b1", parent="b0")],
-            (f"spec.parent: b0 (expected at most {LEVELS_MAX} buckets above one another)",),
+            (words.too_deep("b0", LEVELS_MAX),),
             id="below buckets that are in one another",
         ),
     ],
@@ -300,9 +301,9 @@ def test_above_every_bucket_there_is_an_end(new: Bucket, buckets: list[Bucket], 
 def test_all_rules_are_held_at_once() -> None:
     quota = party("a", consumer=False, quota="cpu=1")
     assert found_beside(claim(hard="cpu=2", reserved="cpu=12"), [quota, party("b")]) == (
-        "spec.reserved.cpu: 12 (expected at most 2, spec.hard)",
-        f"spec.hard.cpu: 2 (expected at most 1, {QUOTA})",
-        "spec.reserved.cpu: 12 (expected to be within the cluster's 10)",
+        words.above_bound("spec.reserved.cpu: 12", "2", "spec.hard"),
+        words.above_bound("spec.hard.cpu: 2", "1", QUOTA),
+        words.reserves_too_much("spec.reserved.cpu: 12", "10", words.THE_CLUSTER, ""),
     )
 
 

@@ -13,6 +13,7 @@ from tests.support.parties import amounts
 from vsched.arbitrator.extender import GRANT_SECONDS, ExtenderAnswer, Gate, Grants, PlacementRequest, PodState, Seen
 from vsched.model.amounts.counted import Counted
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Award, Division
+from vsched.model.words import would_hold_too_much
 
 FOUR = Award(deserved=amounts("cpu=4"), ceiling=amounts("cpu=4 pods=3"))
 PASSES, UNSEEN = ExtenderAnswer(), ExtenderAnswer(seen=False)
@@ -84,7 +85,7 @@ def test_what_is_said(held: str, granted: str, asked: str, ceiling: str, expecte
 def test_two_pods_do_not_both_get_the_last_of_it() -> None:
     at = Mirror("cpu=3")
     assert at.judge(asking("one")) is None
-    assert at.judge(asking("two"), 0.1) == "namespace team-a may hold 4 cpu; this would make 5"
+    assert at.judge(asking("two"), 0.1) == would_hold_too_much("namespace team-a", "4 cpu", "5")
 
 
 def test_a_pod_that_is_asked_about_again_does_not_count_twice() -> None:
@@ -141,7 +142,7 @@ def test_a_pod_that_is_not_known_is_let_through_by_nobody_and_holds_nothing() ->
 
 
 def test_a_pod_that_is_not_known_is_refused_where_it_could_not_pass_anyhow() -> None:
-    assert Mirror("cpu=4").gate.judge(asking(), 0.0).refusal == "namespace team-a may hold 4 cpu; this would make 5"
+    assert Mirror("cpu=4").gate.judge(asking(), 0.0).refusal == would_hold_too_much("namespace team-a", "4 cpu", "5")
 
 
 def test_a_pod_counts_as_it_is_whatever_is_said_of_it() -> None:
@@ -197,7 +198,7 @@ def test_the_last_of_a_bucket_is_given_away_once() -> None:
     )
     at.hold("cpu=3")
     assert at.judge(asking("one", namespace="team-b")) is None
-    assert at.judge(asking("two")) == "bucket top may hold 4 cpu; this would make 5"
+    assert at.judge(asking("two")) == would_hold_too_much("bucket top", "4 cpu", "5")
     at.hold("cpu=2")
     assert at.judge(asking("two")) is None
 
@@ -209,7 +210,7 @@ def test_what_is_idle_is_lent_once() -> None:
     at.hold("cpu=2")
     at.hold("cpu=2", "team-b")
     assert at.judge(asking("one", namespace="team-b")) is None
-    assert at.judge(asking("two")) == "namespace team-a may hold 2500m cpu; this would make 3"
+    assert at.judge(asking("two")) == would_hold_too_much("namespace team-a", "2500m cpu", "3")
 
 
 def test_grants_are_bounded_and_the_oldest_go_first() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.parties import NOW, Pod, amounts, bucket, party, pods, world
+from vsched.arbitrator import words
 from vsched.arbitrator.conditions import overuse_message
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import Overuse
@@ -95,7 +96,7 @@ def test_who_is_overused(said: list[Pod], overused: dict[str, str], short: tuple
             [party("a", hard="cpu=3")],
             [],
             pods("a", 4, "cpu=1", on="n1"),
-            {"a": "holds 1 cpu more than its hard limit"},
+            {"a": words.beyond_own_limit("1 cpu")},
             id="who holds more than its limit, whoever is short",
         ),
         pytest.param(
@@ -105,49 +106,49 @@ def test_who_is_overused(said: list[Pod], overused: dict[str, str], short: tuple
             [party("a", quota="cpu=3")],
             [],
             pods("a", 4, "cpu=1", on="n1"),
-            {"a": "holds 1 cpu more than its hard limit"},
+            {"a": words.beyond_own_limit("1 cpu")},
             id="nor more than its quota",
         ),
         pytest.param(
             [party("a", hard="cpu=0")],
             [],
             pods("a", 1, "cpu=1", on="n1"),
-            {"a": "holds 1 cpu more than its hard limit"},
+            {"a": words.beyond_own_limit("1 cpu")},
             id="a limit of nothing is one",
         ),
         pytest.param(
             [party("a", hard="limits.cpu=3")],
             [],
             pods("a", 2, "cpu=1 limits.cpu=2", on="n1"),
-            {"a": "holds 1 limits.cpu more than its hard limit"},
+            {"a": words.beyond_own_limit("1 limits.cpu")},
             id="what has no total is limited all the same",
         ),
         pytest.param(
             [party("a", hard="cpu=3"), party("b")],
             [],
             [*pods("a", 4, "cpu=1", on="n1"), *pods("b", 1, "cpu=1")],
-            {"a": "holds 1 cpu more than its hard limit; holds 1 cpu more than it deserves while b is short"},
+            {"a": f"{words.beyond_own_limit('1 cpu')}; {words.beyond_deserved('1 cpu', '', ['b'])}"},
             id="both is said",
         ),
         pytest.param(
             [party("a", parent="x"), party("b", parent="x")],
             [bucket("x", hard="cpu=3")],
             [*pods("a", 3, "cpu=1", on="n1"), *pods("b", 1, "cpu=1", on="n1")],
-            {"a": "holds 1 cpu more than it deserves while bucket x holds more than its hard limit"},
+            {"a": words.beyond_own_limit("1 cpu more than it deserves while bucket x holds")},
             id="who has too much of what its bucket has too much of",
         ),
         pytest.param(
             [party("a", parent="x"), party("b", parent="y")],
             [bucket("x", parent="y"), bucket("y", hard="cpu=2", parent="z"), bucket("z", hard="cpu=9")],
             [*pods("a", 2, "cpu=1", on="n1"), *pods("b", 1, "cpu=1", on="n1")],
-            {"a": "holds 1 cpu more than it deserves while bucket y holds more than its hard limit"},
+            {"a": words.beyond_own_limit("1 cpu more than it deserves while bucket y holds")},
             id="at any level",
         ),
         pytest.param(
             [party("a", parent="x"), party("b", parent="x")],
             [bucket("x", hard="limits.cpu=4")],
             [*pods("a", 2, "limits.cpu=2", on="n1"), *pods("b", 1, "limits.cpu=2")],
-            {"a": "holds 2 limits.cpu more than it deserves while b is short"},
+            {"a": words.beyond_deserved("2 limits.cpu", "", ["b"])},
             id="of what only their bucket has a total",
         ),
     ],

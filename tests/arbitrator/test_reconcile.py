@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.arbitrating import AT_ONCE, PLACING, Cluster
 from tests.support.parties import NOW, Pod, bucket, party, pods, world
+from vsched.arbitrator import words
 from vsched.arbitrator.division.divide import divide
 from vsched.arbitrator.effects import (
     DropAllocation,
@@ -99,12 +100,12 @@ def test_the_allocation_of_an_unreadable_consumer_goes_on() -> None:
         (
             {"hard": "cpu=1", "reserved": "cpu=2"},
             "Invalid",
-            "spec.reserved.cpu: 2 (expected at most 1, spec.hard)",
+            words.above_bound("spec.reserved.cpu: 2", "1", "spec.hard"),
         ),
         (
             {"hard": "cpu=3", "quota": "cpu=2"},
             "Invalid",
-            "spec.hard.cpu: 3 (expected at most 2, the ResourceQuota of the namespace)",
+            words.above_bound("spec.hard.cpu: 3", "2", words.THE_QUOTA),
         ),
     ],
     ids=["it keeps the rules", "it reserves more than its limit", "it allows more than the quota"],
@@ -125,7 +126,7 @@ def test_a_second_consumer_is_told_that_it_does_not_count() -> None:
     written = {each.name: told(each)["Accepted"] for each in of(verdict.effects, WriteStatus)}
     assert written["one"].status == "True"
     assert (written["two"].status, written["two"].reason) == ("False", "NotCounted")
-    assert written["two"].message == "Consumer one of this namespace is older and counts instead"
+    assert written["two"].message == words.older_counts("one")
 
 
 def test_a_parent_that_is_not_there_is_told() -> None:
@@ -162,12 +163,12 @@ def test_hard_and_reserved_are_copied_as_they_are_stated() -> None:
         (
             [party("a", reserved="cpu=3"), party("b", reserved="cpu=5")],
             "ReservationsExceedCluster",
-            "all reservations together exceed the cluster: in force: 1500m of 3 cpu",
+            words.reservation_cut("1500m of 3 cpu", limited=False),
         ),
         (
             [party("a", reserved="cpu=3", quota="cpu=2")],
             "LimitBelowReservation",
-            "limits are below it: in force: 2 of 3 cpu",
+            words.reservation_cut("2 of 3 cpu", limited=True),
         ),
     ],
     ids=["it is in force", "the cluster has too little", "the quota is below it"],
@@ -247,7 +248,7 @@ def test_people_are_told_that_a_namespace_is_overused_once_its_allocation_is_the
         True,
         "Overused",
     )
-    assert remark.message == "holds 2 cpu more than it deserves while b is short"
+    assert remark.message == words.beyond_deserved("2 cpu", "", ["b"])
     known = msgspec.structs.replace(record, conditions=(ArbitrationCondition("Overused", "True", since=NOW - 5),))
     verdict = decided([party("a", allocations=(known,)), party("b")], full)
     assert not of(verdict.effects, Remark)

@@ -9,6 +9,7 @@ import pytest
 from tests.collectors.asking import collected, made, problem, targets
 from tests.support.answering import Answering, answering, content
 from vsched.clock import FakeClock
+from vsched.collectors import words
 from vsched.collectors.quantities import moment
 from vsched.collectors.source import SourceError
 from vsched.kube.auth.connection import Connection
@@ -101,7 +102,7 @@ async def test_what_is_missing_is_told() -> None:
     assert nothing.endswith(
         "serves no custom.metrics.k8s.io: is the Prometheus adapter installed, and its APIService available?"
     )
-    assert newer == "custom.metrics.k8s.io is served as v2; expected v1beta2 or v1beta1"
+    assert newer == words.served_as_other_version("custom.metrics.k8s.io", "v2", "v1beta2 or v1beta1")
     assert "_usage_avg: not found" in unknown
     assert "Object missing required field `describedObject`" in wrong
     assert forbidden.endswith("403: not you")

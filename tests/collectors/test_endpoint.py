@@ -15,6 +15,7 @@ from aiohttp import web
 
 from tests.collectors.asking import problem
 from tests.support.answering import CERTIFICATES, Reply, answering, content, endless, hang_up, server_context, silence
+from vsched.collectors import words
 from vsched.collectors.endpoint import Endpoint
 from vsched.collectors.source import SourceError
 from vsched.kube.auth.connection import Connection
@@ -124,14 +125,14 @@ async def test_secrets_that_are_not_to_be_had(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv("NOWHERE", raising=False)
     wanted = MetricsSource(address="http://127.0.0.1:1", token_secret=KubernetesSecret("a", "b", "c"))
     assert await problem(MetricsSource(address="http://127.0.0.1:1", token_env="NOWHERE")) == (
-        "cpu 5m: the environment variable NOWHERE is not set"
+        f"cpu 5m: {words.no_environment_variable('NOWHERE')}"
     )
     async with answering() as cluster:
         assert "Secret a/b: http://127.0.0.1" in await problem(wanted, cluster=cluster.url)
         cluster.replies["*"] = content({"data": {"other": ""}})
-        assert (await problem(wanted, cluster=cluster.url)).endswith("Secret a/b: has no key c")
+        assert (await problem(wanted, cluster=cluster.url)).endswith(words.no_key("Secret a/b", "c"))
         cluster.replies["*"] = content({"data": {"c": "%%%"}})
-        assert (await problem(wanted, cluster=cluster.url)).endswith("Secret a/b: c is not text in base64")
+        assert (await problem(wanted, cluster=cluster.url)).endswith(words.no_base64("Secret a/b", "c"))
 
 
 TRUST: Mapping[str, tuple[Tls, str]] = {
@@ -225,7 +226,7 @@ async def test_a_service_that_stays_silent() -> None:
         server.replies["*"] = silence
         async with asyncio.timeout(20.0):
             said = await problem(MetricsSource(address=server.url), seconds=0.1)
-    assert said == f"prometheus {server.url}: no answer within 0.1 s"
+    assert said == words.no_answer_within(f"prometheus {server.url}", 0.1)
 
 
 async def test_a_service_that_asks_to_be_left_alone() -> None:

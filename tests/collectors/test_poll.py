@@ -8,8 +8,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from tests.support.virtual_time import in_virtual_time
 from tests.support.waiting import until
 from vsched.clock import Clock, FakeClock, SystemClock
+from vsched.collectors import words
 from vsched.collectors.figures import CPU, collect
 from vsched.collectors.poll import Poller, PollSettings, SourceCondition, SourceState, numbers_of, why_blind
 from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError
@@ -124,7 +126,7 @@ async def test_a_source_that_never_answers_is_given_up_in_time() -> None:
     source = Silent(knows(), clock=clock)
     async with running(Listening(source, clock, timeout=0.02)) as listening:
         await until(lambda: source.reads >= 2)
-    assert listening.told == [(SourceCondition.FAILING, "script: no answer within 0.02 s")]
+    assert listening.told == [(SourceCondition.FAILING, words.no_answer_within("script", 0.02))]
 
 
 async def test_an_answer_that_nobody_thought_of_is_a_failure_like_others() -> None:
@@ -134,21 +136,25 @@ async def test_an_answer_that_nobody_thought_of_is_a_failure_like_others() -> No
     assert listening.told[0] == (SourceCondition.FAILING, "script: KeyError: 'x'")
 
 
+@in_virtual_time
 async def test_failures_are_followed_by_longer_and_longer_waits() -> None:
     clock = SystemClock()
     source = Script(SourceError("down"), clock=clock)
     async with running(Listening(source, clock, interval=0.1)):
         await asyncio.sleep(0.45)
-    # Without backing off there would be a hundred; waits are 0.05 to 0.1 s, then twice as long each time.
-    assert 2 <= source.reads <= 6
+    # Waits are 0.05 to 0.1 s, then twice as long each time.
+    assert 3 <= source.reads <= 4
 
 
+@in_virtual_time
 async def test_a_source_is_left_alone_for_as_long_as_it_asks() -> None:
     clock = SystemClock()
     source = Script(SourceError("busy", asked_seconds=30.0), clock=clock)
     async with running(Listening(source, clock, interval=0.01)):
-        await asyncio.sleep(0.1)
-    assert source.reads == 1
+        await asyncio.sleep(29.9)
+        assert source.reads == 1
+        await asyncio.sleep(0.2)
+    assert source.reads == 2
 
 
 def test_waits_after_failures_are_bounded() -> None:
@@ -163,13 +169,13 @@ def test_waits_after_failures_are_bounded() -> None:
     [
         pytest.param(
             CollectedUsage(Reading(0.0, {}), ("a", "b", "c", "d")),
-            "it knows none of the 3 nodes, only a, b, c: check instanceLabel and nodeLabel",
+            words.knows_none_of(3, "a, b, c"),
             id="it knows others",
         ),
-        pytest.param(CollectedUsage(Reading(0.0, {})), "it has figures of none of the 3 nodes", id="it knows nobody"),
+        pytest.param(CollectedUsage(Reading(0.0, {})), words.no_figures_of(3), id="it knows nobody"),
         pytest.param(
             CollectedUsage(Reading(0.0, {}), (), 2),
-            "the figures of 2 of 3 nodes are from the future: a clock is wrong",
+            words.figures_from_the_future(2, 3),
             id="its clock is wrong",
         ),
     ],

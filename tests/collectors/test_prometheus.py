@@ -15,8 +15,10 @@ from tests.collectors.asking import collected, problem, targets
 from tests.support.answering import answering, content
 from tests.support.prometheus import prometheus, steady, swinging
 from vsched.clock import FakeClock
+from vsched.collectors import words as collectors_words
 from vsched.collectors.prometheus import DEFAULTS, in_force, parse_vector, spelled
 from vsched.collectors.source import NodeTarget, SourceError
+from vsched.model import words as model_words
 from vsched.model.nodes.usage import Reading
 from vsched.settings.metrics import MetricsSource, Queries
 
@@ -63,7 +65,7 @@ async def test_an_instance_is_a_node_by_name_with_a_port_or_by_a_label() -> None
     averages = {name: round(usage.cpu["5m"].average) for name, usage in found.reading.nodes.items()}
     assert averages == {"n1": 30, "n2": 60, "n3": 20}
     assert found.strangers == ("other",)
-    assert wrong == "cpu 5m: there are series without instance (instanceLabel); they have no label at all"
+    assert wrong == collectors_words.series_without_label("cpu 5m", "instance", collectors_words.NO_LABEL)
 
 
 async def test_queries_of_ones_own() -> None:
@@ -78,8 +80,8 @@ async def test_queries_of_ones_own() -> None:
     assert usage.cpu["5m"].spread == 0.0
     assert usage.memory["5m"].average == pytest.approx(40, abs=0.5)
     assert usage.measured == found.taken
-    assert rows == "cpu 5m: there are series without instance (instanceLabel); they have no label at all"
-    assert number == "memory 5m: the query gives a scalar, expected one number a node (a vector)"
+    assert rows == collectors_words.series_without_label("cpu 5m", "instance", collectors_words.NO_LABEL)
+    assert number == collectors_words.no_vector("memory 5m", "scalar")
     assert broken.startswith("cpuSpread 5m: http://127.0.0.1:")
     assert "400: invalid parameter" in broken
 
@@ -117,11 +119,13 @@ def test_the_largest_of_several_series_of_a_node_counts() -> None:
     [
         pytest.param(b'{"status":"success"}', "cpu: Object missing required field `data`; the answer", id="no data"),
         pytest.param(
-            b'{"data":', "cpu: Input data was truncated; the answer starts with '{\"data\":'", id="half an answer"
+            b'{"data":',
+            collectors_words.unreadable("cpu", model_words.INPUT_WAS_TRUNCATED, '{"data":'),
+            id="half an answer",
         ),
         pytest.param(
             b'{"data":{"resultType":"matrix","result":[]}}',
-            "cpu: the query gives a matrix, expected one number a node (a vector)",
+            collectors_words.no_vector("cpu", "matrix"),
             id="a range instead of a moment",
         ),
     ],

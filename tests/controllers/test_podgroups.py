@@ -9,6 +9,7 @@ import pytest
 from tests.support import builders as make
 from tests.support.mirrors import World
 from tests.support.operators import Seen, made_of, sample
+from vsched.controllers import words
 from vsched.controllers.podgroup_records import standing_of
 from vsched.controllers.podgroups import (
     PodGroupContent,
@@ -35,10 +36,10 @@ def said(
     """What the PodGroup of one bare pod is to say, and the remarks."""
     pod = make.pod("p", metadata={"annotations": annotations, "labels": labels or {}}, spec=spec or {})
     here = World(pod)
-    stand_in = here.cache.stand_in("ns/podgroup-uid-p")
-    assert isinstance(stand_in, ImplicitPodGroup)
+    implicit_group = here.cache.implicit_group("ns/podgroup-uid-p")
+    assert isinstance(implicit_group, ImplicitPodGroup)
     remarks: list[str] = []
-    return content_of(stand_in, here.cache.axis.names, remarks), remarks
+    return content_of(implicit_group, here.cache.axis.names, remarks), remarks
 
 
 @pytest.mark.parametrize(
@@ -65,9 +66,7 @@ def test_what_a_podgroup_is_to_say(annotations: dict[str, str], expected: Fields
 @pytest.mark.parametrize(
     ("annotations", "remark"),
     [
-        pytest.param(
-            {RESOURCES: "cpu=2"}, 'amounts by resource, such as {"cpu": "4"}', id="resources that are no JSON"
-        ),
+        pytest.param({RESOURCES: "cpu=2"}, words.AMOUNTS, id="resources that are no JSON"),
         pytest.param({RESOURCES: '{"cpu": "-2"}'}, "amounts by resource", id="less than nothing"),
         pytest.param({MODE: "near"}, "expected hard or soft): taken for hard", id="an unknown mode"),
         pytest.param({MODE: "hard", TIER: "-1"}, "expected a whole number): ignored", id="a tier below the lowest"),
@@ -91,9 +90,9 @@ def test_minima_by_role_come_from_the_owner_and_each_role_counts_with_its_own_re
     pods[0]["spec"]["containers"][0]["resources"]["requests"] = {"cpu": "4", "nvidia.com/gpu": "8"}
     here = Seen()
     here.tell(obj, *pods)
-    stand_in = here.cache.stand_in("default/podgroup-pytorchjob-bert")
-    assert stand_in is not None
-    content = content_of(stand_in, here.cache.axis.names, [])
+    implicit_group = here.cache.implicit_group("default/podgroup-pytorchjob-bert")
+    assert implicit_group is not None
+    content = content_of(implicit_group, here.cache.axis.names, [])
     assert content.roles == (("master", 1), ("worker", 3))
     assert (content.min_member, content.min_resources) == (4, (("cpu", 7000), ("nvidia.com/gpu", 8000)))
 

@@ -10,6 +10,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.queue_commands import COMMANDS, QUEUES, annotations, events, found, order, queue, state, states, wish
 from tests.support.running import PODGROUPS, gang, node, nodes_of, podgroup, queue_status, scheduling
 from tests.support.waiting import until
+from vsched.controllers import words
 from vsched.controllers.queues import STATE_WISH
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -133,11 +134,15 @@ async def test_what_is_below_a_queue_is_closed_and_opened_with_it() -> None:
             "CloseQueue",
             "root",
             "root",
-            "root is the parent of all queues and cannot be closed",
+            words.root_cannot_be_closed("root"),
             id="to close the root",
         ),
         pytest.param(
-            "AbortQueue", "q", "q", "'AbortQueue' is unknown (expected OpenQueue or CloseQueue)", id="unknown"
+            "AbortQueue",
+            "q",
+            "q",
+            words.unknown_state("AbortQueue", "OpenQueue or CloseQueue"),
+            id="unknown",
         ),
     ],
 )
@@ -162,14 +167,17 @@ async def test_commands_about_queues_that_are_gone_are_gone_and_those_about_othe
         assert cluster.client.list(COMMANDS)[0]["target"]["kind"] == "Job"
         told = [event["message"] for event in cluster.client.list("events", "default")]
         await until(lambda: state(cluster, "q") == "Open")
-        assert {"Queue nowhere does not exist any more", "Queue q does not exist any more"} >= set(told)
+        assert {
+            words.no_queue("nowhere", any_more=True),
+            words.no_queue("q", any_more=True),
+        } >= set(told)
 
 
 async def test_an_annotation_that_is_no_state_is_told_once_and_ignored() -> None:
     async with Cluster(manifests=[queue("q", wish="shut")]) as cluster, scheduling(cluster.url):
         await until(lambda: state(cluster, "q") == "Open")
         await until(
-            lambda: "'shut' is unknown (expected open or closed)" in events(cluster, "q").get("BadQueueState", "")
+            lambda: words.unknown_state("shut", "open or closed") in events(cluster, "q").get("BadQueueState", "")
         )
         wish(cluster, "q", "closed")
         await until(lambda: state(cluster, "q") == "Closed")
@@ -244,7 +252,7 @@ async def test_commands_are_taken_from_named_namespaces_only_and_told_so_elsewhe
         refused = cluster.client.create(COMMANDS, command("q", "tenant"))["metadata"]["name"]
         cluster.client.create(COMMANDS, command("r", "more-ops"))
         await until(lambda: state(cluster, "r") == "Closed")
-        told = "Commands for queues are accepted in namespace more-ops or ops only"
+        told = words.commands_in_namespace_only("more-ops or ops")
         await until(
             lambda: any(
                 (event["involvedObject"]["name"], event["reason"], event["message"])

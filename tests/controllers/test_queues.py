@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.controllers import words
 from vsched.controllers.queues import QueueDecision, QueueState, boot_queues, decide
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, UNKNOWN
 
@@ -108,7 +109,7 @@ def test_below_a_parent_that_is_not_open(
 
 def test_a_child_is_not_opened_before_its_parent() -> None:
     verdict = decide(queue(CLOSED, parent="p", parent_state=CLOSING, wish=CLOSED), OPEN)
-    assert verdict == QueueDecision(CLOSED, False, CLOSED, "its parent p is Closing and must be opened first")
+    assert verdict == QueueDecision(CLOSED, False, CLOSED, words.parent_first("p", "Closing"))
 
 
 @pytest.mark.parametrize(
@@ -125,9 +126,7 @@ def test_below_a_parent_that_is_open_again(standing: QueueState, expected: str) 
 
 def test_the_root_is_never_closed() -> None:
     root = QueueState("root")
-    assert decide(root, CLOSED) == QueueDecision(
-        OPEN, False, "", "root is the parent of all queues and cannot be closed"
-    )
+    assert decide(root, CLOSED) == QueueDecision(OPEN, False, "", words.root_cannot_be_closed("root"))
     assert decide(root._replace(wish=CLOSED)) == QueueDecision(OPEN, False, CLOSED)
 
 

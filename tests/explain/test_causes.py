@@ -9,6 +9,11 @@ from tests.support.plans import DEFAULT_POLICY, plan, policy_of
 from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
+from vsched.framework.refusal import QueueBound, Shortage
+from vsched.framework.words.limits import at_limit, over_quota
+from vsched.framework.words.nodes import not_registered
+from vsched.framework.words.victims import budgets_forbid
+from vsched.plugins.words.queues import beyond_cluster, not_open
 
 CAPACITY = policy_of("priority gang", "predicates capacity")
 QUOTAS = policy_of("gang", "overcommit resourcequota predicates proportion")
@@ -43,7 +48,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            "the cluster has 4 cpu in all: 8 asked",
+            beyond_cluster([Shortage("cpu", 0, 8000, 4000)]),
             id="what is larger than the cluster is told so",
         ),
         pytest.param(
@@ -51,7 +56,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            "the cluster has 4 cpu in all: 8 asked",
+            beyond_cluster([Shortage("cpu", 0, 8000, 4000)]),
             id="whoever divides it",
         ),
         pytest.param(
@@ -59,7 +64,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             DEFAULT_POLICY,
             Whereabouts.NEVER,
             Code.RESOURCES,
-            "the cluster has 4 cpu in all: 8 asked",
+            beyond_cluster([Shortage("cpu", 0, 8000, 4000)]),
             id="however few of its pods exist",
         ),
         pytest.param(
@@ -117,7 +122,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_CAPABILITY,
-            "queue q may hold 4 cpu, as what queue r is guaranteed is kept free: 3 held, 2 more asked",
+            at_limit("q", "q", Shortage("cpu", 3000, 2000, 4000), QueueBound(4000, 8000, guaranteed=("r",))),
             id="the same while others of the queue hold the rest",
         ),
         pytest.param(
@@ -185,7 +190,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             CAPACITY,
             Whereabouts.WAITS,
             Code.QUEUE_CLOSED,
-            "queue q is Closed, not Open, and queue p above it is Closed",
+            not_open("q", "Closed", "p", "Closed"),
             id="a queue above that is closed is to be opened first",
         ),
         pytest.param(
@@ -203,7 +208,7 @@ LEAVES_Q = "what queue r is guaranteed leaves queue q 2 of 8 cpu at most: 3 aske
             QUOTAS,
             Whereabouts.NEVER,
             Code.QUOTA,
-            "ResourceQuota small allows 4 requests.cpu: 0 used, 5 more asked",
+            over_quota("small", [("4", "requests.cpu", "0", "5")]),
             id="a quota that never has room as well",
         ),
         pytest.param(
@@ -296,11 +301,11 @@ def test_devices_that_are_not_registered_yet_are_waited_for(
     found = explained(text, policy=policy)
 
     assert found.state is state
-    named = "has not registered nvidia.com/gpu yet" in found.message
+    named = not_registered(1, "nvidia.com/gpu").removeprefix("1 node ") in found.message
     assert named or state is Whereabouts.NEVER or " cordoned" in nodes
 
 
-BUDGET = "disruption budget x/guard forbids the only victims (retried as soon as it allows more)"
+BUDGET = budgets_forbid(["x/guard"])
 GUARDED = (
     "class high 9\nnode n1 cpu=4\npdb x/guard selector=job:o allowed=0\njob x/o min=1 phase=Running\n"
     "pods x/o 4 cpu=1 on=n1\njob x/a min=1 phase=Inqueue class=high pods=1 cpu=2"

@@ -17,11 +17,14 @@ from vsched.explain.changes import SearchOutcome, changes
 from vsched.explain.explaining import explain
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
+from vsched.explain.words import edits
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.words import limits as limits_words
 from vsched.mirror.whatif.edits import Edit
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words import jobs as plugin_words
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -112,8 +115,8 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         CAPACITY,
         [
             "minMember 6 (2 fewer)",
-            "750m cpu a pod instead of 1",
-            "2 more cpu on a node like n1",
+            edits.request_of_pods("750m", "cpu", "1"),
+            edits.more_on_node("2 more cpu", "n1"),
             "1 more node like n1",
         ],
     ),
@@ -121,13 +124,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "more than any node has, for ever",
         "node n1 cpu=8\nnode n2 cpu=12\njob x/b min=1 pods=1 cpu=16",
         DEFAULT_POLICY,
-        ["12 cpu a pod instead of 16", "4 more cpu on a node like n2"],
+        [edits.request_of_pods("12", "cpu", "16"), edits.more_on_node("4 more cpu", "n2")],
     ),
     (
         "less than half of what a pod asks for is no proposal",
         "node n1 cpu=4\njob x/b min=1 pods=1 cpu=16",
         DEFAULT_POLICY,
-        ["12 more cpu on a node like n1"],
+        [edits.more_on_node("12 more cpu", "n1")],
     ),
     (
         "the one cordoned node that has room",
@@ -146,15 +149,15 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4 taint=gpu:yes\njob x/b min=1 pods=1 cpu=4",
         DEFAULT_POLICY,
         [
-            "a toleration of the taint gpu=yes:NoSchedule",
-            "the taint gpu=yes:NoSchedule removed from node n1",
+            edits.toleration("gpu=yes:NoSchedule"),
+            edits.taint_removed("gpu=yes:NoSchedule", "node n1"),
         ],
     ),
     (
         "a selector that matches nothing",
         "node n1 cpu=4 zone=a\njob x/b min=1 pods=1 cpu=4 selector=zone:c",
         DEFAULT_POLICY,
-        ["its node selector and node affinity dropped", "node n1 labelled zone=c"],
+        [edits.rule_dropped("nodeSelector"), "node n1 labelled zone=c"],
     ),
     ("a queue that does not exist", "node n1\njob x/b min=1 pods=1 cpu=1 queue=q", DEFAULT_POLICY, ["queue q created"]),
     (
@@ -167,13 +170,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a queue with children is none for jobs",
         "node n1\nqueue q deserved=cpu:4\nqueue leaf parent=q deserved=cpu:4\njob x/b min=1 pods=1 cpu=1 queue=q",
         TREE,
-        ["queue leaf as its queue"],
+        [edits.as_its_queue("leaf")],
     ),
     (
         "a PodGroup that nobody made",
         "node n1\npods x/b 2 cpu=1",
         DEFAULT_POLICY,
-        ["PodGroup x/b created in queue default"],
+        [edits.podgroup_created("x/b", "default")],
     ),
     (
         "pods that nobody made",
@@ -191,13 +194,13 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a role that has no room is worth less",
         "node n1 cpu=4\njob x/b min=5 roles=ps:1,worker:4\npods x/b 1 cpu=1 role=ps\npods x/b 4 cpu=1 role=worker",
         DEFAULT_POLICY,
-        ["800m cpu a pod instead of 1", "minTaskMember 3 of worker (1 fewer)"],
+        [edits.request_of_pods("800m", "cpu", "1"), "minTaskMember 3 of worker (1 fewer)"],
     ),
     (
         "gates that others hold shut",
         "node n1\njob x/b min=2\npods x/b 2 cpu=1 gated",
         DEFAULT_POLICY,
-        ["the scheduling gates of its pods removed"],
+        [edits.GATES_REMOVED],
     ),
     (
         "a host port that is taken",
@@ -209,14 +212,14 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a pod that keeps away from others",
         "node n1 cpu=8\njob x/a min=1 pods=1 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1 apart=a",
         DEFAULT_POLICY,
-        ["its required pod anti-affinity dropped", "1 more node like n1"],
+        [edits.rule_dropped("podAntiAffinity"), "1 more node like n1"],
     ),
     (
         "room enough in all, and on no node",
         "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=1 phase=Running\npods x/a 1 cpu=2 on=n1\npods x/a 1 cpu=2 on=n2\n"
         "job x/b min=1 pods=1 cpu=3",
         DEFAULT_POLICY,
-        ["2 cpu a pod instead of 3", "1 more cpu on a node like n1", "1 more node like n1"],
+        [edits.request_of_pods("2", "cpu", "3"), edits.more_on_node("1 more cpu", "n1"), "1 more node like n1"],
     ),
     (
         "behind fourteen others in the order",
@@ -229,40 +232,62 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4\nclass high 10\nclass low 1\njob x/a min=1 pods=4 cpu=1 on=n1 class=low phase=Running\n"
         "job x/b min=1 pods=1 cpu=1 class=low phase=Inqueue",
         PREEMPTING,
-        ["priority class high", "1 more cpu on a node like n1"],
+        ["priority class high", edits.more_on_node("1 more cpu", "n1")],
     ),
     (
         "a budget forbids the only victims",
         "node n1 cpu=4\nclass high 10\nclass low 1\npdb x/guard selector=job:a allowed=0\n"
         "job x/a min=1 pods=4 cpu=1 on=n1 class=low phase=Running\njob x/b min=2 pods=2 cpu=1 class=high phase=Inqueue",
         PREEMPTING,
-        ["2 more evictions allowed by disruption budget x/guard"],
+        [edits.more_evictions(2, "x/guard")],
     ),
     (
         "a quota without room for the minimum",
         "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:3\n"
+        "job x/b min=2 pods=2 cpu=1 minResources=cpu:4",
+        QUOTAS,
+        [
+            "minResources cpu 3",
+            "minMember 1 (1 fewer), and minResources cpu 2",
+            edits.request_of_pods("500m", "cpu", "1") + edits.and_min_resources("cpu 3"),
+            edits.more_in_quota("1 more requests.cpu", "x/small", "5"),
+        ],
+    ),
+    (
+        "a quota without room for the pods that a gang lacks",
+        "node n1 cpu=8\nquota x/small requests.cpu=4 used=requests.cpu:4\n"
+        "job x/a min=3 pods=3 cpu=1 on=n1 phase=Running\njob x/b min=3 minResources=cpu:3\npods x/b 1 cpu=1",
+        QUOTAS,
+        [
+            f"{edits.more_in_quota('2 more requests.cpu', 'x/small', '6')} and {edits.more_pods(2)}",
+            "minMember 1 (2 fewer), and minResources cpu 1",
+        ],
+    ),
+    (
+        "a quota that the gang's pods fill needs no change",
+        "node n1 cpu=8\nquota x/small requests.cpu=2 used=requests.cpu:2\n"
         "job x/b min=2 pods=2 cpu=1 minResources=cpu:2",
         QUOTAS,
-        ["minMember 1 (1 fewer)", "500m cpu a pod", "1 more requests.cpu in resource quota x/small (5 in all)"],
+        [],
     ),
     (
         "no slot for another pod",
         "node n1 cpu=8 pods=2\njob x/a min=2 pods=2 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1",
         DEFAULT_POLICY,
-        ["1 more pod slot on a node like n1", "1 more node like n1"],
+        [edits.more_on_node("1 more pod slot", "n1"), "1 more node like n1"],
     ),
     (
         "nodes that are used too much",
         "node n1 cpu=8\nusage n1 cpu=95 memory=40\njob x/b min=1 pods=1 cpu=1",
         USAGE,
-        ["usage threshold CPUUsageAvg.5m at 95 %", "1 more node like n1"],
+        [edits.usage_threshold("CPUUsageAvg.5m", 95), "1 more node like n1"],
     ),
     (
         "a group of nodes that is not the queue's",
         "node n1 cpu=8 volcano.sh/nodegroup-name=g1\nnode n2 cpu=1 volcano.sh/nodegroup-name=g2\nqueue q required=g2\n"
         "job x/b min=1 pods=1 cpu=4 queue=q",
         GROUPS,
-        ["node group g1 added to those of queue q", "3 more cpu on a node like n2"],
+        [edits.node_group_added("g1", "q"), edits.more_on_node("3 more cpu", "n2")],
     ),
     (
         "a limit on a group of nodes",
@@ -270,14 +295,14 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         'queue q required=g1 volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"2"}}\n'
         "job x/b min=1 pods=1 cpu=3 queue=q",
         GROUPS,
-        ["2 cpu a pod instead of 3", "1 more cpu in queue q on node group g1 (limit 3)"],
+        [edits.request_of_pods("2", "cpu", "3"), edits.more_on_node_group("1 more cpu", "q", "g1", "3")],
     ),
     (
         "others hold what it deserves, and nobody takes it back",
         "node n1 cpu=8\nqueue a\nqueue b\njob x/a min=1 pods=8 cpu=1 on=n1 phase=Running queue=a\n"
         "job x/b min=2 pods=2 cpu=1 queue=b",
         DEFAULT_POLICY,
-        ["action reclaim in the policy", "2 more cpu on a node like n1"],
+        [edits.action("reclaim"), edits.more_on_node("2 more cpu", "n1")],
     ),
     (
         "two things at once",
@@ -293,7 +318,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "job x/a min=1 pods=4 cpu=1 on=n1 phase=Running queue=a\n"
         "job x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\njob x/b min=4 pods=4 cpu=1 queue=q phase=Inqueue",
         RECLAIMING,
-        ["queue a made reclaimable and queue c made reclaimable"],
+        [f"{edits.queue_made_reclaimable('a')} and {edits.queue_made_reclaimable('c')}"],
     ),
     (
         "one of two who lend nothing is enough",
@@ -308,20 +333,20 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "what two others are guaranteed leaves too little",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c guarantee=cpu:3\nqueue q\njob x/b min=1 pods=1 cpu=8 queue=q",
         CAPACITY,
-        ["3 less cpu guaranteed to queue a (guarantee 0) and 3 less cpu guaranteed to queue c (guarantee 0)"],
+        [f"{edits.less_guaranteed('3', 'cpu', 'a', '0')} and {edits.less_guaranteed('3', 'cpu', 'c', '0')}"],
     ),
     (
         "what another is guaranteed is lowered as far as is needed",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue q\njob x/b min=7 pods=7 cpu=1 queue=q",
         CAPACITY,
-        ["minMember 5 (2 fewer)", "710m cpu a pod", "2 less cpu guaranteed to queue a (guarantee 1)"],
+        ["minMember 5 (2 fewer)", "710m cpu a pod", edits.less_guaranteed("2", "cpu", "a", "1")],
     ),
     (
         "what another is guaranteed is kept free of several queues",
         "node n1 cpu=8\nqueue a guarantee=cpu:3\nqueue c\njob x/c min=1 pods=4 cpu=1 on=n1 phase=Running queue=c\n"
         "queue q\njob x/b min=2 pods=2 cpu=1 queue=q",
         CAPACITY,
-        ["minMember 1 (1 fewer)", "500m cpu a pod", "1 less cpu guaranteed to queue a (guarantee 2)"],
+        ["minMember 1 (1 fewer)", "500m cpu a pod", edits.less_guaranteed("1", "cpu", "a", "2")],
     ),
     (
         "each queue above is at its capability",
@@ -343,7 +368,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "class system-node-critical 2000001000\nnode n1 cpu=4\n"
         "job x/a min=1 pods=4 cpu=1 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=1 phase=Inqueue",
         PREEMPTING,
-        ["priority class above-0 created with value 1 and priority class above-0"],
+        [f"{edits.priority_class_created('above-0', 1)} and {edits.priority_class('above-0')}"],
     ),
     (
         "a gang at its minimum can give more once that is smaller",
@@ -353,7 +378,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         ["minMember 2 of job x/a (now 4)"],
     ),
     (
-        "its minResources state more than its pods ask for",
+        "its minResources are more than its pods request",
         "node n1 cpu=4\njob x/b min=2 pods=2 cpu=1 minResources=cpu:20",
         QUOTA_OF_CLUSTER,
         ["minResources cpu"],
@@ -362,7 +387,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "a queue that is misspelt",
         "node n1 cpu=4\nqueue research\nqueue reserch-old state=Closed\njob x/b min=1 pods=1 cpu=1 queue=reserch",
         DEFAULT_POLICY,
-        ["queue research as its queue", "queue reserch created"],
+        [edits.as_its_queue("research"), "queue reserch created"],
     ),
     (
         "a queue below one that is closed opens with it",
@@ -395,27 +420,27 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=4\nnode n2 cpu=8 gpu=4 taint=nvidia.com/gpu:present\n"
         "job x/a min=1 pods=1 cpu=4 on=n1 phase=Running\njob x/b min=1 pods=1 cpu=4",
         DEFAULT_POLICY,
-        ["4 more cpu on a node like n1", "1 more node like n1", "a toleration"],
+        [edits.more_on_node("4 more cpu", "n1"), "1 more node like n1", "a toleration"],
     ),
     (
         "who asks for accelerators goes to nodes with some",
         "node n1 cpu=4\nnode n2 cpu=8 gpu=4 taint=nvidia.com/gpu:present\njob x/b min=1 pods=1 cpu=4 gpu=1",
         DEFAULT_POLICY,
-        ["a toleration of the taint nvidia.com/gpu=present:NoSchedule"],
+        [edits.toleration("nvidia.com/gpu=present:NoSchedule")],
     ),
     (
         "a selector stays where it keeps pods off nodes with accelerators",
         "node n1 cpu=4 zone=a\nnode n2 cpu=8 gpu=4 zone=b\njob x/a min=1 pods=1 cpu=4 on=n1 phase=Running\n"
         "job x/b min=1 pods=1 cpu=4 selector=zone:a",
         DEFAULT_POLICY,
-        ["4 more cpu on a node like n1", "1 more node like n1", "its node selector"],
+        [edits.more_on_node("4 more cpu", "n1"), "1 more node like n1", "its node selector"],
     ),
     (
         "a taint on each of two kinds, and both have to be tolerated",
         "node n1 cpu=4 taint=a:b,c:d\njob x/b min=1 pods=1 cpu=4",
         DEFAULT_POLICY,
         [
-            "a toleration of the taint a=b:NoSchedule and a toleration of the taint c=d:NoSchedule",
+            f"{edits.toleration('a=b:NoSchedule')} and {edits.toleration('c=d:NoSchedule')}",
         ],
     ),
     (
@@ -423,7 +448,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n1 cpu=1\nnode n2 cpu=4 gpu=2 taint=a:b,example.com/gpu:yes\njob x/b min=1 pods=1 cpu=4 memory=63Gi",
         DEFAULT_POLICY,
         [
-            "3 more cpu on a node like n1",
+            edits.more_on_node("3 more cpu", "n1"),
         ],
     ),
     (
@@ -431,7 +456,7 @@ STUCK: list[tuple[str, str, Policy, list[str]]] = [
         "node n2 cpu=4 gpu=2 taint=a:b,example.com/gpu:yes\nqueue q capability=cpu:4\n"
         "job x/b min=1 pods=1 cpu=4 queue=q",
         DEFAULT_POLICY,
-        ["a toleration of the taint a=b:NoSchedule and a toleration of the taint example.com/gpu=yes:NoSchedule"],
+        [f"{edits.toleration('a=b:NoSchedule')} and {edits.toleration('example.com/gpu=yes:NoSchedule')}"],
     ),
     (
         "pods of two roles that nobody made",
@@ -658,20 +683,22 @@ def test_a_job_without_pods_starts_where_others_leave_room_for_it(key: str, told
     assert next(change.message for change in changes(snapshot, policy, REGISTRY, report, key).changes) == told
 
 
+LACKS = plugin_words.roles_lack_pods([("w", 2, 4)], 0)
+
+
 @pytest.mark.parametrize(
     ("quota", "cause", "told"),
     [
         pytest.param(
             "quota x/q requests.cpu=4 used=requests.cpu:4",
-            "ResourceQuota q allows 4 requests.cpu: 4 used, 2 missing pods ask for 4; "
-            "role w has 2 of the 4 pods that it needs",
-            "4 more requests.cpu in resource quota x/q (8 in all) and 2 more pods of role w",
+            f"{limits_words.quota_refuses('q', '4', 'requests.cpu', '4', 2, '4')}; {LACKS}",
+            f"{edits.more_in_quota('4 more requests.cpu', 'x/q', '8')} and {edits.more_pods(2, role='w')}",
             id="of cpu",
         ),
         pytest.param(
             "quota x/q pods=3 used=pods:2",
-            "ResourceQuota q allows 3 pods: 2 used, 2 missing pods ask for 2; role w has 2 of the 4 pods that it needs",
-            "1 more pod in resource quota x/q (4 in all) and 2 more pods of role w",
+            f"{limits_words.quota_refuses('q', '3', 'pods', '2', 2, '2')}; {LACKS}",
+            f"{edits.more_in_quota('1 more pod', 'x/q', '4')} and {edits.more_pods(2, role='w')}",
             id="of pods",
         ),
         pytest.param(
@@ -704,7 +731,7 @@ def test_pods_that_a_controller_makes_need_the_quota_alone() -> None:
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     first, *_ = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/big").changes
 
-    assert first.message == "4 more requests.cpu in resource quota x/q (8 in all)"
+    assert first.message == edits.more_in_quota("4 more requests.cpu", "x/q", "8")
     assert first.command.startswith("kubectl patch resourcequota q -n x ")
 
 
@@ -714,7 +741,9 @@ def test_a_pod_is_looked_at_by_itself() -> None:
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     large = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.1")
     answer = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=large.uid)
-    assert [change.message for change in answer.changes][:1] == ["3 cpu a pod instead of 6"], "the other pod takes one"
+    assert [change.message for change in answer.changes][:1] == [edits.request_of_pods("3", "cpu", "6")], (
+        "the other pod takes one"
+    )
     small = next(task for task in snapshot.jobs["x/b"].tasks.values() if task.name == "b.0")
     assert changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b", pod=small.uid).changes == ()
 
@@ -761,4 +790,4 @@ def test_the_overhead_of_a_runtime_class_is_not_told_as_what_a_pod_asks_for() ->
     snapshot = mirror(objects).snapshot(NOW)
     report = run_cycle(snapshot, DEFAULT_POLICY, REGISTRY)
     told = changes(snapshot, DEFAULT_POLICY, REGISTRY, report, "x/b").changes
-    assert told[0].message == "3500m cpu a pod instead of 4"
+    assert told[0].message == edits.request_of_pods("3500m", "cpu", "4")

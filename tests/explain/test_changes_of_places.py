@@ -12,6 +12,7 @@ from tests.support.topologies import RACKS, Tree, snapshot_of
 from vsched.explain.changes import changes
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
+from vsched.explain.words import edits
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
 from vsched.mirror.whatif.edits import AddNodes, EndJobs, SetHighestTier
@@ -67,11 +68,11 @@ def start(snapshot: Snapshot, change: Change) -> tuple[bool, str, int | None]:
             "highestTierAllowed 3 (now rack), in top of tier 3",
             id="the closest tier with room, where the limit is a name",
         ),
-        pytest.param(FULL + WANT, RACK, "the end of job x/f1, in r1 of tier 1 (rack)", id="one job that ends"),
+        pytest.param(FULL + WANT, RACK, f"{edits.end_of('job x/f1')}, in r1 of tier 1 (rack)", id="one job that ends"),
         pytest.param(
             NODES + "".join(holds(f"x/f{n}", 4, n) for n in range(1, 9)) + WANT,
             RACK,
-            "the end of jobs x/f1, x/f2, in r1 of tier 1 (rack)",
+            f"{edits.end_of('jobs x/f1, x/f2')}, in r1 of tier 1 (rack)",
             id="two jobs, where one is not enough",
         ),
     ],
@@ -87,14 +88,14 @@ def test_more_nodes_help_where_patterns_put_them_in_a_domain_and_not_where_it_li
 
 def test_the_least_of_jobs_that_could_end_is_the_smallest_change() -> None:
     ends = [one for one in said(FULL + WANT) if one.startswith("the end")]
-    assert ends[0] == "the end of job x/f1, in r1 of tier 1 (rack)"
+    assert ends[0] == f"{edits.end_of('job x/f1')}, in r1 of tier 1 (rack)"
     assert not any("f1, x/f" in one for one in ends), "one is enough"
 
 
 def test_pods_with_a_node_say_in_which_domain_more_nodes_help() -> None:
     text = FULL + "job ns/a phase=Inqueue min=2\npods ns/a 1 cpu=4 on=n6\npods ns/a 1 cpu=4 named=more\n"
     messages = said(text, RACK, BY_PATTERN)
-    assert "the end of job x/f5, in r3 of tier 1 (rack)" in messages
+    assert f"{edits.end_of('job x/f5')}, in r3 of tier 1 (rack)" in messages
     assert "1 more node like n5, in r3 of tier 1 (rack)" in messages
     assert not any("r1" in one or "r2" in one for one in messages)
 

@@ -15,6 +15,7 @@ from tests.support.topologies import RACKS, snapshot_of
 from vsched.explain.changes import changes
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply_all
+from vsched.explain.words import edits
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.trace import Trace
 from vsched.mirror.whatif.edits import Edit, SetMinSubGroups, SetSubGroupSize, SetSubGroupTier
@@ -71,50 +72,49 @@ def starts(snapshot: Snapshot, edits: Sequence[Edit]) -> bool:
             ONE_A_RACK + gang("w:a:2", "w:b:2", minimum=4),
             [workers(2, 2, RACK)],
             None,
-            "highestTierAllowed 2 of sub-group policy worker (now 1)",
+            edits.highest_tier_of_sub_groups(2, "worker", "1"),
             id="the next tier for each sub-group",
         ),
         pytest.param(
             ONE_A_RACK + gang("w:a:4", minimum=4),
             [workers(4, 1, NAMED)],
             None,
-            "highestTierAllowed 3 of sub-group policy worker (now rack)",
+            edits.highest_tier_of_sub_groups(3, "worker", "rack"),
             id="the closest tier with room, where the limit is a name",
         ),
         pytest.param(
             ONE_A_RACK + gang("w:a:2", minimum=2),
             [workers(2, 1, RACK, name="")],
             BLOCK,
-            "highestTierAllowed 2 of sub-group policy subGroupPolicy[0] (now 1)",
+            edits.highest_tier_of_sub_groups(2, "subGroupPolicy[0]", "1"),
             id="inside the domain of the job",
         ),
         pytest.param(
             ONE_A_RACK + gang("w:a:2", "v:a:2", minimum=4, more="port=80"),
             [workers(2, 1, RACK), workers(2, 1, RACK, name="server", key="v")],
             None,
-            "highestTierAllowed 2 of sub-group policy worker (now 1) and "
-            "highestTierAllowed 2 of sub-group policy server (now 1)",
+            " and ".join(edits.highest_tier_of_sub_groups(2, policy, "1") for policy in ("worker", "server")),
             id="two policies together, where one is not enough",
         ),
         pytest.param(
             NODES.replace("n7", "m7").replace("n8", "m8") + gang("w:a:2", "w:b:2", "w:c:2", "w:d:2", minimum=8),
             [workers(2, 4, RACK)],
             None,
-            "minSubGroups 3 of sub-group policy worker (1 fewer), and minMember 6",
+            edits.minimum_of_sub_groups(3, "worker", 1) + edits.and_min_member(6),
             id="fewer sub-groups",
         ),
         pytest.param(
             ONE_A_RACK + gang("w:a:2", "w:b:2", minimum=4),
             [workers(2, 2, RACK)],
             None,
-            "subGroupSize 1 of sub-group policy worker (1 fewer), and minMember 2",
+            edits.size_of_sub_groups(1, "worker", 1) + edits.and_min_member(2),
             id="smaller sub-groups",
         ),
         pytest.param(
             ONE_A_RACK + gang("w:a:2", "w:b:2", minimum=1),
             [workers(2, 2, RACK)],
             None,
-            "subGroupSize 1 of sub-group policy worker (1 fewer)",
+            edits.size_of_sub_groups(1, "worker", 1),
             id="a minimum of the gang that is met already stays",
         ),
     ],

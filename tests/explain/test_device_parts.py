@@ -10,8 +10,10 @@ from tests.support.deviceshare import IDS, asking, device_policy, devices, part,
 from tests.support.plans import NOW, mirror, policy_from
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
+from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.model.frozen import freeze
+from vsched.plugins.words import devices as words
 from vsched.settings.built_in import REGISTRY
 
 Obj = dict[str, Any]
@@ -44,8 +46,12 @@ def changes(*objects: Obj) -> list[str]:
     [
         pytest.param(
             [*holding("a", 60, 10), *holding("b", 80, 10, 1)],
-            "GPU-0 of n1 (NVIDIA-Tesla V100-SXM2-32GB) comes closest: 40 MiB and 90% left, "
-            "the rest held by ns/a.0 (60 MiB and 10%)",
+            words.closest(
+                words.device("GPU-0", "n1", "NVIDIA-Tesla V100-SXM2-32GB"),
+                words.part(40, 90),
+                [("ns/a.0", words.part(60, 10))],
+                0,
+            ),
             id="the device with most left of what is short",
         ),
         pytest.param(
@@ -104,7 +110,7 @@ def test_a_smaller_part_is_the_least_that_is_enough() -> None:
         *holding("b", 60, 10, 1),
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50)),
     )
-    assert "40 volcano.sh/vgpu-memory a container instead of 50" in found
+    assert edits.request_of_containers(40, "volcano.sh/vgpu-memory", 50) in found
     assert "1 more node like n1" in found
 
 
@@ -113,17 +119,17 @@ def test_a_smaller_part_is_the_least_that_is_enough() -> None:
     [
         pytest.param(
             {"vgpu_number": 1, "vgpu_memory": 10, "vgpu_cores": 50},
-            "30 volcano.sh/vgpu-cores a container instead of 50",
+            edits.request_of_containers(30, "volcano.sh/vgpu-cores", 50),
             id="computing power",
         ),
         pytest.param(
             {"vgpu_number": 1, "vgpu_memory_percentage": 60},
-            "40 volcano.sh/vgpu-memory-percentage a container instead of 60",
+            edits.request_of_containers(40, "volcano.sh/vgpu-memory-percentage", 60),
             id="memory in per cent",
         ),
         pytest.param(
             {"vgpu_number": 3, "vgpu_memory": 10},
-            "2 volcano.sh/vgpu-number a container instead of 3",
+            edits.request_of_containers(2, "volcano.sh/vgpu-number", 3),
             id="devices",
         ),
     ],
@@ -144,10 +150,11 @@ def test_two_amounts_may_be_less_together() -> None:
         *holding("a", 60, 70),
         *pods(ONE, asking(vgpu_number=1, vgpu_memory=50, vgpu_cores=40)),
     )
-    together = (
-        "40 volcano.sh/vgpu-memory a container instead of 50 and 30 volcano.sh/vgpu-cores a container instead of 40"
-    )
-    assert any(set(together.split(" and ")) == set(one.split(" and ")) for one in found)
+    together = {
+        edits.request_of_containers(40, "volcano.sh/vgpu-memory", 50),
+        edits.request_of_containers(30, "volcano.sh/vgpu-cores", 40),
+    }
+    assert any(together == set(one.split(" and ")) for one in found)
 
 
 def test_pods_that_accept_any_device_may_start_and_the_command_says_how() -> None:
@@ -157,7 +164,7 @@ def test_pods_that_accept_any_device_may_start_and_the_command_says_how() -> Non
         simulations=100,
     )
     [change] = [one for one in found.changes if one.message.startswith("its annotations")]
-    assert change.message == "its annotations that choose types, uuids or the mode of devices dropped"
+    assert change.message == edits.rule_dropped("deviceWishes")
     assert '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}' in change.command
 
 

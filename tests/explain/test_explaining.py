@@ -11,8 +11,11 @@ from tests.support.explained import ROOMS, TAKING, explained, explained_if_known
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
+from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
+from vsched.framework.words import nodes as nodes_words
 from vsched.settings.built_in import REGISTRY
 
 
@@ -27,20 +30,20 @@ def test_an_explanation_names_amounts_groups_and_the_place() -> None:
     """)
 
     assert (
-        found.message == "the gang needs 3, none fit, and 2 would if all nodes were empty: "
+        found.message == f"{jobs_words.needs('the gang', 3, 3, 0, 2)}: "
         "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned"
     )
     assert found.groups == {
-        "large": {"node(s) had untolerated taint {gpu: yes}": 1},
+        "large": {nodes_words.tainted("gpu", "yes"): 1},
         "small": {"node(s) were unschedulable": 1, "Insufficient cpu": 1},
     }
     assert found.reasons == {
-        "node(s) had untolerated taint {gpu: yes}": 1,
+        nodes_words.tainted("gpu", "yes"): 1,
         "node(s) were unschedulable": 1,
         "Insufficient cpu": 1,
     }
     assert found.place is not None
-    assert found.place.message == "2nd of 2 in queue default: ns/first is older"
+    assert found.place.message == reasons.position_in_queue("2nd", 2, "default", "ns/first is older")
     assert (found.counts["minMember"], found.counts["pending"], found.queue) == (3, 3, "default")
     assert sum(found.pods.values()) == 3
 
@@ -49,7 +52,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
     text = f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1"
     fits, fails = explained(text, "ns/a.0"), explained(text, "ns/a.4")
 
-    assert fits.message == "fits, but waits until its gang ns/a reaches its minimum of 8"
+    assert fits.message == jobs_words.fits_but_waits(jobs_words.gang_reaches_minimum("ns/a", 8))
     assert fits.constraints[-1].message.startswith("the gang needs 8, 4 fit")
     assert (fails.kind, fails.job, fails.queue) == ("Pod", "ns/a", "default")
     assert [one.repeats for one in fails.constraints].count(False) == 1, "the gang's headline, and nothing twice"
@@ -62,18 +65,16 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "has its nodes and starts once its pods are bound",
+            reasons.SAYS[Whereabouts.STARTING],
             "n1",
             id="placed",
         ),
         pytest.param("job ns/a min=1 pods=1 cpu=1 on=n1", Whereabouts.RUNS, "runs", "n1", id="runs"),
-        pytest.param(
-            "job ns/a min=1 pods=1 gated cpu=1", Whereabouts.WAITS, "a scheduling gate holds it back", "", id="gated"
-        ),
+        pytest.param("job ns/a min=1 pods=1 gated cpu=1", Whereabouts.WAITS, reasons.GATED, "", id="gated"),
         pytest.param(
             "pods ns/o 1 cpu=4 on=n1 leaving\njob ns/a min=1 pods=1 cpu=1",
             Whereabouts.STARTING,
-            "will go to n1 once the terminating pods are gone",
+            jobs_words.goes_once("n1"),
             "n1",
             id="waits for others to leave",
         ),
@@ -83,7 +84,7 @@ def test_a_pod_is_told_what_its_gang_lacks() -> None:
         pytest.param(
             "pods ns/a 1 cpu=1",
             Whereabouts.NEVER,
-            "PodGroup ns/a does not exist: its pods wait for it to be created",
+            jobs_words.no_group("PodGroup ns/a"),
             "",
             id="names a PodGroup that does not exist",
         ),
@@ -152,7 +153,7 @@ def test_pods_that_stay_but_wait_for_nothing_are_told_of() -> None:
     found = explained(
         "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 2 cpu=1 on=n1 leaving", policy=policy_of("predicates")
     )
-    assert found.message == "none of its pods waits: all are being deleted or have ended"
+    assert found.message == reasons.NO_POD_WAITS
 
 
 @pytest.mark.parametrize(
@@ -195,4 +196,4 @@ def test_a_vcjob_without_pods_is_told_when_they_are_made(pods: str, phase: str, 
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "mnist", simulations=0)
 
     assert found is not None
-    assert ("the pods of vcjob ns/mnist are created once its queue admits it (Inqueue)" in found.notes) is told
+    assert (reasons.pods_follow_admission("ns/mnist") in found.notes) is told

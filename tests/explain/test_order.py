@@ -10,6 +10,7 @@ from tests.support.examples import examples
 from tests.support.explained import order_of
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.order import ordinal
+from vsched.explain.words import reasons
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.settings import load_text
@@ -42,7 +43,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/lost": 1, "ns/a": 2},
             "lost pods",
-            "2nd of 2 in queue q: ns/lost runs and lost pods, which are replaced first",
+            reasons.position_in_queue("2nd", 2, "q", f"ns/lost {reasons.LOST_PODS_FIRST}"),
             id="a running gang that lost a pod goes first",
         ),
         pytest.param(
@@ -50,7 +51,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/b": 1, "ns/a": 2},
             "age",
-            "2nd of 2 in queue q: ns/b is older",
+            reasons.position_in_queue("2nd", 2, "q", "ns/b is older"),
             id="the older first",
         ),
         pytest.param(
@@ -58,7 +59,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/A": 1, "ns/a": 2},
             "name",
-            "2nd of 2 in queue q: ns/A is as old and comes first by name",
+            reasons.position_in_queue("2nd", 2, "q", f"ns/A {reasons.FIRST_BY_NAME}"),
             id="of one age by name",
         ),
         pytest.param(
@@ -66,7 +67,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             DEFAULT_POLICY,
             {"ns/b": 1, "ns/a": 2},
             "priority",
-            "2nd of 2 in queue q: ns/b has the higher priority",
+            reasons.position_in_queue("2nd", 2, "q", f"ns/b {reasons.HIGHER_PRIORITY}"),
             id="priority before age",
         ),
         pytest.param(
@@ -83,7 +84,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             NAMESPACES,
             {"x/b": 1, "ns/a": 2},
             "drf (namespaces)",
-            "2nd of 2 in queue q: namespace x goes first by drf",
+            reasons.position_in_queue("2nd", 2, "q", f"namespace x {reasons.goes_first_by('drf')}"),
             id="the namespace that holds less first",
         ),
         pytest.param(
@@ -91,7 +92,7 @@ FULL = "node n1 cpu=1\nclass high 1000\nqueue q\nqueue p"
             ACROSS,
             {"ns/b": 1, "ns/a": 2},
             "priority",
-            "2nd of 2 in queue q: ns/b has the higher priority",
+            reasons.position_in_queue("2nd", 2, "q", f"ns/b {reasons.HIGHER_PRIORITY}"),
             id="across queues by priority",
         ),
     ],

@@ -15,6 +15,7 @@ from vsched.cli.show.places import places_table
 from vsched.explain.explaining import explain
 from vsched.explain.places import LISTED_MAX
 from vsched.explain.records import Explanation
+from vsched.explain.words import reasons
 from vsched.framework.cycle import run_cycle
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.tiers import WHOLE_CLUSTER
@@ -54,7 +55,7 @@ def tree_of(found: Explanation) -> list[tuple[int, str, int, int | None, bool]]:
 def test_a_gang_that_waits_for_a_rack_sees_the_room_in_each_domain() -> None:
     found = explained(NEARLY + WANT, RACK)
     assert found.places is not None
-    assert (found.places.asks, found.places.wanted) == ("one domain of tier 1 (rack) or closer", 4)
+    assert (found.places.asks, found.places.wanted) == (reasons.domain_or_closer("tier 1 (rack)"), 4)
     assert (found.places.domain, found.places.tier) == ("", None)
     assert tree_of(found) == [
         (0, WHOLE_CLUSTER, 0, 4, False),
@@ -94,9 +95,11 @@ def test_a_job_that_runs_is_told_where_and_no_room_is_counted() -> None:
     ("wish", "asks"),
     [
         pytest.param(SOFT, "as close as possible", id="soft"),
-        pytest.param(FREE, "one domain, as close as possible", id="hard without a limit"),
-        pytest.param(NetworkTopology(tier_name="block"), "one domain of tier block or closer", id="by name"),
-        pytest.param(NetworkTopology(highest_tier=9), "one domain of tier 9 or closer", id="a tier that is not there"),
+        pytest.param(FREE, reasons.ONE_DOMAIN_AS_CLOSE, id="hard without a limit"),
+        pytest.param(NetworkTopology(tier_name="block"), reasons.domain_or_closer("tier block"), id="by name"),
+        pytest.param(
+            NetworkTopology(highest_tier=9), reasons.domain_or_closer("tier 9"), id="a tier that is not there"
+        ),
     ],
 )
 def test_what_it_asks_for(wish: NetworkTopology, asks: str) -> None:
@@ -136,10 +139,11 @@ def text_of(found: Explanation) -> list[str]:
 
 
 def test_a_terminal_shows_the_tree() -> None:
+    whole = "the whole cluster"
     assert text_of(explained(NEARLY + WANT, RACK))[:5] == [
         "asks for one domain of tier 1 (rack) or closer",
         "domain tier nodes its pods has room for",
-        "the whole cluster 4 8 4 of 4 (not allowed)",
+        f"{whole} 4 8 4 of 4 (not allowed)",
         "top 3 8 4 of 4 (not allowed)",
         "b1 2 (block) 4 4 of 4 (not allowed)",
     ]
@@ -163,7 +167,7 @@ def test_sub_groups_are_told_with_their_own_domains() -> None:
     found = explain(snapshot, DEFAULT_POLICY, REGISTRY, report, "ns", "a", kind="PodGroup", simulations=0)
     assert found is not None
     assert found.places is not None
-    rack = "one domain of tier 1 (rack) or closer"
+    rack = reasons.domain_or_closer("tier 1 (rack)")
     assert [(one.name, one.holds, one.domain, one.tier, one.asks) for one in found.places.sub_groups] == [
         ("seg/b", 0, "", None, rack),
         ("seg/a", 2, "r1", 1, rack),
@@ -188,5 +192,5 @@ def test_a_sub_group_that_asks_for_a_label_is_told_with_the_value_of_it() -> Non
     assert found is not None
     assert found.places is not None
     assert [(one.domain, one.tier, one.asks) for one in found.places.sub_groups] == [
-        ("west", 1, "nodes with one value of label zone")
+        ("west", 1, reasons.nodes_with_one_value("zone"))
     ]

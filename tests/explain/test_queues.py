@@ -7,6 +7,7 @@ import pytest
 from tests.support.explained import queue_explained
 from tests.support.plans import DEFAULT_POLICY, policy_of
 from vsched.explain.records import Whereabouts
+from vsched.explain.words import reasons
 from vsched.framework.codes import Code
 from vsched.framework.policy import Policy
 
@@ -41,7 +42,7 @@ HELD = """
             "node n1 cpu=9\nqueue q\njob ns/a queue=q min=1 pods=1 cpu=5",
             DEFAULT_POLICY,
             Whereabouts.RUNS,
-            "no job waits; holds 5 of the 5 cpu that it deserves",
+            f"{reasons.NO_JOB_WAITS}; {reasons.holds_deserved(reasons.amount_of('5', '5', 'cpu'))}",
             [],
             id="all are placed",
         ),
@@ -52,7 +53,7 @@ HELD = """
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 pods=1 cpu=1 on=n1 phase=Running",
             PLAIN,
             Whereabouts.RUNS,
-            "is Closed, not Open; no job waits; holds 1 of the 4 cpu of the cluster",
+            f"is Closed, not Open; no job waits; {reasons.holds_of_cluster(reasons.amount_of('1', '4', 'cpu'))}",
             [],
             id="closed, and some still run",
         ),
@@ -61,7 +62,7 @@ HELD = """
             "job ns/b queue=q min=2 phase=Unknown\npods ns/b 1 cpu=1 on=n1",
             PLAIN,
             Whereabouts.WAITS,
-            "2 jobs wait for pods that do not exist; holds 1 of the 4 cpu of the cluster",
+            f"{reasons.wait_for_pods(2)}; {reasons.holds_of_cluster(reasons.amount_of('1', '4', 'cpu'))}",
             [],
             id="admitted, and pods are missing",
         ),
@@ -77,7 +78,7 @@ HELD = """
             "node n1\njob ns/a queue=q min=1 pods=1 cpu=1\njob ns/b queue=q min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
             Whereabouts.NEVER,
-            "queue q does not exist: 2 jobs wait for it to be created",
+            reasons.queue_awaited("q", 2),
             [Code.QUEUE_NOT_FOUND],
             id="named and not there",
         ),
@@ -105,13 +106,13 @@ def test_why_a_queue_waits(text: str, policy: Policy, state: Whereabouts, messag
         pytest.param(
             KEEPS,
             "",
-            "queue p holds 8 cpu where it deserves 4 cpu, and the policy takes nothing back (it has no action reclaim)",
+            reasons.holds_more("p", [("8 cpu", "4 cpu")], reasons.NOTHING_TAKEN_BACK),
             id="nobody takes back",
         ),
         pytest.param(
             RECLAIMS,
             "reclaimable=false",
-            "queue p holds 8 cpu where it deserves 4 cpu, and is not reclaimable",
+            reasons.holds_more("p", [("8 cpu", "4 cpu")], reasons.NOT_RECLAIMABLE),
             id="it does not give back",
         ),
     ],
@@ -160,7 +161,7 @@ def test_the_root_holds_what_is_held_below_it() -> None:
     assert root is not None
     assert dept is not None
     assert root.message == "no job waits; holds 4 of the 8 cpu of the cluster"
-    assert dept.message == "no job waits; holds 4 of the 6 cpu that it deserves"
+    assert dept.message == f"{reasons.NO_JOB_WAITS}; {reasons.holds_deserved(reasons.amount_of('4', '6', 'cpu'))}"
     assert (root.state, root.counts["jobs"]) == (Whereabouts.RUNS, 1)
 
 

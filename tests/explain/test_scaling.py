@@ -6,7 +6,9 @@ from tests.support.explained import explained
 from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
+from vsched.explain.why import words as why_words
 from vsched.framework.cycle import run_cycle
+from vsched.model import words as model_words
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.settings.built_in import REGISTRY
 
@@ -17,7 +19,7 @@ LIMITED = "node n1 cpu=9\nqueue q capability=gpu:8\njob ns/a min=4 queue=q\npods
 def test_a_queue_that_would_not_let_the_gang_run() -> None:
     found = explained(LIMITED, policy=POLICY)
 
-    assert found.notes == ("no nodes are requested: queue q may hold 8 example.com/gpu at most: 14 asked",)
+    assert found.notes == (why_words.no_nodes_requested("queue q may hold 8 example.com/gpu at most: 14 asked"),)
 
 
 def test_nothing_is_told_where_pods_ask_for_nodes_by_their_conditions() -> None:
@@ -32,4 +34,4 @@ def test_what_became_of_the_request() -> None:
 
     assert told is not None
     assert told.state is Whereabouts.WAITS, "not for ever: nodes may come"
-    assert told.notes == ("ProvisioningRequest a-1 failed: none left; nodes are asked for again at 08:01:00 UTC",)
+    assert told.notes == (model_words.asked_for_again("ProvisioningRequest a-1", ": none left", "at 08:01:00 UTC"),)

@@ -9,11 +9,16 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation, Whereabouts
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.mirror.state import words as state_words
 from vsched.mirror.whatif.edits import CreatePriorityClass
+from vsched.mirror.wire import words as wire_words
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet"
-BEYOND = "PodGroup ns/a: spec.minTaskMember: 257 entries (256 are read at most)"
+BEYOND = wire_words.too_many_entries("PodGroup ns/a: spec.minTaskMember", 257, 256)
 
 
 def helped(text: str) -> Explanation:
@@ -30,7 +35,7 @@ def helped(text: str) -> Explanation:
     [
         pytest.param("job ns/a min=2 pods=2 ebs=c", "ns/a.0", VOLUME, id="a pod"),
         pytest.param(
-            "job ns/a min=2 pods=2 ebs=c", "ns/a", f"2 of its pods wait: a.0: {VOLUME}", id="the gang that needs it"
+            "job ns/a min=2 pods=2 ebs=c", "ns/a", jobs_words.some_wait(2, "a.0", VOLUME), id="the gang that needs it"
         ),
         pytest.param("job ns/a roles=beyond pods=1", "ns/a", BEYOND, id="a PodGroup"),
         pytest.param("job ns/a roles=beyond pods=1", "ns/a.0", BEYOND, id="its pod"),
@@ -48,7 +53,7 @@ def test_the_field_is_named_and_waiting_does_not_help(text: str, key: str, messa
 def test_a_job_that_runs_says_what_its_other_pods_wait_for() -> None:
     text = "node n1\njob ns/a min=1 phase=Running\npods ns/a 1 on=n1\npods ns/a 1 ebs=c"
 
-    assert explained(text).message == f"1 of its pods waits: a.1: {VOLUME}"
+    assert explained(text).message == jobs_words.some_wait(1, "a.1", VOLUME)
     assert explained(text, "ns/a.1").state is Whereabouts.NEVER
     assert explained(text).counts["gated"] == 0
 
@@ -96,12 +101,12 @@ def test_a_queue_counts_them_among_those_that_wait(text: str, groups: list[tuple
         pytest.param("job ns/a pods=1", (), id="nothing"),
         pytest.param(
             "job ns/a pods=1 volcano.sh/forward-cluster=west",
-            ("metadata.annotations[volcano.sh/forward-cluster]: not supported yet: it has no effect",),
+            (f"metadata.annotations[volcano.sh/forward-cluster]: {groups_words.NO_EFFECT}",),
             id="a wish",
         ),
         pytest.param(
             "class ten 10\nqueue q class=ten\njob ns/a pods=1 class=gone queue=q",
-            ("PriorityClass gone does not exist: its queue's priority holds",),
+            (state_words.priority_of_queue_holds("", fields_words.no_such_priority_class("gone")),),
             id="a class that is not there",
         ),
     ],

@@ -16,10 +16,12 @@ from vsched.explain.records import Whereabouts
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.holders import OTHERS
 from vsched.framework.trace import Trace
+from vsched.framework.words.nodes import OTHERS
+from vsched.mirror.state import words
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words import jobs as gangs
 from vsched.settings.built_in import REGISTRY
 
 OLD = "job x/o min=1 phase=Running\npods x/o 1 cpu=4 on=n1 leaving"
@@ -164,7 +166,8 @@ def foreign(count: int, scheduler: str, group: str = "a", namespace: str = "ns",
 
 
 GROUP_OF_3 = "node n1 cpu=8\njob ns/a min=3 phase=Inqueue"
-SERVES = "(this daemon serves volcano and vsched)"
+SERVES = words.daemon_serves("volcano and vsched")
+TWO_OTHERS = words.other_schedulers("2 for x, 1 for y")
 
 
 @pytest.mark.parametrize(
@@ -174,28 +177,28 @@ SERVES = "(this daemon serves volcano and vsched)"
             GROUP_OF_3,
             foreign(3, "default-scheduler"),
             Whereabouts.NEVER,
-            f"the gang needs 3 pods, and 3 of its pods are for scheduler default-scheduler {SERVES}",
+            gangs.none_is_for_it(3, words.pods_for_others(3, words.one_scheduler("default-scheduler"), SERVES), ""),
             id="which one, and whom this daemon serves",
         ),
         pytest.param(
             GROUP_OF_3,
             [*foreign(1, "y"), *foreign(2, "x")],
             Whereabouts.NEVER,
-            f"the gang needs 3 pods, and 3 of its pods are for other schedulers (2 for x, 1 for y) {SERVES}",
+            gangs.none_is_for_it(3, words.pods_for_others(3, TWO_OTHERS, SERVES), ""),
             id="several",
         ),
         pytest.param(
             f"{GROUP_OF_3}\npods ns/a 2 cpu=1",
             foreign(1, "x"),
             Whereabouts.NEVER,
-            f"2 of the gang's 3 pods exist; 1 of its pods is for scheduler x {SERVES}",
+            gangs.others_too(gangs.some_exist(2, 3, ""), words.pods_for_others(1, words.one_scheduler("x"), SERVES)),
             id="besides its own",
         ),
         pytest.param(
             f"{GROUP_OF_3} roles=w:3",
             foreign(3, "x"),
             Whereabouts.NEVER,
-            f"role w has 0 of the 3 pods that it needs; 3 of its pods are for scheduler x {SERVES}",
+            f"role w has 0 of the 3 pods that it needs; {words.pods_for_others(3, words.one_scheduler('x'), SERVES)}",
             id="of a gang with roles",
         ),
         pytest.param(
@@ -236,4 +239,4 @@ def test_what_is_said_of_other_schedulers_pods_ends_with_them() -> None:
 def test_a_lost_pod_is_not_said_not_to_exist() -> None:
     _, report = decided("node n1 cpu=8\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=8 on=n1 lost")
 
-    assert report.jobs["ns/a"].message == "no pods are left, and the gang needs 1 (1 in an unknown state)"
+    assert report.jobs["ns/a"].message == gangs.none_exists(1, gangs.pods_gone(0, 0, 1))

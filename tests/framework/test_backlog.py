@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from tests.support.backlogged import FACTS, Backlogged, backlog, change
 from tests.support.clusters import seeded
 from tests.support.examples import examples
-from vsched.framework.backlog import FEW, Backlog, Opened, nothing_left, opened_on
+from vsched.framework.backlog import REBUILT_MIN, Backlog, Opened, nothing_left, opened_on
 from vsched.model.snapshot import Snapshot
 
 STRANDED = "job x/lost queue=nowhere min=1 pods=1 cpu=1"
 LINES = ("job x/first queue=r min=1 pods=1 cpu=64", "job x/second queue=r min=1 pods=1 cpu=64", STRANDED)
 
 
-def left_by(opened: Opened, snapshot: Snapshot, *worn: str) -> Backlog:
+def left_by(opened: Opened, snapshot: Snapshot, *modified: str) -> Backlog:
     """What a session leaves that has changed the views of some jobs."""
-    return Backlog(opened.views, worn, opened.refusals, snapshot.queues, snapshot.state, None)
+    return Backlog(opened.views, modified, opened.refusals, snapshot.queues, snapshot.state, None)
 
 
 def held(opened: Opened) -> object:
@@ -64,7 +64,7 @@ def test_jobs_that_are_gone_or_have_no_queue_any_more_have_left() -> None:
 
 
 def test_where_most_jobs_have_changed_the_views_of_the_others_are_kept_as_well() -> None:
-    lines = [f"job x/{number:03} queue=r min=1 pods=1 cpu=64" for number in range(FEW + 3)]
+    lines = [f"job x/{number:03} queue=r min=1 pods=1 cpu=64" for number in range(REBUILT_MIN + 3)]
     cluster = Backlogged(*lines)
     before = cluster.cache.snapshot(1.0)
     opened = opened_on(before, nothing_left())
@@ -73,7 +73,7 @@ def test_where_most_jobs_have_changed_the_views_of_the_others_are_kept_as_well()
     cluster.drop("job x/001")
     again = opened_on(cluster.cache.snapshot(2.0), left_by(opened, before))
     assert again.views["x/000"] is first
-    assert [*again.fresh] == [*again.views][1:] == [f"x/{number:03}" for number in range(2, FEW + 3)]
+    assert [*again.fresh] == [*again.views][1:] == [f"x/{number:03}" for number in range(2, REBUILT_MIN + 3)]
     assert again.left == {"x/001"}
 
 

@@ -43,7 +43,7 @@ def test_jobs_of_one_kind_are_kept_together_and_others_are_not() -> None:
     assert cluster.classes == [[f"x/huge{number}" for number in (0, 2, 3, 7)], waiting]
 
 
-def test_a_job_is_in_a_crowd_once_another_one_is_like_it() -> None:
+def test_jobs_are_in_one_class_once_they_differ_in_names_and_ages_alone() -> None:
     cluster = Backlogged()
     cluster.put(job(0, "huge"))
     cluster.run(POLICIES["shares"], assume=False)
@@ -62,7 +62,7 @@ def test_a_job_is_in_a_crowd_once_another_one_is_like_it() -> None:
     assert cluster.classes == []
 
 
-def test_jobs_that_only_look_alike_are_in_no_crowd_until_others_are_like_them() -> None:
+def test_jobs_that_only_look_alike_are_in_classes_of_their_own() -> None:
     cluster = Backlogged()
     cluster.put(job(0, "huge"))
     words = "queue=s min=1 pods=1 cpu=64 phase=Inqueue"
@@ -82,7 +82,7 @@ def test_jobs_that_only_look_alike_are_in_no_crowd_until_others_are_like_them() 
     assert cluster.classes == [["x/huge1", "x/huge2"]]
 
 
-def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:
+def test_no_jobs_share_a_class_where_a_plugin_may_distinguish_them() -> None:
     cluster = Backlogged()
     for number in range(4):
         cluster.put(job(number, "huge"))
@@ -92,7 +92,7 @@ def test_no_jobs_are_kept_together_where_a_plugin_may_tell_them_apart() -> None:
 
 @settings(max_examples=examples(200), deadline=None)
 @given(name=st.sampled_from([*POLICIES]), random=seeded, steps=st.integers(1, 8))
-def test_jobs_are_told_what_they_would_be_told_alone(name: str, random: Random, steps: int) -> None:
+def test_jobs_get_the_reasons_that_they_would_get_alone(name: str, random: Random, steps: int) -> None:
     cluster = Backlogged(*backlog(random))
     assume = random.random() < 0.7
     for _ in range(steps):
@@ -101,7 +101,7 @@ def test_jobs_are_told_what_they_would_be_told_alone(name: str, random: Random, 
         cluster.run(POLICIES[name], assume=assume)
 
 
-def test_a_job_that_joins_a_crowd_or_changes_in_it_is_told_while_the_others_keep_what_they_were_told() -> None:
+def test_a_job_that_joins_a_class_or_changes_in_it_is_reported_while_the_others_keep_their_records() -> None:
     policy = POLICIES["shares"]
     cluster = Backlogged(*(job(number, "huge") for number in range(10, 40, 2)))
     cluster.run(policy, assume=True)

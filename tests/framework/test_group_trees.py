@@ -87,8 +87,8 @@ def test_what_a_tree_can_lose(tree: Tree, text: str, lost: str) -> None:
 
 def counts_of(groups: SubGroups) -> object:
     places = range(len(groups.policies))
-    standing = [part.standing for part in (*groups.groups.values(), *groups.composites)]
-    return [groups.ready_of(at) for at in places], [groups.pipelined_of(at) for at in places], standing
+    placed = [part.placed for part in (*groups.groups.values(), *groups.composites)]
+    return [groups.ready_of(at) for at in places], [groups.pipelined_of(at) for at in places], placed
 
 
 def has_minimum(part: Leaf | Tree, counts: dict[str, int]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import on_nodes
 from vsched.settings.built_in import REGISTRY
 
 
@@ -13,10 +15,10 @@ def test_a_place_for_one_pod_of_a_gang_is_no_reason_to_wait_for_others_to_leave(
     alone = policy_of("priority gang", "predicates", actions="allocate, preempt")
     report = run_cycle(mirror(manifests(text)).snapshot(NOW), alone, REGISTRY)
 
-    told = "the gang needs 2, 1 fits, and no more would if all nodes were empty: 1 node has too little cpu"
+    told = f"{words.needs(words.THE_GANG, 2, 2, 1, 1)}: {on_nodes([('Insufficient cpu', 1)])}"
     assert report.nominations == ()
     assert (report.jobs["ns/a"].code, report.jobs["ns/a"].message) == (Code.GANG_SIZE, told)
-    assert report.unschedulable["ns/a.0"].message == "fits, but waits until its gang ns/a reaches its minimum of 2"
+    assert report.unschedulable["ns/a.0"].message == words.fits_but_waits(words.gang_reaches_minimum("ns/a", 2))
 
 
 def test_a_try_that_was_given_up_promises_no_pod_a_node() -> None:
@@ -24,7 +26,7 @@ def test_a_try_that_was_given_up_promises_no_pod_a_node() -> None:
     report = run_cycle(mirror(manifests(text)).snapshot(NOW), DEFAULT_POLICY, REGISTRY)
 
     assert not report.nominations
-    assert report.unschedulable["ns/a.0"].message == "fits, but waits until its gang ns/a reaches its minimum of 3"
+    assert report.unschedulable["ns/a.0"].message == words.fits_but_waits(words.gang_reaches_minimum("ns/a", 3))
 
 
 def test_a_pod_that_a_node_is_held_for_is_told_which() -> None:
@@ -41,4 +43,4 @@ def test_a_pod_that_a_node_is_held_for_is_told_which() -> None:
     nobody_asks = policy_of("gang", "predicates", actions="backfill")
     report = run_cycle(mirror(manifests(text)).snapshot(NOW), nobody_asks, REGISTRY)
 
-    assert report.unschedulable["ns/b.0"].message == "will go to n1 once the terminating pods are gone"
+    assert report.unschedulable["ns/b.0"].message == words.goes_once("n1")

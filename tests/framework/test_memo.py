@@ -18,7 +18,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_f
 from vsched.framework.cycle import run_cycle
 from vsched.framework.nodes.carried import OWNER, CarriedNodes
 from vsched.framework.policy import Policy
-from vsched.framework.unchanged import CycleInputs, is_same, is_timeless, lasting_situation
+from vsched.framework.unchanged import CycleInputs, is_same, is_timeless, lasting_inputs
 from vsched.kube.watch.deltas import Delta
 from vsched.mirror import wire
 from vsched.model.dump.cycle import report_bytes
@@ -206,8 +206,8 @@ UNREAD = {"now", "previous", "since", "history", "learnt"}
 """Fields that policies do not read that are timeless."""
 
 
-def situation(snapshot: Snapshot) -> CycleInputs | None:
-    return lasting_situation(snapshot, timeless=is_timeless(DEFAULT_POLICY, REGISTRY))
+def inputs(snapshot: Snapshot) -> CycleInputs | None:
+    return lasting_inputs(snapshot, timeless=is_timeless(DEFAULT_POLICY, REGISTRY))
 
 
 @pytest.mark.parametrize("name", [field.name for field in fields(Snapshot)])
@@ -219,7 +219,7 @@ def test_a_report_lasts_as_long_as_no_field_of_the_snapshot_changes(name: str) -
     changed = copy(snapshot)
     setattr(changed, name, {"nodes": copy(snapshot.nodes), "changed": ["x/large"]}.get(name, object()))
     lasts = name in UNREAD | FOLLOWING - {"state"}
-    before, after = situation(snapshot), situation(changed)
+    before, after = inputs(snapshot), inputs(changed)
 
     assert before is not None
     assert (after is not None and is_same(before, after)) is lasts or name == "changed"
@@ -237,14 +237,14 @@ def test_a_report_lasts_as_long_as_no_field_of_the_snapshot_changes(name: str) -
 def test_no_report_lasts_beside(name: str, value: object) -> None:
     snapshot = Changing(BASE).cache.snapshot(NOW)
     setattr(snapshot, name, value)
-    assert situation(snapshot) is None
+    assert inputs(snapshot) is None
 
 
 def test_a_report_lasts_no_longer_than_what_was_measured_of_nodes() -> None:
     snapshot = Changing(BASE).cache.snapshot(NOW)
-    before = situation(snapshot)
+    before = inputs(snapshot)
     snapshot.nodes.usage = table_of(Reading(NOW, {}), snapshot.nodes.statics.names)
-    after = situation(snapshot)
+    after = inputs(snapshot)
     assert before is not None
     assert after is not None
     assert not is_same(before, after)

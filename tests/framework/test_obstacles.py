@@ -7,13 +7,16 @@ import pytest
 from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
 from tests.support.taking import taking
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words.jobs import no_priority_class, some_wait
 from vsched.mirror import wire
+from vsched.mirror.state.words import priority_of_queue_holds, queue_without_priority
+from vsched.mirror.wire.words import too_many_entries
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
 
 VOLUME = "spec.volumes[0].awsElasticBlockStore: not supported yet"
-BEYOND = "spec.minTaskMember: 257 entries (256 are read at most)"
-NO_CLASS = "PriorityClass gone does not exist"
+BEYOND = too_many_entries("spec.minTaskMember", 257, 256)
+NO_CLASS = no_priority_class("gone")
 TAKING = taking("enqueue, allocate, preempt, backfill", "priority gang-P conformance", "predicates nodeorder")
 
 
@@ -29,25 +32,25 @@ def reported(text: str) -> CycleReport:
         pytest.param(
             "job ns/a min=2 pods=1 ebs=c\npods ns/a 1",
             {},
-            f"1 of its pods waits: a.0: {VOLUME}",
+            some_wait(1, "a.0", VOLUME),
             id="a gang that needs the pod waits as a whole",
         ),
         pytest.param(
             "job ns/a min=2 pods=1 ebs=c\npods ns/a 2",
             {"a": 2},
-            f"1 of its pods waits: a.0: {VOLUME}",
+            some_wait(1, "a.0", VOLUME),
             id="a gang that has enough others starts without it",
         ),
         pytest.param(
             "job ns/a min=2 pods=1 ebs=c phase=Running\npods ns/a 2 on=n1",
             {},
-            f"1 of its pods waits: a.0: {VOLUME}",
+            some_wait(1, "a.0", VOLUME),
             id="what runs stays, and new pods wait",
         ),
         pytest.param(
             "job ns/a min=3 roles=ps:1,worker:2 pods=1 role=ps ebs=c\npods ns/a 3 role=worker",
             {},
-            f"1 of its pods waits: a.0: {VOLUME}",
+            some_wait(1, "a.0", VOLUME),
             id="a role that needs the pod waits, however many others there are",
         ),
         pytest.param("job ns/a min=2 roles=beyond", {}, f"PodGroup ns/a: {BEYOND}", id="a gang without pods yet"),
@@ -117,7 +120,7 @@ def test_others_of_its_queue_go_on() -> None:
     [
         pytest.param(
             "job ns/a min=2 pods=1 ebs=c\npods ns/a 1",
-            {"ns/a.0": VOLUME, "ns/a.1": f"1 of its pods waits: a.0: {VOLUME}"},
+            {"ns/a.0": VOLUME, "ns/a.1": some_wait(1, "a.0", VOLUME)},
             id="of the pods",
         ),
         pytest.param("job ns/a roles=beyond pods=1", {"ns/a.0": f"PodGroup ns/a: {BEYOND}"}, id="of the PodGroup"),
@@ -167,10 +170,10 @@ def test_a_pod_goes_on_the_moment_its_class_is_there() -> None:
 @pytest.mark.parametrize(
     ("text", "notice"),
     [
-        pytest.param("class ten 10\nqueue q class=ten", f"{NO_CLASS}: its queue's priority holds", id="of the job"),
+        pytest.param("class ten 10\nqueue q class=ten", priority_of_queue_holds("", NO_CLASS), id="of the job"),
         pytest.param(
             "class own 2\nqueue q class=gone",
-            f"queue q: {NO_CLASS}: the queue has priority 0",
+            queue_without_priority("queue q: ", NO_CLASS),
             id="of its queue",
         ),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vsched.kernels.domains import topology
 from vsched.kernels.images import full_name, image_locality
-from vsched.kernels.podaffinity import attracted, preferred, scaled_between, scaled_to_most
+from vsched.kernels.podaffinity import preferred, scaled_between, scaled_to_most
 from vsched.kernels.ports import conflicting
 from vsched.kernels.spread import crowding, emptier_is_better, size_weight
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
@@ -71,11 +71,6 @@ def test_what_is_preferred_is_the_same_by_domain_and_by_node(data: st.DataObject
 def test_scaled_to_most(raw: list[int], reverse: bool, expected: list[int] | None) -> None:
     scores = scaled_to_most(np.array(raw, dtype=np.float64), np.ones(len(raw), dtype=np.bool_), reverse)
     assert (None if scores is None else scores.tolist()) == expected
-
-
-def test_required_affinity_without_terms_is_a_mistake_of_the_caller() -> None:
-    with pytest.raises(ValueError, match="without terms"):
-        attracted([], found=False, matches_itself=True)
 
 
 def test_four_hosts_with_two_one_no_and_three_pods() -> None:

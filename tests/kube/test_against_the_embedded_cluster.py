@@ -67,7 +67,7 @@ async def test_a_reflector_follows_pods_from_a_list_to_their_end(
     reflector = Reflector(client, PODS, msgspec.json.Decoder(Pod).decode, mirror, settings=settings, streamed=streamed)
     task = asyncio.create_task(reflector.run())
     try:
-        await asyncio.wait_for(reflector.synced.wait(), 5)
+        await asyncio.wait_for(reflector.synced.wait(), 60)
         assert sorted(mirror.pods) == [f"p{number}" for number in range(7)]
         await make_pod(client, "late")
         await client.delete(PODS.path("default", "p0"), {"gracePeriodSeconds": 0})

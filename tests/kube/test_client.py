@@ -262,6 +262,41 @@ async def test_streams_do_not_take_connections_from_requests(server: StubServer)
         assert await client.get(POD)
 
 
+async def test_the_watch_of_a_kind_goes_on_the_connection_of_its_list(server: StubServer) -> None:
+    came_from: list[object] = []
+
+    async def answer(request: Any) -> Any:
+        came_from.append(request.transport.get_extra_info("peername"))
+        return await OK(request)
+
+    server.script("call", answer)
+    server.script("watch", answer)
+    async with ApiClient(Connection(server.url), QUICK) as client:
+        await client.get(POD)
+        async with client.stream("/w", {"watch": "1"}, silence_seconds=5) as chunks:
+            assert [chunk async for chunk in chunks]
+    assert came_from[0] == came_from[1]
+
+
+async def test_more_requests_than_may_be_under_way_wait_no_longer_than_for_an_answer(server: StubServer) -> None:
+    begun = asyncio.Event()
+
+    async def hold(request: Any) -> Any:
+        begun.set()
+        return await silence(request)
+
+    server.script("call", hold)
+    async with ApiClient(Connection(server.url), ClientSettings(connections=1)) as client:
+        first = asyncio.create_task(client.get(POD))
+        await begun.wait()
+        with pytest.raises(Unavailable, match="no answer within"):
+            await client.request("GET", POD, timeout_seconds=0.05, attempts=1)
+        assert len(server.seen) == 1
+        first.cancel()
+        server.script("call", OK)
+        assert await client.get(POD)
+
+
 class Rotating:
     """Credentials that have a new token after each refusal, up to the last one."""
 

@@ -15,6 +15,7 @@ from vsched.model.jobs.job import Condition
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Nominate
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.pods.status import Status
+from vsched.plugins.words import jobs as jobs_words
 
 PENDING = make.pod("a", group="pg")
 RUNNING = make.pod("a", group="pg", node="n1")
@@ -283,7 +284,7 @@ def test_a_decided_phase_is_seen_until_the_watch_confirms_it() -> None:
 
 def test_that_a_wall_time_is_over_is_seen_until_the_watch_confirms_it_or_the_write_fails() -> None:
     here = shown()
-    over = Condition("WallTimeOver", "True", "WallTime", "its wall time of 1h is over")
+    over = Condition("WallTimeOver", "True", "WallTime", jobs_words.wall_time_over("1h"))
     outcome = JobOutcome("ns/pg", "q", here.job().spec.phase, 1, 0, 0, 0, 0, 0, conditions=(over,), changed=True)
 
     def seen() -> list[str]:
@@ -914,27 +915,6 @@ def test_a_queue_without_a_state_counts_as_open_where_asked() -> None:
 def test_sizes_for_metrics() -> None:
     sizes = world(RUNNING, make.queue("bad", spec={"weight": 0})).cache.describe()
     assert (sizes["nodes"], sizes["tasks"], sizes["broken"], sizes["shapes"]) == (2, 1, 1, 1)
-
-
-def test_pods_that_come_while_shapes_are_swept_in_steps_keep_theirs() -> None:
-    here = world(*(make.pod(f"p{number}", metadata={"labels": {"no": str(number)}}) for number in range(40)))
-    shaper = here.cache._pods._reader.shaper
-    shaper._sweep_at = shaper.TABLE_FLOOR = 16
-    for number in range(30):
-        here.delete(make.pod(f"p{number}"))
-    cold, late = make.container("7"), make.container("9")
-    steps = here.cache.preparing()
-    next(steps)
-    here.add(make.pod("cold", spec={"containers": [cold]}))
-    for _ in range(12):
-        next(steps)
-    here.add(make.pod("late", spec={"containers": [late]}))
-    assert sum(1 for _ in steps) > 20
-    assert shaper.table.labels_count < 16, "what nobody has any more is forgotten"
-    found = {task.name: task.shape for task in map(here.cache.task, ("uid-cold", "uid-late")) if task is not None}
-    here.add(make.pod("cold-2", spec={"containers": [cold]}), make.pod("late-2", spec={"containers": [late]}))
-    again = [task.shape for task in map(here.cache.task, ("uid-cold-2", "uid-late-2")) if task is not None]
-    assert again == [found["cold"], found["late"]], "the same ones"
 
 
 def test_priorities_are_worked_out_in_steps_where_a_class_changes_and_pods_may_change_in_between() -> None:

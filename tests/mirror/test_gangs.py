@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.operators import Obj, Seen, made_of, pod, sample
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.mirror.state import words as state_words
 
 CASES = [
     pytest.param(
@@ -133,7 +135,7 @@ def test_a_pod_waits_for_the_owner_that_says_what_its_gang_is() -> None:
     obj = sample("pytorchjob")
     seen = Seen()
     seen.tell(*made_of(obj))
-    why = "it waits for PyTorchJob bert, an owner of it, which has not been seen yet"
+    why = state_words.waits_for_owner("PyTorchJob", "bert", state_words.OWNER_OF_IT)
     assert set(seen.waiting().values()) == {why}
     assert seen.cache.snapshot(0.0).jobs["default/podgroup-pytorchjob-bert"].gated == 4
     seen.tell(obj)
@@ -146,7 +148,7 @@ def test_a_pod_waits_for_an_owner_of_its_owner() -> None:
     made = made_of(obj)
     seen = Seen()
     seen.tell(*made)
-    assert {*seen.waiting().values()} == {"it waits for RayJob sum, an owner of it, which has not been seen yet"}
+    assert {*seen.waiting().values()} == {state_words.waits_for_owner("RayJob", "sum", state_words.OWNER_OF_IT)}
     seen.tell(obj)
     assert not seen.waiting()
 
@@ -154,8 +156,8 @@ def test_a_pod_waits_for_an_owner_of_its_owner() -> None:
 def test_a_pod_waits_for_the_object_that_its_label_names() -> None:
     seen = Seen()
     seen.tell(*made_of(sample("podgang"))[:1])
-    label = "which its label grove.io/podgang names"
-    assert {*seen.waiting().values()} == {f"it waits for PodGang chat-0, {label}, which has not been seen yet"}
+    label = state_words.which_label_names("grove.io/podgang")
+    assert {*seen.waiting().values()} == {state_words.waits_for_owner("PodGang", "chat-0", label)}
 
 
 def test_nobody_waits_for_a_kind_that_may_not_be_read() -> None:
@@ -234,8 +236,7 @@ def test_an_owner_that_cannot_be_read_says_so_and_its_pods_wait() -> None:
     seen.tell(obj, *pods)
     problem = seen.cache.broken["PyTorchJob.kubeflow.org", "default/bert"].message
     assert problem == (
-        "PyTorchJob.kubeflow.org default/bert: replicas: 'three' as the replicas of worker "
-        "(expected a whole number, zero or more)"
+        groups_words.no_count("PyTorchJob.kubeflow.org default/bert: replicas", "three", "replicas of worker")
     )
     assert len(seen.waiting()) == 4
 

@@ -67,27 +67,6 @@ def test_many_changes_are_published_a_few_at_a_time() -> None:
     assert stepwise.snapshot(2.0).changed == ()
 
 
-def test_the_rows_of_many_nodes_are_written_a_few_at_a_time() -> None:
-    plain, stepwise = Cache(OURS), Cache(OURS)
-    for cache in (plain, stepwise):
-        cache.snapshot(0.0)
-        cache.replace("Node", [make.read(make.node(f"n{number:03}")) for number in range(600)])
-
-    def happens(step: int) -> None:
-        if step == 1:
-            for name, type_ in (("n000", "DELETED"), ("n599", "DELETED"), ("n700", "ADDED"), ("n001", "MODIFIED")):
-                fields = make.node(name, status={"allocatable": {"cpu": "3"}}, metadata={"resourceVersion": "9"})
-                stepwise.apply("Node", type_, make.read(fields))
-                plain.apply("Node", type_, make.read(fields))
-
-    assert drained(stepwise.preparing(), happens) == 3
-    expected, found = plain.snapshot(1.0), stepwise.snapshot(1.0)
-    assert view(found) == view(expected)
-    assert found.nodes.statics.names == expected.nodes.statics.names
-    assert found.nodes.idle.tolist() == expected.nodes.idle.tolist()
-    assert found.nodes.allocatable.tolist() == expected.nodes.allocatable.tolist()
-
-
 def test_few_changes_are_left_to_the_snapshot() -> None:
     cache = full(Cache(OURS), gangs=20)
     assert drained(cache.preparing()) == 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vsched.mirror.ingest.annotations import NO_EFFECT
+from vsched.mirror.ingest.words.groups import NO_EFFECT
 from vsched.mirror.problems import LONGEST, PROBLEMS_LIMIT, ObjectProblems, Problem
 from vsched.mirror.wire import Metadata
 

@@ -8,13 +8,15 @@ from tests.support import builders as make
 from tests.support.plans import NOW, manifests, mirror
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.cache import Cache
+from vsched.mirror.state import words
 from vsched.model.frozen import freeze
 from vsched.settings import default_settings
 from vsched.settings.built_in import REGISTRY
 
 POLICY = default_settings(REGISTRY).policy
-TOLD = "PodGroup ns/late does not exist: its pods wait for it to be created"
+TOLD = f"PodGroup {jobs_words.no_group('ns/late')}"
 
 
 def cache_of(text: str) -> Cache:
@@ -63,5 +65,5 @@ def test_pods_of_other_schedulers_are_known_as_such_until_they_go() -> None:
     fed(cache, "pods ns/x 1 cpu=1", "Pod", "DELETED", schedulerName="another")
 
     assert (told.kind, told.namespace, told.name) == ("Pod", "ns", "x.0")
-    assert told.message == "Pod ns/x.0: it is for another scheduler: spec.schedulerName is another"
+    assert told.message == words.for_another_scheduler("Pod ns/x.0", "another")
     assert list(cache.unused()) == []

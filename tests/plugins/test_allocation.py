@@ -14,13 +14,16 @@ from tests.support.clusters import clusters, contended
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from tests.support.taking import taking
+from vsched.actions.words import also
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.words.nodes import available
 from vsched.model.amounts.counted import LIMITS, parse_counted
 from vsched.model.arbitration.records import Ceiling
 from vsched.model.plan import CycleReport
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
+from vsched.model.words import would_hold_too_much
 from vsched.plugins.allocation import ALLOCATION
 from vsched.settings.built_in import REGISTRY
 
@@ -133,7 +136,7 @@ def test_others_go_on_while_one_is_at_its_ceiling() -> None:
     report = decide(FOUR + "job a/j pods=3 cpu=1 age=9\njob b/j pods=3 cpu=1", "a cpu=1\nb cpu=3")
 
     assert bound(report) == {"a/j": 1, "b/j": 3}
-    assert report.unschedulable["a/j.1"].message == "namespace a may hold 1 cpu; this would make 2"
+    assert report.unschedulable["a/j.1"].message == would_hold_too_much("namespace a", "1 cpu", "2")
     assert report.unschedulable["a/j.1"].reasons == {"NamespaceOverAllocation": 1}
 
 
@@ -141,9 +144,9 @@ def test_of_a_full_cluster_the_nodes_are_told_first() -> None:
     text = "node n1 cpu=1\njob a/j pods=2 cpu=1 memory=1Gi"
     report = decide(text, "a cpu=1 memory=1Gi", policy_of("gang", "predicates"))
 
-    assert report.unschedulable["a/j.1"].message == (
-        "0/1 nodes are available: 1 Insufficient cpu. "
-        "Also, namespace a may hold 1 cpu and 1Gi memory; this would make 2 and 2Gi."
+    assert report.unschedulable["a/j.1"].message == also(
+        available(1, {"Insufficient cpu": 1}),
+        would_hold_too_much("namespace a", "1 cpu and 1Gi memory", "2 and 2Gi"),
     )
 
 
@@ -168,7 +171,7 @@ def test_a_gang_is_told_what_all_of_it_would_hold(ceilings: str, message: str) -
 def test_a_pod_is_told_which_limits_its_namespace_would_hold() -> None:
     report = decide("node n1 cpu=8\njob a/j pods=5 cpu=1 limits=cpu:1", "a limits.cpu=4")
 
-    assert report.unschedulable["a/j.4"].message == "namespace a may hold 4 limits.cpu; this would make 5"
+    assert report.unschedulable["a/j.4"].message == would_hold_too_much("namespace a", "4 limits.cpu", "5")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from tests.support.plans import plan, policy_of
 from vsched.framework.refusal import Refusal
 from vsched.model.amounts.resources import CPU, Amounts
 from vsched.plugins.capacity import CapacityArgs
+from vsched.plugins.words.queues import over_limit, quota_insufficient
 
 
 @pytest.mark.parametrize(
@@ -60,10 +61,10 @@ def test_queues_go_by_priority_then_share_then_those_that_deserve_something() ->
     ("fields", "amount", "refusal"),
     [
         pytest.param({}, 5000, "", id="all that others are not guaranteed"),
-        pytest.param({}, 5001, "queue a would hold more than it may of cpu", id="no more than that"),
+        pytest.param({}, 5001, over_limit("a", "a", "cpu"), id="no more than that"),
         pytest.param({"deserved": cpu(1000)}, 5000, "", id="more than it deserves: what others do not use is lent"),
         pytest.param({"capability": cpu(4000)}, 2000, "", id="up to the capability"),
-        pytest.param({"capability": cpu(4000)}, 2001, "queue a would hold more than it may of cpu", id="not past it"),
+        pytest.param({"capability": cpu(4000)}, 2001, over_limit("a", "a", "cpu"), id="not past it"),
         pytest.param({"capability": memory(1)}, 5000, "", id="of what the capability does not name, as before"),
         pytest.param({"guarantee": cpu(1000)}, 5000, "", id="its own guarantee takes nothing from it"),
         pytest.param({"state": "Closed"}, 1, "queue a is Closed, not Open", id="nothing while it is closed"),
@@ -79,7 +80,7 @@ def test_a_capability_of_none_is_a_limit() -> None:
     world = Quotas()
     world.queue("a", capability=((world.gpu, 0),)).queue("b")
 
-    assert world.refusal("a", ((world.gpu, 1),)) == "queue a would hold more than it may of example.com/gpu"
+    assert world.refusal("a", ((world.gpu, 1),)) == over_limit("a", "a", "example.com/gpu")
     assert world.refusal("b", ((world.gpu, 1),)) == ""
 
 
@@ -121,7 +122,7 @@ def test_a_queue_that_holds_two_cores_may_claim(fields: dict[str, object], reque
     ("fields", "wanted", "refusal"),
     [
         pytest.param({}, cpu(8000), "", id="all that the cluster has besides"),
-        pytest.param({}, cpu(8001), "queue a resource quota insufficient: insufficient cpu", id="not more"),
+        pytest.param({}, cpu(8001), quota_insufficient("queue a", "cpu"), id="not more"),
         pytest.param({"capability": cpu(6000)}, cpu(4000), "", id="up to the capability"),
         pytest.param({"deserved": cpu(1000)}, cpu(8000), "", id="whatever it deserves"),
         pytest.param({"state": "Closed"}, cpu(1), "queue a is Closed, not Open", id="nothing while it is closed"),
@@ -142,7 +143,7 @@ def test_what_was_admitted_counts_and_what_is_held_beyond_a_minimum_does_not() -
 
     assert world.enqueueable(first) == ""
     world.plugin.job_enqueued(world.opening.jobs[first.key])
-    assert world.enqueueable(second) == "queue a resource quota insufficient: insufficient cpu"
+    assert world.enqueueable(second) == quota_insufficient("queue a", "cpu")
 
 
 def test_the_report_says_what_a_queue_may_really_hold() -> None:

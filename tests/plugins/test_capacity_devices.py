@@ -35,6 +35,7 @@ from vsched.model.pods.claims import PodClaims, PodDevices
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 from vsched.plugins.capacity import Capacity, CapacityArgs
+from vsched.plugins.words.queues import over_limit, quota_insufficient
 from vsched.settings.built_in import REGISTRY
 
 GPU, NIC, CORES = "deviceclass/gpu", "deviceclass/nic", "cores.deviceclass/gpu"
@@ -154,7 +155,7 @@ def test_which_amounts_of_a_queue_are_devices(name: str, amount: DeviceAmount | 
 # -- what a claim counts --------------------------------------------------------------------------------------------
 
 TWO = DeviceRequest("two", "gpu", count=2)
-FULL = "queue a would hold more than it may of deviceclass/gpu"
+FULL = over_limit("a", "a", "deviceclass/gpu")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +178,7 @@ FULL = "queue a would hold more than it may of deviceclass/gpu"
         pytest.param(
             {"cores": 10},
             asks(2, capacity=(("gpu.example.com/cores", 6000),)),
-            "queue a would hold more than it may of cores.deviceclass/gpu",
+            over_limit("a", "a", "cores.deviceclass/gpu"),
             id="by its name without the domain",
         ),
         pytest.param({"cores": 0}, asks(1, capacity=(("cores", 1),)), None, id="a capacity of 0 is a limit"),
@@ -187,7 +188,7 @@ FULL = "queue a would hold more than it may of deviceclass/gpu"
 )
 def test_what_a_claim_counts_in_its_queue(quota: dict[str, int], spec: ClaimSpec, refusal: str | None) -> None:
     world = Devices().queue("a", **quota).claim("c", spec)
-    expected = "queue a would hold more than it may of cores.deviceclass/gpu" if refusal is None else refusal
+    expected = over_limit("a", "a", "cores.deviceclass/gpu") if refusal is None else refusal
 
     assert world.refusal("a", world.asking("a", "c")) == expected
 
@@ -235,7 +236,7 @@ def test_a_shared_claim_counts_once_in_a_queue() -> None:
 
     assert world.held("a") == {GPU: 2}
     assert world.refusal("a", third, third) == ""
-    assert world.refusal("b", other) == "queue b would hold more than it may of deviceclass/gpu"
+    assert world.refusal("b", other) == over_limit("b", "b", "deviceclass/gpu")
 
 
 def test_tasks_that_are_asked_about_together_count_together() -> None:
@@ -252,9 +253,7 @@ def test_queues_above_count_what_is_held_below_them() -> None:
     world.holding("b", "c")
 
     assert world.held("p") == {GPU: 2}
-    assert world.refusal("a", world.asking("a", "d")) == (
-        "queue p above queue a would hold more than it may of deviceclass/gpu"
-    )
+    assert world.refusal("a", world.asking("a", "d")) == over_limit("p", "a", "deviceclass/gpu")
     assert world.refusal("a", world.asking("a", "c")) == "", "what another queue below p shares"
 
 
@@ -307,7 +306,7 @@ def test_a_job_is_admitted_if_the_claims_of_its_minimum_fit_beside_those_admitte
     assert [world.admission(job) for job in jobs] == ["", "", ""], "each two of its three pods"
     world.plugin.job_enqueued(world.opening.jobs[jobs[0].key])
     world.plugin.job_enqueued(world.opening.jobs[jobs[1].key])
-    assert world.admission(jobs[2]) == "queue a resource quota insufficient: insufficient deviceclass/gpu"
+    assert world.admission(jobs[2]) == quota_insufficient("queue a", "deviceclass/gpu")
 
 
 def test_jobs_that_were_admitted_in_an_earlier_cycle_count_until_they_have_their_minimum() -> None:
@@ -317,7 +316,7 @@ def test_jobs_that_were_admitted_in_an_earlier_cycle_count_until_they_have_their
     new = world.job("new", "a", phase=Phase.PENDING, min_member=1, min_resources=wanted)
     world.pod(new, "d")
 
-    assert world.admission(new) == "queue a resource quota insufficient: insufficient deviceclass/gpu"
+    assert world.admission(new) == quota_insufficient("queue a", "deviceclass/gpu")
 
 
 def test_the_minimum_of_roles_goes_first() -> None:

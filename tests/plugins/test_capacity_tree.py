@@ -11,6 +11,7 @@ from tests.plugins.quota_world import Quotas, cpu
 from tests.support.plans import plan
 from vsched.framework.policy import Policy
 from vsched.model.amounts.resources import CPU, Amounts
+from vsched.plugins.words import queues as words
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -41,42 +42,42 @@ def policy() -> Policy:
         pytest.param(
             tree(p={"capability": cpu(4000)}, a={"parent": "p"}, b={"parent": "p", "holds": 3}),
             2000,
-            "queue p above queue a would hold more than it may of cpu",
+            words.over_limit("p", "a", "cpu"),
             id="what siblings hold counts above",
         ),
         pytest.param(
             tree(p={"capability": cpu(4000)}, a={"parent": "p", "capability": cpu(9000)}),
             4001,
-            "queue a would hold more than it may of cpu",
+            words.over_limit("a", "a", "cpu"),
             id="a capability above the parent's is cut to it",
         ),
         pytest.param(
             tree(p={}, a={"parent": "p"}, q={"guarantee": cpu(3000)}),
             7001,
-            "queue a would hold more than it may of cpu",
+            words.over_limit("a", "a", "cpu"),
             id="guarantees are kept free at the top",
         ),
         pytest.param(
             tree(p={"capability": cpu(6000)}, a={"parent": "p"}, b={"parent": "p", "guarantee": cpu(2000)}),
             4001,
-            "queue a would hold more than it may of cpu",
+            words.over_limit("a", "a", "cpu"),
             id="and further down",
         ),
         pytest.param(
             tree(root={"capability": cpu(3000)}, a={}),
             3001,
-            "queue a would hold more than it may of cpu",
+            words.over_limit("a", "a", "cpu"),
             id="by the root",
         ),
         pytest.param(
             tree(root={"capability": cpu(3000)}, a={}, b={"holds": 2}),
             2000,
-            "queue root above queue a would hold more than it may of cpu",
+            words.over_limit("root", "a", "cpu"),
             id="by what all hold",
         ),
         pytest.param(tree(p={"state": "Closed"}, a={"parent": "p"}), 1000, "", id="a closed parent closes no child"),
         pytest.param(
-            tree(p={}, a={"parent": "p", "state": "Closed"}), 1, "queue a is Closed, not Open", id="a closed queue is"
+            tree(p={}, a={"parent": "p", "state": "Closed"}), 1, words.not_open("a", "Closed"), id="a closed queue is"
         ),
     ],
 )
@@ -91,7 +92,7 @@ def test_what_is_placed_counts_at_once_for_all_above() -> None:
     world.place("b-wants", 3)
 
     assert world.refusal("a", cpu(1000)) == ""
-    assert world.refusal("a", cpu(2000)) == "queue p above queue a would hold more than it may of cpu"
+    assert world.refusal("a", cpu(2000)) == words.over_limit("p", "a", "cpu")
     division = world.plugin.division(world.found("p"))
     assert division is not None
     assert division.subtree[CPU] == 3000
@@ -104,13 +105,13 @@ def test_what_is_placed_counts_at_once_for_all_above() -> None:
         pytest.param(
             tree(root={"capability": cpu(20_000)}, a={}),
             cpu(20_001),
-            "queue a resource quota insufficient: insufficient cpu",
+            words.quota_insufficient(words.called("a", "a"), "cpu"),
             id="but not than the root may hold",
         ),
         pytest.param(
             tree(p={"capability": cpu(5000)}, a={"parent": "p"}, b={"parent": "p", "holds": 2}),
             cpu(3001),
-            "queue p above queue a resource quota insufficient: insufficient cpu",
+            words.quota_insufficient(words.called("p", "a"), "cpu"),
             id="nor than a queue above has left",
         ),
         pytest.param(tree(p={"capability": cpu(5000)}, a={"parent": "p"}), None, "", id="a job without a minimum is"),
@@ -125,7 +126,7 @@ def test_what_was_admitted_counts_for_all_above() -> None:
     first, second = (world.waiting(name, f"{name}-new", min_resources=cpu(3000)) for name in "ab")
     world.plugin.job_enqueued(world.opening.jobs[first.key])
 
-    assert world.enqueueable(second) == "queue p above queue b resource quota insufficient: insufficient cpu"
+    assert world.enqueueable(second) == words.quota_insufficient(words.called("p", "b"), "cpu")
 
 
 @pytest.mark.parametrize(
@@ -199,21 +200,21 @@ def test_victims_come_from_near_queues_first() -> None:
 @pytest.mark.parametrize(
     ("queues", "problem"),
     [
-        pytest.param({"a": {"parent": "gone"}}, "its parent gone does not exist", id="a parent that is not there"),
-        pytest.param({"a": {"parent": "a"}}, "its parents form a circle: a, a", id="itself"),
+        pytest.param({"a": {"parent": "gone"}}, words.parent_gone("gone"), id="a parent that is not there"),
+        pytest.param({"a": {"parent": "a"}}, words.circle("aa"), id="itself"),
         pytest.param(
             {"c": {"parent": "b"}, "b": {"parent": "a"}, "a": {"parent": "c"}},
-            "its parents form a circle: a, c, b, a",
+            words.circle("acba"),
             id="a circle",
         ),
         pytest.param(
             {"a": {"parent": "b"}, "b": {"parent": "c"}, "c": {"parent": "gone"}},
-            "it is below queue c, left out as its parent gone does not exist",
+            words.below_left_out("c", words.parent_gone("gone")),
             id="below a queue that is left out",
         ),
         pytest.param(
             {"a": {"parent": "b"}, "b": {"parent": "c"}, "c": {"parent": "b"}},
-            "it is below queue b, left out as its parents form a circle: b, c, b",
+            words.below_left_out("b", words.circle("bcb")),
             id="below a circle",
         ),
     ],
@@ -225,7 +226,7 @@ def test_a_queue_without_a_place_gets_nothing_and_the_rest_goes_on(
     job = world.waiting("a", min_resources=cpu(1))
 
     assert world.problem("a") == problem
-    assert world.refusal("a", cpu(1)) == f"queue a is ignored: {problem}" == world.enqueueable(job)
+    assert world.refusal("a", cpu(1)) == words.ignored("a", problem) == world.enqueueable(job)
     assert world.plugin.preemptive(world.found("a"), cpu(1)) is False
     assert world.refusal("x", cpu(10_000)) == world.problem("x") == ""
     assert world.in_order("a", "x") == ["x", "a"]
@@ -236,11 +237,11 @@ def test_a_queue_without_a_place_gets_nothing_and_the_rest_goes_on(
 def test_jobs_in_a_queue_with_children_get_nothing_and_the_children_go_on() -> None:
     world = tree(p={"wants": 1}, a={"parent": "p"})
     job = world.waiting("p", min_resources=cpu(1))
-    told = "queue p has child queues; submit jobs to one of these"
+    told = words.not_leaf("p")
 
     assert world.refusal("p", cpu(1)) == told == world.enqueueable(job)
     assert world.plugin.preemptive(world.found("p"), cpu(1)) is False
-    assert world.problem("p") == "jobs in it get nothing because it has child queues"
+    assert world.problem("p") == words.jobs_and_children("")
     assert world.refusal("a", cpu(1)) == world.problem("a") == ""
 
 
@@ -248,7 +249,7 @@ def test_what_runs_in_a_queue_with_children_counts() -> None:
     world = tree(p={"capability": cpu(4000), "holds": 3}, a={"parent": "p"})
 
     assert world.refusal("a", cpu(1000)) == ""
-    assert world.refusal("a", cpu(1001)) == "queue p above queue a would hold more than it may of cpu"
+    assert world.refusal("a", cpu(1001)) == words.over_limit("p", "a", "cpu")
 
 
 def test_a_tree_has_a_root_whether_there_is_an_object_or_not() -> None:
@@ -277,7 +278,7 @@ def test_what_is_not_in_force_is_said(fields: dict[str, Amounts], problem: str) 
 
     assert division is not None
     assert (division.problem.reason if division.problem else "") == ("LimitsClipped" if problem else "")
-    assert world.problem("a") == (f"reduced to what its parent p passes on: {problem}" if problem else "")
+    assert world.problem("a") == (words.reduced("p", problem) if problem else "")
     assert world.problem("p") == ""
 
 
@@ -319,8 +320,8 @@ def test_a_cycle_reports_what_is_wrong_and_serves_the_rest() -> None:
     )
 
     assert found.bound == {"sound": 2}
-    assert found.why("ns/lost.0") == "queue lost is ignored: its parent gone does not exist"
-    assert found.why("ns/inner.0") == "queue p has child queues; submit jobs to one of these"
+    assert found.why("ns/lost.0") == words.ignored("lost", words.parent_gone("gone"))
+    assert found.why("ns/inner.0") == words.not_leaf("p")
     assert found.queues["p1"].deserved["cpu"] == 2000
 
 

@@ -14,12 +14,17 @@ from tests.support.devices import device as published_device
 from tests.support.devices import resource_slice
 from tests.support.deviceshare import IDS, INDEX, VGPU, asking, device, device_policy, devices, part, pods, vgpu_node
 from tests.support.examples import examples
+from tests.support.keeping import memos_keep
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.errors import BadInput
+from vsched.framework.words.nodes import available
+from vsched.mirror.ingest.words.devices import two_kinds
 from vsched.model.pods.task import Task
 from vsched.plugins.devices.books import SharedDeviceBooks
 from vsched.plugins.devices.reasons import reasons_of_size
 from vsched.plugins.devices.tables import device_tables
+from vsched.plugins.words import arguments as argument_words
+from vsched.plugins.words import devices as words
 
 Obj = dict[str, Any]
 SHARING, NUMBER = "deviceshare.GPUSharingEnable: true", "deviceshare.GPUNumberEnable: true"
@@ -159,70 +164,70 @@ ILL = "GPU-0,9,100,V100,false,hami-core:GPU-1,9,100,V100,true,hami-core:"
             [vgpu_node("n1", "", status={"allocatable": {"volcano.sh/vgpu-number": "9"}})],
             {"vgpu_number": 1},
             {},
-            "had no registered devices of the kind vgpu",
+            words.no_devices("vgpu"),
             id="no device is registered",
         ),
         pytest.param(
             [vgpu_node("n1", devices(1))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"volcano.sh/vgpu-mode": "mig"},
-            "whose devices use another mode than mig",
+            words.other_mode("mig"),
             id="another mode",
         ),
         pytest.param(
             [vgpu_node("n1", devices(1))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"nvidia.com/use-gputype": "A100"},
-            "had no device of a type that the pod accepts",
+            words.none_accepted("type"),
             id="another type",
         ),
         pytest.param(
             [vgpu_node("n1", devices(1))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"volcano.sh/vgpu-use-gpuuuid": "GPU-7"},
-            "had no device with a uuid that the pod accepts",
+            words.none_accepted("uuid"),
             id="another uuid",
         ),
         pytest.param(
             [vgpu_node("n1", device(0) + device(1, model="NVIDIA-A100"))],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {"nvidia.com/use-gputype": "A100", "volcano.sh/vgpu-use-gpuuuid": "GPU-0"},
-            "had no device that the pod accepts",
+            words.none_accepted(""),
             id="a type and a uuid that no device has both",
         ),
         pytest.param(
             [vgpu_node("n1", devices(2))],
             {"vgpu_number": 1, "vgpu_memory": 40000},
             {},
-            "had no device with 40000 MiB of memory",
+            words.too_few(1, words.having(words.memory(40000, 0))),
             id="no device has as much memory as all together",
         ),
         pytest.param(
             [vgpu_node("n1", devices(3, memory=100) + device(3, memory=200, model="NVIDIA-A100"))],
             {"vgpu_number": 2, "vgpu_memory": 150},
             {"nvidia.com/nouse-gputype": "T4"},
-            "had fewer than 2 devices with 150 MiB of memory that the pod accepts",
+            words.too_few(2, words.having(words.memory(150, 0)), accepted=True),
             id="too few devices are large enough",
         ),
         pytest.param(
             [vgpu_node("n1", devices(2))],
             {"vgpu_number": 3, "vgpu_memory": 1},
             {},
-            "had fewer than 3 devices",
+            words.too_few(3),
             id="a container gets another device each time",
         ),
         pytest.param(
             [vgpu_node("n1", ILL)],
             {"vgpu_number": 2, "vgpu_memory": 1},
             {},
-            "had fewer than 2 healthy devices",
+            words.too_few(2, adjective=words.HEALTHY),
             id="a device is ill",
         ),
         pytest.param(
             [vgpu_node("n1", device(1)), resource_slice("n1", [published_device("a", attributes={"uuid": "GPU-1"})])],
             {"vgpu_number": 1, "vgpu_memory": 1},
             {},
-            "had no device beside those for claims",
+            words.too_few(1, words.BESIDE_CLAIMS),
             id="a driver publishes it for claims",
         ),
     ],
@@ -232,7 +237,7 @@ def test_why_a_pod_fits_on_no_node_at_all(
 ) -> None:
     found = decided(*nodes, *pods(ONE, asking(**amounts), **said))
 
-    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) {why}."
+    assert found.why("ns/j.0") == available(1, {why: 1})
     lasts = "healthy" not in why and "claims" not in why
     assert found.jobs["ns/j"].code == ("NoDevices" if lasts else "Devices")
 
@@ -243,49 +248,49 @@ def test_why_a_pod_fits_on_no_node_at_all(
         pytest.param(
             [part(0, 60, 10)],
             {"vgpu_number": 1, "vgpu_memory": 50},
-            "had no device with 50 MiB of memory left",
+            words.too_few(1, words.having_left(words.memory(50, 0))),
             id="memory",
         ),
         pytest.param(
             [part(0, 60, 10)],
             {"vgpu_number": 1, "vgpu_memory_percentage": 50},
-            "had no device with 50% of memory left",
+            words.too_few(1, words.having_left(words.memory(0, 50))),
             id="memory in per cent",
         ),
         pytest.param(
             [part(0, 6, 60)],
             {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 50},
-            "had no device with 50% of computing power left",
+            words.too_few(1, words.having_left(words.power(50))),
             id="computing power",
         ),
         pytest.param(
             [part(0, 6, 100)],
             {"vgpu_number": 1, "vgpu_memory": 50},
-            "had no device with computing power left",
+            words.too_few(1, words.having_left(words.power(0))),
             id="any computing power",
         ),
         pytest.param(
             [part(0, 6, 10)],
             {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 100},
-            "had no device that no pod uses",
+            words.too_few(1, words.UNUSED),
             id="a device of its own",
         ),
         pytest.param(
             [part(0, 6, 10)] * 2,
             {"vgpu_number": 1, "vgpu_memory": 50},
-            "had no device that one more container may share",
+            words.too_few(1, words.SHAREABLE),
             id="sharers",
         ),
         pytest.param(
             [part(0, 60, 10), part(1, 10, 60)],
             {"vgpu_number": 1, "vgpu_memory": 50, "vgpu_cores": 50},
-            "had too few devices with enough memory and computing power left",
+            words.NO_ROOM,
             id="memory on one device, computing power on another",
         ),
         pytest.param(
             [part(0, 60, 10), part(1, 10, 10)],
             {"vgpu_number": 2, "vgpu_memory": 50},
-            "had fewer than 2 devices with 50 MiB of memory left",
+            words.too_few(2, words.having_left(words.memory(50, 0))),
             id="several devices",
         ),
     ],
@@ -300,7 +305,7 @@ def test_what_is_short_on_devices_that_others_use(held_by: list[str], amounts: d
     )
     found = decided(node, *others, *pods(ONE, asking(**amounts)))
 
-    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) {why}."
+    assert found.why("ns/j.0") == available(1, {why: 1})
     assert found.jobs["ns/j"].code == "Devices"
 
 
@@ -375,40 +380,37 @@ def test_without_the_plugin_sums_decide() -> None:
         pytest.param(
             NUMBER,
             [asking(vgpu_number=1)],
-            "the policy does not enable volcano.sh/vgpu-number (deviceshare.VGPUEnable)",
+            words.not_enabled("volcano.sh/vgpu-number", "deviceshare.VGPUEnable"),
             id="vGPUs that are not enabled",
         ),
         pytest.param(
             NUMBER,
             [asking(gpu_memory=1)],
-            "the policy does not enable volcano.sh/gpu-memory (deviceshare.GPUSharingEnable)",
+            words.not_enabled("volcano.sh/gpu-memory", "deviceshare.GPUSharingEnable"),
             id="memory of GPUs, where whole ones are enabled",
         ),
         pytest.param(
             SHARING,
             [asking(gpu_number=1)],
-            "the policy does not enable volcano.sh/gpu-number (deviceshare.GPUNumberEnable)",
+            words.not_enabled("volcano.sh/gpu-number", "deviceshare.GPUNumberEnable"),
             id="whole GPUs, where their memory is enabled",
         ),
         pytest.param(
             VGPU,
             [asking(vgpu_number=1, gpu_memory=1)],
-            "spec.containers[0].resources.limits: volcano.sh/gpu-memory beside volcano.sh/vgpu-number "
-            "(expected one kind of devices)",
+            two_kinds("spec.containers[0].resources.limits", "volcano.sh/gpu-memory", "volcano.sh/vgpu-number"),
             id="two kinds at once",
         ),
         pytest.param(
             VGPU,
             [asking(vgpu_memory=1), asking(gpu_number=1)],
-            "spec.containers[1].resources.limits: volcano.sh/gpu-number beside volcano.sh/vgpu-memory "
-            "(expected one kind of devices)",
+            two_kinds("spec.containers[1].resources.limits", "volcano.sh/gpu-number", "volcano.sh/vgpu-memory"),
             id="two kinds in two containers",
         ),
         pytest.param(
             NUMBER,
             [asking(gpu_number=1, gpu_memory=1)],
-            "spec.containers[0].resources.limits: volcano.sh/gpu-number beside volcano.sh/gpu-memory "
-            "(expected one kind of devices)",
+            two_kinds("spec.containers[0].resources.limits", "volcano.sh/gpu-number", "volcano.sh/gpu-memory"),
             id="whole GPUs and memory of one",
         ),
         pytest.param(
@@ -424,7 +426,7 @@ def test_a_pod_that_can_get_no_devices_is_told_which_field_says_so(
 ) -> None:
     found = decided(vgpu_node("n1", devices(2)), *pods(ONE, *containers), arguments=arguments)
 
-    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) not tried: {why}."
+    assert found.why("ns/j.0") == available(1, {words.not_tried(why): 1})
     assert found.jobs["ns/j"].code == "NoDevices"
 
 
@@ -523,23 +525,22 @@ def test_a_victim_frees_its_device_once_it_has_left() -> None:
     [
         pytest.param(
             "deviceshare.AscendMindClusterVNPUEnable: true",
-            "deviceshare.AscendMindClusterVNPUEnable: it is not supported (expected false or nothing)",
+            argument_words.MIND_CLUSTER,
             id="NPUs of MindCluster",
         ),
         pytest.param(
             "deviceshare.KnownGeometriesCMName: ''",
-            "one is empty (expected a ConfigMap and its namespace)",
+            argument_words.NO_GEOMETRIES,
             id="MIG geometries nowhere",
         ),
         pytest.param(
             f"{VGPU}, {NUMBER}",
-            "deviceshare.GPUSharingEnable, deviceshare.GPUNumberEnable, deviceshare.VGPUEnable: several are true "
-            "(expected one of them at most)",
+            argument_words.SEVERAL_KINDS,
             id="two kinds",
         ),
         pytest.param(
             "deviceshare.SchedulePolicy: tight",
-            "deviceshare.SchedulePolicy: 'tight' is unknown (expected binpack or spread)",
+            argument_words.unknown_schedule_policy("tight"),
             id="another policy",
         ),
     ],
@@ -588,6 +589,7 @@ def test_no_device_is_given_away_twice_and_what_is_undone_is_as_it_was(
             assert (table.memory <= table.total_memory).all()
 
 
+@memos_keep()
 def test_books_are_counted_again_only_where_pods_have_changed() -> None:
     objects = [vgpu_node("n1", devices(1)), vgpu_node("n2", devices(1))]
     pod = held("a", "n1", part(0, 100, 10), vgpu_number=1, vgpu_memory=100)
@@ -604,6 +606,7 @@ def test_books_are_counted_again_only_where_pods_have_changed() -> None:
     assert after.now.users.tolist() == [[0, 0]]
 
 
+@memos_keep()
 def test_what_devices_could_hold_is_worked_out_once_as_long_as_they_are_the_same() -> None:
     def reasons(*objects: Obj) -> tuple[list[str], SharedDeviceBooks]:
         snapshot = found.snapshot(NOW) if not objects else mirror(list(objects)).snapshot(NOW)

@@ -21,6 +21,8 @@ from vsched.model.memo import Memo
 from vsched.model.pods.status import Status
 from vsched.plugins.devices.neighbours import Neighbours, as_rule
 from vsched.plugins.devices.tables import device_tables
+from vsched.plugins.words import arguments as argument_words
+from vsched.plugins.words import devices as words
 
 Obj = dict[str, Any]
 SPREAD = {"volcano.sh/vgpu-podgroup-policy": "spread"}
@@ -92,7 +94,7 @@ def test_the_containers_of_a_pod_may_share_a_device() -> None:
 def test_a_job_with_more_pods_than_devices_waits_and_says_why() -> None:
     found = decided(vgpu_node("n1", devices(2)), *waiting("j", 3, **SPREAD))
     assert sorted(numbers(found).values()) == [[0], [1]]
-    assert found.why("ns/j.2").endswith("1 node(s) had no device left that no other pod of its job uses.")
+    assert found.why("ns/j.2").endswith(f"1 {words.too_few(1, words.APART_FROM_JOB)}.")
 
 
 # -- exclusive rules ------------------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ def test_pods_of_a_rule_wait_until_a_device_is_free_of_them() -> None:
         more=TRAINING,
     )
     assert numbers(found) == {"a.0": [4, 5, 6, 7], "b.0": [0, 1, 2, 3], "d.0": [7]}
-    assert found.why("ns/c.0").endswith("1 node(s) had no device left that no pod of the same exclusive rule uses.")
+    assert found.why("ns/c.0").endswith(f"1 {words.too_few(1, words.APART_BY_RULE)}.")
 
 
 def test_a_victim_leaves_its_device_to_a_pod_of_the_same_rule() -> None:
@@ -155,12 +157,12 @@ def test_rules_do_not_count_where_gpus_are_divided_by_mig() -> None:
     [
         pytest.param(
             "deviceshare.VGPUEnable: true, deviceshare.GPUExclusiveRules: [{}]",
-            "deviceshare.GPUExclusiveRules: a rule has no labels (expected some)",
+            argument_words.RULE_WITHOUT_LABELS,
             id="a rule that says nothing",
         ),
         pytest.param(
             "deviceshare.GPUExclusiveRules: [{app: a}]",
-            "deviceshare.GPUExclusiveRules: it needs deviceshare.VGPUEnable: true",
+            argument_words.RULES_WITHOUT_VGPU,
             id="rules without vGPUs",
         ),
     ],

@@ -15,6 +15,7 @@ from tests.support.examples import examples
 from tests.support.plans import Plan, decide, policy_from
 from vsched.kernels.deviceshare.mig import instance_at
 from vsched.model.deviceshare.geometries import DEFAULT_GEOMETRIES, geometries_of
+from vsched.plugins.words import devices as words
 
 Obj = dict[str, Any]
 A100, A30 = "NVIDIA-A100-SXM4-40GB", "NVIDIA-A30"
@@ -126,20 +127,22 @@ def test_a_full_gpu_has_as_many_pods_as_instances() -> None:
     found = decided(vgpu_node("n1", gpus(1)), *pods("job ns/j min=1 pods=9", asking(vgpu_number=1, vgpu_memory=5120)))
 
     assert sorted(given(found).values()) == [instance(0, f"group1-{at}", 5120) for at in range(7)]
-    assert "no device with a free MIG instance of 5120 MiB of memory" in found.why("ns/j.8")
+    assert words.too_few(1, words.having_free_instance(words.memory(5120, 0))) in found.why("ns/j.8")
 
 
 @pytest.mark.parametrize(
     ("place", "why"),
     [
-        pytest.param("group1-0", "no device with a free MIG instance of 8000 MiB of memory", id="too small instances"),
-        pytest.param("group4-0", "no device with 8000 MiB of memory left", id="no memory"),
+        pytest.param(
+            "group1-0", words.too_few(1, words.having_free_instance(words.memory(8000, 0))), id="too small instances"
+        ),
+        pytest.param("group4-0", words.too_few(1, words.having_left(words.memory(8000, 0))), id="no memory"),
     ],
 )
 def test_a_pod_waits_for_an_instance(place: str, why: str) -> None:
     other = held("a", "n1", instance(0, place, 100), vgpu_number=1, vgpu_memory=100)
     found = decided(vgpu_node("n1", gpus(1)), *other, *pods(ONE, asking(vgpu_number=1, vgpu_memory=8000)))
-    assert f"1 node(s) had {why}." in found.why("ns/j.0")
+    assert f"1 {why}." in found.why("ns/j.0")
 
 
 @pytest.mark.parametrize(
@@ -166,13 +169,13 @@ def test_modes(said: dict[str, str], node: str) -> None:
         pytest.param(
             gpus(2, model="NVIDIA-H100"),
             {"vgpu_number": 1, "vgpu_memory": 1},
-            "1 node(s) had no device of a model with known MIG geometries.",
+            f"1 {words.too_few(1, words.KNOWN_MODEL)}.",
             id="nobody knows how the GPUs may be divided",
         ),
         pytest.param(
             gpus(2),
             {"vgpu_number": 1, "vgpu_memory": 40961},
-            "1 node(s) had no device with 40961 MiB of memory.",
+            f"1 {words.too_few(1, words.having(words.memory(40961, 0)))}.",
             id="no GPU is so large",
         ),
         pytest.param(

@@ -16,11 +16,14 @@ from tests.support.examples import examples
 from tests.support.npus import CHIP, allocated, asking_npu, npu, npu_node, npu_part
 from tests.support.plans import NOW, Plan, decide, mirror, policy_from
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words.nodes import available
+from vsched.mirror.ingest.words.devices import not_of_containers, two_models
 from vsched.model.deviceshare.chips import NpuChip, NpuTemplate
 from vsched.model.deviceshare.divisions import Divisions
 from vsched.model.dump.cycle import Recording, decode, encode
 from vsched.model.plan import Bind
 from vsched.model.pods.status import Status
+from vsched.plugins.words import devices as words
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.document import policy_text
 
@@ -230,35 +233,35 @@ def test_the_policy_ranks_nodes(arguments: str, node: str) -> None:
             npu_node("n1", [npu(0, chip="Ascend910A")], chip="Ascend910A"),
             asking_npu(None, 5),
             {},
-            "1 node(s) had no device of a type that the pod accepts.",
+            words.none_accepted("type"),
             id="NPUs of another model",
         ),
         pytest.param(
             vgpu_node("n1", devices(1)),
             asking_npu(None, 5),
             {},
-            "1 node(s) had no registered devices of the kind Ascend910B3.",
+            words.no_devices("Ascend910B3"),
             id="no NPUs",
         ),
         pytest.param(
             npu_node("n1", [npu(0)]),
             asking_npu(1, 5),
             SOFTWARE,
-            "1 node(s) whose devices use another mode than hami-core.",
+            words.other_mode("hami-core"),
             id="NPUs that are not shared in software",
         ),
         pytest.param(
             npu_node("n1", [npu(0), npu(1)]),
             asking_npu(2, 5),
             {},
-            "1 node(s) can share one NPU with a container, but several only whole.",
+            words.ONLY_WHOLE,
             id="parts of several NPUs",
         ),
         pytest.param(
             npu_node("n1", [npu(0), npu(1)]),
             asking_npu(1, 70000),
             {},
-            "1 node(s) had no device with 70000 MiB of memory that the pod accepts.",
+            words.too_few(1, words.having(words.memory(70000, 0)), accepted=True),
             id="more memory than an NPU has",
         ),
     ],
@@ -280,13 +283,13 @@ CORES_ALONE = {"name": "c", "resources": {"limits": {"huawei.com/Ascend910B3-cor
         pytest.param(
             [TWO_MODELS],
             [],
-            "huawei.com/Ascend910A beside huawei.com/Ascend910B3 (expected one model of NPUs)",
+            two_models("huawei.com/Ascend910A beside huawei.com/Ascend910B3"),
             id="two models",
         ),
         pytest.param(
             [{"name": "c"}],
             [asking_npu()],
-            "spec.initContainers[0].resources.limits: huawei.com/Ascend910B3 (expected of containers alone)",
+            not_of_containers("spec.initContainers[0].resources.limits", "huawei.com/Ascend910B3"),
             id="an init container",
         ),
         pytest.param(
@@ -305,7 +308,7 @@ def test_pods_that_ask_in_other_ways_are_told(containers: list[Obj], inits: list
         if one["kind"] == "Pod":
             one["spec"]["initContainers"] = inits
     found = decided(*nodes, *made)
-    assert found.why("ns/j.0") == f"0/1 nodes are available: 1 node(s) not tried: {why}."
+    assert found.why("ns/j.0") == available(1, {words.not_tried(why): 1})
 
     counted = decided(*nodes, *made, arguments="deviceshare.VGPUEnable: true")
     assert counted.nodes == {"j.0": "n1"}, "where NPUs are not enabled, sums decide"

@@ -16,7 +16,9 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadPolicy
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.framework.words.nodes import available
 from vsched.plugins.extender import ExtenderArgs
+from vsched.plugins.words.nodes import SILENT
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -61,11 +63,11 @@ def test_pods_go_where_the_extender_lets_them(server: ExtenderServer) -> None:
 def test_the_extenders_reasons_are_told_with_all_others(server: ExtenderServer) -> None:
     server.answers["predicate"] = refusing_nodes("n1", "n3")
     decided = plan(f"{THREE_NODES}\njob x/a pods=1 cpu=5\njob x/b pods=1 cpu=1 selector=zone:a", policy(server.url))
-    assert decided.why("x/a.0") == "0/3 nodes are available: 3 Insufficient cpu."
+    assert decided.why("x/a.0") == available(3, {"Insufficient cpu": 3})
 
     text = "node n1 cpu=4\nnode n2 cpu=1\nnode n3 cpu=4\njob x/a pods=1 cpu=2"
     decided = plan(text, policy(server.url, "predicate"))
-    assert decided.why("x/a.0") == "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had no licence."
+    assert decided.why("x/a.0") == available(3, {"Insufficient cpu": 1, "node(s) had no licence": 2})
 
 
 def test_pods_go_where_the_extender_likes_them_best(server: ExtenderServer) -> None:
@@ -87,7 +89,7 @@ def test_a_pod_more_than_one_extender_takes_a_node_is_seen_by_it(server: Extende
     decided = plan(f"{THREE_NODES}\njob x/a min=1 pods=5 cpu=1", policy(server.url, "predicate"))
 
     assert sorted(decided.nodes.values()) == ["n1", "n2", "n3"]
-    assert decided.why("x/a.3") == "0/3 nodes are available: 3 node(s) had no licence."
+    assert decided.why("x/a.3") == available(3, {"node(s) had no licence": 3})
     assert server.verbs == ["predicate"] * 4
 
 
@@ -196,7 +198,7 @@ def test_a_dead_extender(server: ExtenderServer, silence: str, ignorable: bool, 
 def test_a_needed_extender_that_is_dead_is_given_as_the_reason() -> None:
     decided = plan(f"{THREE_NODES}\njob x/a pods=1 cpu=1", policy(refusing(), "predicate"))
 
-    assert decided.why("x/a.0") == "0/3 nodes are available: 3 the extender did not answer."
+    assert decided.why("x/a.0") == available(3, {SILENT: 3})
 
 
 def test_a_policy_without_the_plugin_calls_nobody(server: ExtenderServer) -> None:

@@ -13,6 +13,7 @@ from vsched.framework.points.victims import Purpose
 from vsched.model.jobs.job import Condition, Job
 from vsched.model.pods.status import Status
 from vsched.plugins.gang import Gang
+from vsched.plugins.words import jobs as words
 
 P, W, R, L, S, F, U = (
     Status.PENDING,
@@ -167,8 +168,8 @@ def test_gangs_below_their_minimum_go_first() -> None:
     assert opened().job_key(JobView(below)) < opened().job_key(JobView(above))
 
 
-LACKING = "1 more of the minimum of 2 tasks must be placed"
-READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled", "")
+LACKING = words.tasks_to_place(1, 2)
+READY = Condition("Scheduled", "True", words.GANG_READY, "")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ READY = Condition("Scheduled", "True", "tasks in gang are ready to be scheduled"
                 "Unschedulable",
                 "True",
                 "NotEnoughPodsOfTask",
-                "role b has 0 of the 2 pods that it needs",
+                words.roles_lack_pods([("b", 0, 2)], 0),
             ),
             id="a role without enough pods",
         ),

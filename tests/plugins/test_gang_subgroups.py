@@ -15,6 +15,7 @@ from vsched.model.pods.status import Status
 from vsched.model.topology.constraints import SubGroupPolicy
 from vsched.plugins.gang import Gang
 from vsched.plugins.priority import Priority
+from vsched.plugins.words import jobs as words
 
 
 def opened(*jobs: Job) -> Gang:
@@ -55,6 +56,7 @@ def test_how_much_is_missing(job: Job, missing: int) -> None:
     assert opened(job).tasks_missing(JobView(job)) == missing
 
 
+B_LACKS_ONE = words.sub_group_shortage("w", 1, 2, 2, [("w/b", 1)], 0)
 MANY = " ".join(f"g{number:02}:r" for number in range(10))
 
 
@@ -64,43 +66,41 @@ MANY = " ".join(f"g{number:02}:r" for number in range(10))
         pytest.param(
             job_of("a:pp b:p c:ppp", workers(4, 2)),
             "NotEnoughPodsOfTask",
-            "not enough pods exist for its sub-groups: w has 0 of 2 sub-groups of 4 pods"
-            " (w/c lacks 1, w/a lacks 2, w/b lacks 3)",
+            words.sub_groups_lack_pods(words.sub_group_shortage("w", 0, 2, 4, [("w/c", 1), ("w/a", 2), ("w/b", 3)], 0)),
             id="sub-groups without enough pods, those that lack the fewest first",
         ),
         pytest.param(
             job_of("-:pp", workers(1, 1)),
             "NotEnoughPodsOfTask",
-            "not enough pods exist for its sub-groups: w has 0 of 1 sub-groups of 1 pod",
+            words.sub_groups_lack_pods(words.sub_group_shortage("w", 0, 1, 1, [], 0)),
             id="no sub-group exists",
         ),
         pytest.param(
             job_of("a:rr b:rp", workers(2, 2), min_member=4),
             "NotEnoughResources",
-            "1 more of the minimum of 4 tasks must be placed;"
-            " sub-groups must be placed: w has 1 of 2 sub-groups of 2 pods (w/b lacks 1)",
+            f"{words.tasks_to_place(1, 4)}; {words.sub_groups_to_place(B_LACKS_ONE)}",
             id="the job and a sub-group lack a placed pod",
         ),
         pytest.param(
             job_of("a:rr b:rp", workers(2, 2), min_member=3),
             "NotEnoughResources",
-            "sub-groups must be placed: w has 1 of 2 sub-groups of 2 pods (w/b lacks 1)",
+            words.sub_groups_to_place(B_LACKS_ONE),
             id="only a sub-group does",
         ),
         pytest.param(
             job_of(MANY, workers(2, 1)),
             "NotEnoughPodsOfTask",
-            "not enough pods exist for its sub-groups: w has 0 of 1 sub-groups of 2 pods ("
-            + "".join(f"w/g{number:02} lacks 1, " for number in range(8))
-            + "2 more lack some)",
+            words.sub_groups_lack_pods(
+                words.sub_group_shortage("w", 0, 1, 2, [(f"w/g{number:02}", 1) for number in range(8)], 2)
+            ),
             id="a few of many are named",
         ),
         pytest.param(
             job_of("-:p", *(SubGroupPolicy(f"p{at}", 1, 1, match_keys=("k",)) for at in range(10))),
             "NotEnoughPodsOfTask",
-            "not enough pods exist for its sub-groups: "
-            + "; ".join(f"p{at} has 0 of 1 sub-groups of 1 pod" for at in range(8))
-            + "; and 2 more policies",
+            words.sub_groups_lack_pods(
+                words.sub_group_shortages((words.sub_group_shortage(f"p{at}", 0, 1, 1, [], 0) for at in range(8)), 2)
+            ),
             id="a few of many policies are named",
         ),
     ],
@@ -125,7 +125,7 @@ def test_a_job_keeps_the_sub_groups_it_needs(viewed: bool) -> None:
     evictor = cluster.task(cluster.job("e", 0), "e", cluster.shape())
     state = JobView(job) if viewed else job
     plugin = Gang(NoArgs())
-    plugin.open(opening._replace(standing=lambda key: state))
+    plugin.open(opening._replace(job_state=lambda key: state))
     candidates = [task for task in job.tasks.values() if task.name in ("b0", "a0", "b1", "c1")]
 
     for purpose in Purpose:

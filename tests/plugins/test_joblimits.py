@@ -20,6 +20,7 @@ from vsched.framework.policy import Policy
 from vsched.mirror.whatif.edits import SetArgument, SetJobLimit
 from vsched.model.jobs.runs import runs_of
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words.jobs import runs_enough_jobs
 from vsched.settings.built_in import REGISTRY
 
 JOBS, PER_USER, USER = "vsched.io/max-running-jobs", "vsched.io/max-running-jobs-per-user", "vsched.io/user"
@@ -41,21 +42,21 @@ def jobs(count: int, words: str = "", prefix: str = "j") -> str:
     [
         pytest.param(f"queue default\n{jobs(3)}", {}, "j0 j1 j2", "", id="no limit"),
         pytest.param(
-            f"queue default {JOBS}=2\n{jobs(3)}", {}, "j0 j1", "queue default runs 2 of at most 2 jobs", id="of a queue"
+            f"queue default {JOBS}=2\n{jobs(3)}", {}, "j0 j1", runs_enough_jobs(2, 2, queue="default"), id="of a queue"
         ),
         pytest.param(
             f"queue default {JOBS}=2\njob ns/old phase=Running\npods ns/old 2 cpu=1 on=n1\n{jobs(3)}",
             {},
             "j0",
-            "queue default runs 2 of at most 2 jobs",
+            runs_enough_jobs(2, 2, queue="default"),
             id="a job counts once, whatever its pods",
         ),
-        pytest.param(f"queue default {JOBS}=0\n{jobs(3)}", {}, "", "queue default may run no job", id="none"),
+        pytest.param(f"queue default {JOBS}=0\n{jobs(3)}", {}, "", runs_enough_jobs(0, 0, queue="default"), id="none"),
         pytest.param(
             f"queue default\n{jobs(3)}",
             {"maxRunningJobs": 1},
             "j0",
-            "queue default runs 1 of at most 1 job",
+            runs_enough_jobs(1, 1, queue="default"),
             id="the default",
         ),
         pytest.param(
@@ -65,14 +66,14 @@ def jobs(count: int, words: str = "", prefix: str = "j") -> str:
             f"queue top {JOBS}=1\nqueue default parent=top {JOBS}=5\n{jobs(3)}",
             {},
             "j0",
-            "queue top runs 1 of at most 1 job",
+            runs_enough_jobs(1, 1, queue="top"),
             id="a queue above caps those below",
         ),
         pytest.param(
             f"queue root {JOBS}=1\nqueue default\n{jobs(3)}",
             {},
             "j0",
-            "queue root runs 1 of at most 1 job",
+            runs_enough_jobs(1, 1, queue="root"),
             id="so does the root",
         ),
         pytest.param(
@@ -80,7 +81,7 @@ def jobs(count: int, words: str = "", prefix: str = "j") -> str:
             f"job ns/old queue=other phase=Running\npods ns/old 1 cpu=1 on=n1\n{jobs(2)}",
             {},
             "j0",
-            "queue top runs 2 of at most 2 jobs",
+            runs_enough_jobs(2, 2, queue="top"),
             id="jobs of other queues below it count",
         ),
         pytest.param(
@@ -88,14 +89,14 @@ def jobs(count: int, words: str = "", prefix: str = "j") -> str:
             f"job ns/old queue=other phase=Running\npods ns/old 1 cpu=1 on=n1\n{jobs(2)}",
             {"maxRunningJobs": 1},
             "j0",
-            "queue default runs 1 of at most 1 job",
+            runs_enough_jobs(1, 1, queue="default"),
             id="the default counts for each queue alone",
         ),
         pytest.param(
             f"queue default {PER_USER}=1\n{jobs(2, f'{USER}=ann')}{jobs(2, f'{USER}=bob', 'k')}{jobs(2, '', 'n')}",
             {},
             "j0 k0 n0 n1",
-            "user ann runs 1 of at most 1 job in queue default",
+            runs_enough_jobs(1, 1, queue="default", user="ann"),
             id="of each user in a queue, not of those who are not named",
         ),
         pytest.param(
@@ -104,14 +105,14 @@ def jobs(count: int, words: str = "", prefix: str = "j") -> str:
             f"{jobs(2, f'{USER}=ann')}{jobs(1, f'{USER}=bob', 'k')}",
             {},
             "k0",
-            "user ann runs 1 of at most 1 job in queue top",
+            runs_enough_jobs(1, 1, queue="top", user="ann"),
             id="of each user below a queue",
         ),
         pytest.param(
             f"queue default\n{jobs(2, f'{USER}=ann')}",
             {"maxRunningJobsPerUser": 1},
             "j0",
-            "user ann runs 1 of at most 1 job in queue default",
+            runs_enough_jobs(1, 1, queue="default", user="ann"),
             id="the default for users",
         ),
         pytest.param(
@@ -119,21 +120,21 @@ def jobs(count: int, words: str = "", prefix: str = "j") -> str:
             f"{jobs(2, f'{USER}=ann')}",
             {"maxRunningJobsOfUser": 1},
             "",
-            "user ann runs 1 of at most 1 job in the cluster",
+            runs_enough_jobs(1, 1, user="ann"),
             id="of each user in the cluster",
         ),
         pytest.param(
             f"queue default\njob x/o phase=Running\npods x/o 1 cpu=1 on=n1\n{jobs(2)}",
             {"maxRunningJobsPerNamespace": 1},
             "j0",
-            "namespace ns runs 1 of at most 1 job in queue default",
+            runs_enough_jobs(1, 1, queue="default", namespace="ns"),
             id="of each namespace in a queue",
         ),
         pytest.param(
             f"queue default {JOBS}=1\njob ns/old phase=Running\npods ns/old 1 cpu=1 on=n1 leaving\n{jobs(2)}",
             {},
             "j0",
-            "queue default runs 1 of at most 1 job",
+            runs_enough_jobs(1, 1, queue="default"),
             id="a job whose pods are all leaving counts no more",
         ),
     ],
@@ -193,7 +194,7 @@ def test_admission_stops_at_the_limit_and_lets_others_go_first() -> None:
     running = "job ns/old queue=a phase=Running\npods ns/old 1 cpu=1 on=n1\n"
     found = plan(f"node n1 cpu=90\n{text}{running}", policy)
     assert {job for job, phase in found.phases().items() if phase == "Pending"} == {"a0", "a1", "a2"}
-    assert found.message("ns/a0") == "queue a runs 1 of at most 1 job"
+    assert found.message("ns/a0") == runs_enough_jobs(1, 1, queue="a")
 
 
 def test_no_start_is_planned_for_a_job_that_may_not_start() -> None:
@@ -212,7 +213,7 @@ def test_the_limit_is_told_beside_other_reasons() -> None:
     text = f"{ROOM}queue default {JOBS}=0\njob ns/a min=2 pods=1 cpu=1"
     found = explained(text, "ns/a", limits())
 
-    assert "queue default may run no job" in [one.message for one in found.constraints]
+    assert runs_enough_jobs(0, 0, queue="default") in [one.message for one in found.constraints]
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,16 @@ from tests.support.explained import explained
 from tests.support.plans import NOW, manifests, mirror, plan, policy_from
 from tests.support.taking import Busy, taking
 from tests.support.worlds import World
+from vsched.actions.words import may_evict_from
 from vsched.explain.explaining import explain
+from vsched.explain.why import words as told
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.victims import Purpose
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.edits import SetArgument
 from vsched.model.pods.status import Status
 from vsched.plugins.minruntime import MinRuntime, MinRuntimeArgs
+from vsched.plugins.words.victims import MIN_RUNTIME
 from vsched.settings.built_in import REGISTRY
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
@@ -203,18 +206,17 @@ def test_the_next_session_is_due_when_the_first_protection_ends() -> None:
     [
         pytest.param(
             f"{ROOM}{OLD_AND_NEW.replace('=90', '=20')}job ns/b pods=1 cpu=1 class=high",
-            "it can preempt other jobs from 08:00:30 UTC at the earliest (their minimum run time is not over); ",
+            may_evict_from("08:00:30", MIN_RUNTIME, reclaims=False) + "; ",
             id="until when",
         ),
         pytest.param(
             f"{ROOM}{OLD_AND_NEW.replace('=90', '=50')}job ns/b min=2 pods=2 cpu=2 class=high\nnode n2 cpu=1",
-            "it can preempt other jobs from 08:00:30 UTC at the earliest (their minimum run time is not over); ",
+            may_evict_from("08:00:30", MIN_RUNTIME, reclaims=False) + "; ",
             id="until enough of them may be evicted",
         ),
         pytest.param(
             f"{ROOM}job ns/a phase=Running\npods ns/a 2 cpu=1 on=n1 bound\njob ns/b pods=1 cpu=1 class=high",
-            "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
-            "their minimum run time is not over",
+            told.protected(told.OTHERS_OF_QUEUE, 1, MIN_RUNTIME),
             id="without a time where none is known",
         ),
     ],
@@ -231,10 +233,8 @@ def test_what_protects_victims_and_until_when(text: str, message: str) -> None:
         pytest.param(
             "job ns/a min=2 phase=Running\npods ns/a 1 cpu=1 on=n1 started=90\npods ns/a 1 cpu=1 on=n1 started=50",
             (
-                "1 of its 2 pods is not evicted for jobs of its queue until 08:00:10 UTC (in 10s): "
-                "their minimum run time is not over",
-                "no pod of it is evicted for other queues until 08:01:10 UTC (in 70s): "
-                "their minimum run time is not over",
+                told.not_evicted(1, 2, told.JOBS_OF_QUEUE, "until 08:00:10 UTC (in 10s)", MIN_RUNTIME),
+                told.not_evicted(2, 2, "other queues", "until 08:01:10 UTC (in 70s)", MIN_RUNTIME),
             ),
             id="until when the last of its pods is protected",
         ),
@@ -242,12 +242,12 @@ def test_what_protects_victims_and_until_when(text: str, message: str) -> None:
         pytest.param(
             "job ns/a min=1 phase=Running vsched.io/preemptibility=semi-preemptible\n"
             "pods ns/a 3 cpu=500m on=n1 started=900",
-            ("2 of its 3 pods may be evicted for others: it is semi-preemptible",),
+            (told.semi_preemptible(2, 3),),
             id="what is beyond its minimum",
         ),
         pytest.param(
             "job ns/a phase=Running vsched.io/preemptibility=non-preemptible\npods ns/a 1 cpu=1 on=n1 started=900",
-            ("no pod of it is evicted for others: it is non-preemptible",),
+            (told.non_preemptible("others"),),
             id="no pod by its own wish",
         ),
     ],

@@ -19,6 +19,7 @@ from vsched.framework.policy import Policy
 from vsched.framework.session import Session
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.plugins.networktopology import NetworkTopologyAware
+from vsched.plugins.words import arguments as words
 
 RACK, BLOCK = NetworkTopology(highest_tier=1), NetworkTopology(highest_tier=2)
 SOFT = NetworkTopology(hard=False)
@@ -126,22 +127,22 @@ def test_tiers_of_labels(labels: list[Any], wish: NetworkTopology, nodes: list[s
     [
         pytest.param(
             {"hypernode.labels": [""]},
-            "hypernode.labels: entry 0 has no key (expected the key of a node label)",
+            words.label_without_key(0),
             id="key",
         ),
         pytest.param(
             {"hypernode.labels": ["a", {"key": "b", "tier": 1}]},
-            "hypernode.labels: tiers have to rise from each label to the next (closest first)",
+            words.TIERS_FALL,
             id="order",
         ),
         pytest.param(
             {"hypernode.labels": ["a", "a"]},
-            "hypernode.labels: a key is there twice (expected each label once)",
+            words.LABEL_TWICE,
             id="twice",
         ),
         pytest.param(
             {"hypernode.labels": [{"key": "a", "tier": -1}]},
-            "hypernode.labels: tier -1 is below zero (expected zero or more)",
+            words.tier_below_zero(-1),
             id="below zero",
         ),
     ],

@@ -6,7 +6,9 @@ import pytest
 
 from tests.support.plans import plan, policy_of
 from tests.support.worlds import World
-from vsched.plugins.nodegroup import AT_LIMIT, OTHER_GROUP, UNREADABLE, NodeGroup, NodeGroupArgs
+from vsched.framework.words.nodes import available
+from vsched.plugins.nodegroup import NodeGroup, NodeGroupArgs
+from vsched.plugins.words.nodes import GROUP_AT_LIMIT, LIMITS_UNREADABLE, OTHER_GROUP
 
 GROUP, LIMITS = "volcano.sh/nodegroup-name", "volcano.sh/nodegroup-resource-limits"
 NODES = f"""
@@ -130,7 +132,7 @@ def test_limits_follow_the_cycle() -> None:
     assert allowed(world, plugin) == "n1 n2", "one more than the first still fits"
     plugin.on_allocate(job, new, row)
     assert allowed(world, plugin) == "n2"
-    assert [c.reason for c in plugin.queue_limit_checks("q", new.shape, world.nodes)] == [AT_LIMIT]
+    assert [c.reason for c in plugin.queue_limit_checks("q", new.shape, world.nodes)] == [GROUP_AT_LIMIT]
     plugin.on_allocate(world.jobs["ns/b"], world.task("b.0"), row)
     plugin.on_release(world.jobs["ns/a"], running, row)
     assert allowed(world, plugin) == "n1 n2", "an eviction makes room, another queue's placement takes none"
@@ -149,7 +151,7 @@ def test_limits_that_cannot_be_read_give_the_queue_no_node() -> None:
     world, plugin = opened(f"queue q required=g1 {LIMITS}=many")
 
     assert allowed(world, plugin) == ""
-    assert [c.reason for c in plugin.queue_checks("q", world.task("new.0").shape, world.nodes)] == [UNREADABLE]
+    assert [c.reason for c in plugin.queue_checks("q", world.task("new.0").shape, world.nodes)] == [LIMITS_UNREADABLE]
 
 
 def test_queues_that_ask_for_the_same_share_what_is_worked_out() -> None:
@@ -180,7 +182,7 @@ job ns/c queue=none pods=1 cpu=1
     assert near == ["n1", "n1", "n2", "n2", "n2"], "the better group until its limit, then the one to avoid"
     assert {decided.nodes[f"b.{number}"] for number in range(2)} == {"n3"}
     assert "c.0" not in decided.nodes
-    assert decided.why("ns/c.0") == f"0/4 nodes are available: 4 {OTHER_GROUP}."
+    assert decided.why("ns/c.0") == available(4, {OTHER_GROUP: 4})
 
 
 def test_what_another_cycle_placed_counts_against_the_limit() -> None:
@@ -189,4 +191,4 @@ def test_what_another_cycle_placed_counts_against_the_limit() -> None:
     decided = plan(text, policy_of("nodegroup predicates"), cycles=2)
 
     assert decided.nodes == {"b.0": "n1"}
-    assert decided.why("ns/a.0") == f"0/4 nodes are available: 1 {AT_LIMIT}, 3 {OTHER_GROUP}."
+    assert decided.why("ns/a.0") == available(4, {GROUP_AT_LIMIT: 1, OTHER_GROUP: 3})

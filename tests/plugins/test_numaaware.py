@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests.support.keeping import memos_keep
 from tests.support.plans import NOW, Plan, decide, manifests, mirror, policy_from, policy_of
 from tests.support.zones import DECISION, POLICY, report, volcano_report
+from vsched.framework.words.nodes import available
 from vsched.mirror import wire
 from vsched.model.memo import Memo
 from vsched.model.nodes.zones import NO_ZONES, NodeZones, Zone, ZoneCatalogue, ZonedPod
@@ -20,11 +22,11 @@ from vsched.model.pods.shape import ZoneRequest
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.zone_tables import UNREPORTED_SECONDS, zone_tables
 from vsched.plugins.pods.zones import ZoneBooks
+from vsched.plugins.words import nodes as words
 
 Obj = dict[str, Any]
 AWARE = policy_of("priority gang", "predicates nodeorder proportion numa-aware")
 NODES = "node n1 cpu=8\nnode n2 cpu=8\nnode n3 cpu=8"
-EMPTY = "0/3 nodes are available: "
 
 
 def pods(count: int, cpu: str, *words: str, job: str = "j") -> str:
@@ -112,11 +114,11 @@ def test_where_a_pod_goes(text: str, reports: list[Obj], expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reports", "why"),
     [
-        pytest.param(pods(1, "3", SINGLE), [], "3 node(s) whose numa info is empty.", id="no node has a report"),
+        pytest.param(pods(1, "3", SINGLE), [], words.NO_REPORT, id="no node has a report"),
         pytest.param(
             pods(1, "3", SINGLE),
             [report(name, "4", "4", policy="restricted") for name in ("n1", "n2", "n3")],
-            "3 node(s) whose topology policy restricted is different from the task's single-numa-node.",
+            words.other_policy("restricted", "single-numa-node"),
             id="nodes of another policy",
         ),
         pytest.param(
@@ -125,25 +127,25 @@ def test_where_a_pod_goes(text: str, reports: list[Obj], expected: str) -> None:
                 report(name, "4", "4") | {"attributes": [{"name": "cpuManagerPolicy", "value": "none"}]}
                 for name in ("n1", "n2", "n3")
             ],
-            "3 node(s) whose cpu manager policy isn't static.",
+            words.NOT_STATIC,
             id="kubelets that give nobody whole cpus",
         ),
         pytest.param(
             pods(1, "3", SINGLE),
             [report(name, "0", "0", of="0") for name in ("n1", "n2", "n3")],
-            "3 node(s) whose cpu allocatable map is empty.",
+            words.NO_CPUS,
             id="nodes without cpus for pods",
         ),
         pytest.param(
             pods(1, "3"),
             [report(name, "2", "2") for name in ("n1", "n2", "n3")],
-            "3 node(s) had too little cpu free in every NUMA node.",
+            words.no_zone("cpu"),
             id="no zone holds it",
         ),
         pytest.param(
             pods(1, "3"),
             [report(name, "2", "2", policy="restricted") for name in ("n1", "n2", "n3")],
-            "3 node(s) had too little cpu free in as few NUMA nodes as could hold it.",
+            words.too_few_zones("cpu"),
             id="it would be spread",
         ),
     ],
@@ -151,7 +153,7 @@ def test_where_a_pod_goes(text: str, reports: list[Obj], expected: str) -> None:
 def test_what_is_said(text: str, reports: list[Obj], why: str) -> None:
     found = decided(text, *reports)
 
-    assert found.why("ns/j.0") == EMPTY + why
+    assert found.why("ns/j.0") == available(3, {why: 3})
 
 
 def test_what_a_session_places_is_taken_from_the_zones() -> None:
@@ -399,6 +401,7 @@ def test_the_zones_of_a_node_follow_it_to_another_row() -> None:
 
 
 @pytest.mark.parametrize("count", [200, 2000])
+@memos_keep()
 def test_a_session_counts_only_the_nodes_that_changed(count: int) -> None:
     world = mirror(manifests("\n".join(f"node n{at} cpu=8" for at in range(count)))).snapshot(NOW)
     found = zones(reported=NOW - 20)

@@ -12,6 +12,7 @@ from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import CPU, MEMORY, Amounts
 from vsched.model.pods.status import Phase
 from vsched.plugins.overcommit import Overcommit, OvercommitArgs
+from vsched.plugins.words.queues import beyond_cluster
 
 
 def asks(cluster: SmallCluster, wanted: Amounts | None, factor: float = 1.2) -> Vote | Refusal:
@@ -43,7 +44,7 @@ def test_a_refusal_names_what_is_short() -> None:
     answer = asks(SmallCluster().node("n1", cpu=1000, memory=GIB), ((CPU, 9000), (MEMORY, 9 * GIB)))
 
     assert isinstance(answer, Refusal)
-    assert answer.message == "the cluster has 1 cpu in all: 9 asked; 1Gi memory in all: 9Gi asked"
+    assert answer.message == beyond_cluster(answer.shortages)
     assert (answer.reason, answer.code) == ("ClusterTooSmall", Code.RESOURCES)
     assert answer.shortages[0] == Shortage("cpu", held=0, asked=9000, limit=1000)
 

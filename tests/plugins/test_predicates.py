@@ -6,15 +6,17 @@ import pytest
 
 from tests.plugins.pod_world import World
 from vsched.framework.points.extension import PlacementListener
+from vsched.framework.words import nodes as words
 from vsched.model.nodes.table import NodeStatics, Taint
 from vsched.model.pods.shape import NodeTerm, Requirement, Rules, Toleration
 from vsched.plugins.predicates import Predicates, PredicatesArgs
+from vsched.plugins.words.nodes import OTHER_NODE
 
-CORDONED = "node(s) were unschedulable"
-NAME = "node(s) didn't match the requested node name"
-TAINT = "node(s) had untolerated taint {gpu: yes}"
-OTHER_TAINT = "node(s) had untolerated taint {drain: }"
-SELECTOR = "node(s) didn't match Pod's node affinity/selector"
+CORDONED = words.CORDONED
+NAME = OTHER_NODE
+TAINT = words.tainted("gpu", "yes")
+OTHER_TAINT = words.tainted("drain", "")
+SELECTOR = words.NOT_SELECTED
 
 
 def four_nodes() -> World:

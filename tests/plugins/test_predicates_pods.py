@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 
 from tests.plugins.pod_world import HOST, JOB, ZONE, Pod, World, app, term
 from tests.support.examples import examples
+from vsched.framework.words.nodes import ANTI_AFFINITY as ANTI
+from vsched.framework.words.nodes import NO_AFFINITY as AFFINITY
+from vsched.framework.words.nodes import NO_PORTS as PORTS
+from vsched.framework.words.nodes import REPELLED
+from vsched.framework.words.nodes import SKEWED as SPREAD
 from vsched.model.nodes.table import Taint
 from vsched.model.pods.shape import HostPort, PodAffinity, PodLabels, Requirement, Rules, Selector, Shape, Spread
 from vsched.plugins.predicates import Predicates, PredicatesArgs
-
-PORTS = "node(s) didn't have free ports for the requested pod ports"
-AFFINITY = "node(s) didn't match pod affinity rules"
-ANTI = "node(s) didn't match pod anti-affinity rules"
-REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
-SPREAD = "node(s) didn't match pod topology spread constraints"
 
 
 def three_nodes() -> World:

@@ -13,10 +13,12 @@ from tests.support.plans import NOW, manifests, mirror, plan
 from tests.support.taking import Busy, taking
 from tests.support.worlds import World
 from vsched.explain.explaining import explain
+from vsched.explain.why.words import may_evict_later
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.edits import SetArgument
 from vsched.plugins.preemptiondelay import PreemptionDelay, PreemptionDelayArgs
+from vsched.plugins.words import victims
 from vsched.settings.built_in import REGISTRY
 
 DELAY = "vsched.io/preemption-delay"
@@ -106,7 +108,7 @@ FULL = f"{ROOM}job ns/b min=0 phase=Running\npods ns/b 2 cpu=1 on=n1\njob ns/a p
 def test_it_is_told_when_a_job_may_evict() -> None:
     found = explained(FULL, policy=policy("allocate, preempt"))
 
-    message = "its preemption delay is not over: it may evict others at 08:00:40 UTC (in 40s)"
+    message = may_evict_later(victims.DELAYED, "08:00:40 UTC (in 40s)")
     assert [one.message for one in found.constraints].count(message) == 1
 
 

@@ -16,6 +16,7 @@ from vsched.model.amounts.resources import CPU, Amounts
 from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import Queue
 from vsched.plugins.proportion import Proportion
+from vsched.plugins.words.queues import over_share
 
 
 class Queues:
@@ -111,7 +112,7 @@ def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share:
             3001,
             Refusal(
                 "QueueOverShare",
-                "queue a would hold more than it deserves of cpu",
+                over_share("a", "cpu", capability=False),
                 True,
                 Code.QUEUE_SHARE,
                 "a",
@@ -124,7 +125,7 @@ def test_whether_a_queue_has_had_its_part(queues: Queues, overused: bool, share:
             2001,
             Refusal(
                 "QueueOverShare",
-                "queue a would hold more than its capability of cpu",
+                over_share("a", "cpu", capability=True),
                 False,
                 Code.QUEUE_CAPABILITY,
                 "a",

@@ -11,10 +11,12 @@ from tests.support.pages import blocks, page, rows, words_in
 from tests.support.plans import NOW, manifests, mirror
 from tests.support.voting import RECLAIM, agreed
 from vsched.explain.order import waiting_order
+from vsched.explain.words import reasons
 from vsched.framework.cycle import run_cycle
 from vsched.framework.points.extension import NoArgs, Plugin, Point
 from vsched.framework.points.victims import VictimVotes
 from vsched.framework.registry import Registry, points_of
+from vsched.framework.words.nodes import available
 from vsched.model.plan import CycleReport
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
@@ -79,7 +81,7 @@ def test_what_an_order_says_of_itself_is_told() -> None:
     place = waiting_order(snapshot, policy("{name: small-first}"), REGISTERED).place("ns/big")
 
     assert place is not None
-    assert place.message == "2nd of 2 in queue default: ns/small needs fewer pods"
+    assert place.message == reasons.position_in_queue("2nd", 2, "default", "ns/small needs fewer pods")
 
 
 def test_a_filter_keeps_pods_off_nodes_and_says_why() -> None:
@@ -87,7 +89,7 @@ def test_a_filter_keeps_pods_off_nodes_and_says_why() -> None:
 
     assert report.binds == ()
     (verdict,) = report.unschedulable.values()
-    assert verdict.message == "0/1 nodes are available: 1 node(s) were about to retire."
+    assert verdict.message == available(1, {"node(s) were about to retire": 1})
 
 
 def test_a_score_decides_among_nodes() -> None:

@@ -17,6 +17,7 @@ from vsched.framework.policy import Policy, ReadsUsage
 from vsched.mirror.cache import Cache
 from vsched.model.nodes.usage import STALE_SECONDS, Figures, NodeUsage, Reading
 from vsched.plugins.rescheduling import ReschedulingArgs
+from vsched.plugins.words.arguments import low_and_high
 from vsched.settings.built_in import REGISTRY
 
 LOW, TARGET = {"cpu": 30, "memory": 30}, {"cpu": 60, "memory": 60}
@@ -246,8 +247,7 @@ def test_only_plugins_with_a_strategy_want_figures() -> None:
     [
         pytest.param(
             {"thresholds": {"cpu": 70}},
-            "strategies: [0].params: thresholds.cpu is 70, above targetThresholds.cpu with 60; a node would be low and"
-            " high at once",
+            low_and_high(0, "cpu", 70, 60),
             id="low above high",
         ),
         pytest.param({"thresholds": {"cpu": 120}}, "expected a number >= 0 and <= 100, got '120'", id="no percentage"),

@@ -18,6 +18,7 @@ from vsched.model.jobs.task_topology import TaskTopology
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.buckets import JobBuckets, TaskBucket
 from vsched.plugins.tasktopology import TaskTopologyArgs, TaskTopologyPlugin
+from vsched.plugins.words.jobs import unknown_role
 
 POLICY = policy_of("priority gang task-topology", "predicates nodeorder proportion")
 AFFINITY, ANTI = "volcano.sh/task-topology-affinity", "volcano.sh/task-topology-anti-affinity"
@@ -163,13 +164,9 @@ def test_explain_says_which_role_is_unknown() -> None:
     world = World(f"{NODES}\n{job('ww', f'{AFFINITY}=w,zebra')}")
     plugin = TaskTopologyPlugin(TaskTopologyArgs())
 
-    assert list(plugin.job_notes(world.snapshot.jobs["ns/j"])) == [
-        "task-topology: no pod has the role 'zebra', so the roles' affinities do not count"
-    ]
+    assert list(plugin.job_notes(world.snapshot.jobs["ns/j"])) == [unknown_role("zebra")]
     assert not list(plugin.job_notes(World(f"{NODES}\n{job('ww', f'{AFFINITY}=w')}").snapshot.jobs["ns/j"]))
-    assert explained(f"{NODES}\n{job('ww', f'{AFFINITY}=w,zebra')}", "ns/j", POLICY).notes == (
-        "task-topology: no pod has the role 'zebra', so the roles' affinities do not count",
-    )
+    assert explained(f"{NODES}\n{job('ww', f'{AFFINITY}=w,zebra')}", "ns/j", POLICY).notes == (unknown_role("zebra"),)
 
 
 # -- properties -----------------------------------------------------------------------------------------------------

@@ -16,12 +16,13 @@ from vsched.framework.points.extension import Vote
 from vsched.framework.points.victims import Purpose
 from vsched.framework.policy import Policy
 from vsched.plugins.tdm import Tdm, TdmArgs, is_open
+from vsched.plugins.words.nodes import NOT_REVOCABLE, ZONE_CLOSED
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
 ZONE, REVOCABLE, PREEMPTABLE = "volcano.sh/revocable-zone", "volcano.sh/revocable-zone", "volcano.sh/preemptable"
-CLOSED = "node(s) were in a revocable zone that is closed now"
-NOT_REVOCABLE = "node(s) were in a revocable zone that the pod may not use"
+CLOSED = ZONE_CLOSED
+NOT_REVOCABLE = NOT_REVOCABLE
 ARGS = TdmArgs(zones={"day": "07:00-21:00", "night": "21:00-23:00", "idle": "9:00-10:00"})
 NODES = f"""
 node n1

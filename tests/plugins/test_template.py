@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from vsched.explain.changes import changes
+from vsched.explain.words.edits import argument
 from vsched.framework.cycle import run_cycle
 from vsched.framework.registry import Registry
 from vsched.mirror.cache import Cache
@@ -133,4 +134,4 @@ def test_an_argument_is_told_where_another_value_would_let_a_job_start(
     report = run_cycle(snapshot, policy, registry)
     found = changes(snapshot, policy, registry, report, "team/urgent", most=20).changes
 
-    assert "seniority.tenure 14400s of plugin seniority in the policy" in [change.message for change in found]
+    assert argument("seniority.tenure", "14400s", "seniority") in [change.message for change in found]

@@ -11,8 +11,12 @@ import yaml
 from tests.plugins.usage_world import usage_args, usage_policy
 from tests.support.plans import plan
 from vsched.errors import BadPolicy
+from vsched.framework.words.nodes import available
+from vsched.model.words import not_a_quantity
 from vsched.plugins.load.args import LoadLimit
 from vsched.plugins.usage import UsageArgs
+from vsched.plugins.words import arguments as words
+from vsched.plugins.words.nodes import usage_above
 from vsched.settings import load_file, load_text
 from vsched.settings.built_in import REGISTRY
 from vsched.settings.reading.arguments import flat_arguments
@@ -57,7 +61,7 @@ def test_the_same_files_close_loaded_nodes_unless_told_not_to(name: str, switch:
     found = plan(HOT_AND_HOTTER, load_text(text, name, REGISTRY).policy)
 
     assert found.nodes == {}
-    assert found.why("ns/a.0") == "0/2 nodes are available: 2 node(s) had cpu usage above 80% (5m average)."
+    assert found.why("ns/a.0") == available(2, {usage_above("cpu", 80, "5m"): 2})
 
 
 @pytest.mark.parametrize(
@@ -116,31 +120,30 @@ def test_what_a_pod_that_asks_for_nothing_uses(arguments: dict[str, Any], cpu: i
     [
         pytest.param(
             {"thresholds": {"gpu": 80}},
-            "thresholds.gpu: expected cpu, mem, CPUUsageAvg.<period> or MEMUsageAvg.<period>",
+            words.no_threshold("gpu"),
             id="a resource that is not measured",
         ),
         pytest.param(
             {"thresholds": {"CPUUsageAvg.soon": 80}},
-            "thresholds.CPUUsageAvg.soon: expected a number and s, m or h, such as 5m at the end",
+            words.threshold_without_period("CPUUsageAvg.soon"),
             id="no period",
         ),
         pytest.param(
             {"thresholds": {"cpu": 80, "CPUUsageAvg.5m": 70}},
-            "thresholds.CPUUsageAvg.5m: the threshold of cpu over 5m is given twice",
+            words.threshold_twice("CPUUsageAvg.5m", "cpu", "5m"),
             id="one threshold twice",
         ),
         pytest.param(
             {"thresholds": {"cpu": 101}}, "thresholds.cpu: expected a number >= 0 and <= 100, got '101'", id="101"
         ),
-        pytest.param({"usage.period": "5"}, "usage.period: expected a number and s, m or h, such as 5m", id="period"),
+        pytest.param({"usage.period": "5"}, words.no_period(), id="period"),
         pytest.param({"usage.weight": -1}, "usage.weight: expected a whole number >= 0, got '-1'", id="weight"),
         pytest.param(
             {"estimator.be_cpu": "much"},
-            "estimator.be_cpu: 'much' is not a quantity (expected a number with an optional suffix, such as 500m, 2, "
-            "1.5Gi)",
+            f"estimator.be_cpu: {not_a_quantity('much')}",
             id="no quantity",
         ),
-        pytest.param({"estimator.be_mem": -1}, "estimator.be_mem: expected zero or more", id="less than nothing"),
+        pytest.param({"estimator.be_mem": -1}, words.estimate_below_zero("be_mem"), id="less than nothing"),
         pytest.param(
             {"estimator.request_rato": 1},
             "estimator.request_rato: unknown argument; did you mean 'estimator.request_ratio'?",

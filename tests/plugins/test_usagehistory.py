@@ -17,6 +17,7 @@ from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.explaining import explain
 from vsched.explain.order import waiting_order
 from vsched.explain.queues import explain_queue
+from vsched.explain.words import reasons
 from vsched.framework.cycle import run_actions, run_cycle
 from vsched.framework.policy import Policy
 from vsched.framework.reports.effects import decided
@@ -26,6 +27,7 @@ from vsched.model.history.records import Decay, Holder
 from vsched.model.jobs.job import USER
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words.victims import USED_LESS
 from vsched.settings.built_in import REGISTRY
 
 DAY = Decay(86_400.0, 604_800.0)
@@ -323,10 +325,10 @@ def test_an_explanation_says_how_many_times_its_share_a_queue_used() -> None:
     assert report.queues["a"].used_times == pytest.approx(1.5)
     said = explain_queue(snapshot, found, REGISTRY, report, "a", simulations=0)
     assert said is not None
-    assert said.notes == ("queue a used 1.5 times its share over the last 1h",)
+    assert said.notes == (reasons.used_times_its_share("a", 1.5, "1h"),)
     job = explain(snapshot, found, REGISTRY, report, "x", "a1", simulations=0)
     assert job is not None
-    assert job.notes == (f"{said.notes[0]}, so other queues go first beyond what they deserve",)
+    assert job.notes == (reasons.others_go_first(said.notes[0]),)
 
 
 def test_a_queue_that_used_less_than_its_share_is_not_told_so_with_each_job() -> None:
@@ -339,12 +341,8 @@ def test_a_queue_that_used_less_than_its_share_is_not_told_so_with_each_job() ->
 @pytest.mark.parametrize(
     ("text", "used", "key", "why"),
     [
-        pytest.param(
-            SPACES, Holder("default", "x"), "x/one", "namespace y has used less of its share", id="a namespace"
-        ),
-        pytest.param(
-            PEOPLE, Holder("default", "x", "ann"), "x/ann", "user ben has used less of its share", id="a user"
-        ),
+        pytest.param(SPACES, Holder("default", "x"), "x/one", f"namespace y {USED_LESS}", id="a namespace"),
+        pytest.param(PEOPLE, Holder("default", "x", "ann"), "x/ann", f"user ben {USED_LESS}", id="a user"),
     ],
 )
 def test_the_place_in_the_order_says_whose_use_decided(text: str, used: Holder, key: str, why: str) -> None:

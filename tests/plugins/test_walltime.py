@@ -16,6 +16,7 @@ from vsched.model.jobs.runs import WALL_TIME_OVER, runs_of
 from vsched.model.plan import PlannedStart
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.walltime import WallTime, WallTimeArgs
+from vsched.plugins.words.jobs import asks_for_too_long, wall_time_over
 from vsched.settings.built_in import REGISTRY
 
 WALL, MOST = "vsched.io/wall-time", "vsched.io/max-wall-time"
@@ -92,13 +93,13 @@ def test_a_job_that_was_ended_starts_again_only_when_its_wall_time_changes() -> 
         assert not again.evictions
         assert (again.jobs["ns/old"].code, again.jobs["ns/old"].message) == (
             Code.WALL_TIME,
-            "its wall time of 1h is over",
+            wall_time_over("1h"),
         )
 
 
 def test_the_condition_is_taken_back_when_the_wall_time_changes() -> None:
     found = manifests(old().replace("on=n1 started=3600", ""))
-    over = {"type": WALL_TIME_OVER, "status": "True", "reason": "WallTime", "message": "its wall time of 1h is over"}
+    over = {"type": WALL_TIME_OVER, "status": "True", "reason": "WallTime", "message": wall_time_over("1h")}
 
     def decided(seconds: str) -> Plan:
         for one in found:
@@ -120,13 +121,13 @@ def test_a_running_job_gets_no_more_pods_once_its_wall_time_is_over() -> None:
     found = plan(f"{old(f'{WALL}=1h').replace('min=2', 'min=1')}pods ns/old 1 cpu=1", walls())
 
     assert found.bound == {}
-    assert found.message("ns/old") == "its wall time of 1h is over"
+    assert found.message("ns/old") == wall_time_over("1h")
 
 
 @pytest.mark.parametrize(
     ("words", "most", "says"),
     [
-        pytest.param(f"{WALL}=1h30m", "1h", "asks for 1h30m of wall time, and queue default allows 1h", id="too much"),
+        pytest.param(f"{WALL}=1h30m", "1h", asks_for_too_long("1h30m", "1h", queue="default"), id="too much"),
         pytest.param(f"{WALL}=1h", "1h", "", id="as much as is allowed"),
         pytest.param("", "1h", "", id="nothing"),
     ],
@@ -194,10 +195,8 @@ def test_wall_times_of_users(limits: Mapping[str, str], user: str, ended: bool) 
 @pytest.mark.parametrize(
     ("queue", "says"),
     [
-        pytest.param("", "asks for 2h of wall time, and user ann may have 1h", id="the user's is shorter"),
-        pytest.param(
-            f"queue default {MOST}=30m", "asks for 2h of wall time, and queue default allows 30m", id="the queue's is"
-        ),
+        pytest.param("", asks_for_too_long("2h", "1h", queue="default", user="ann"), id="the user's is shorter"),
+        pytest.param(f"queue default {MOST}=30m", asks_for_too_long("2h", "30m", queue="default"), id="the queue's is"),
     ],
 )
 def test_the_shorter_one_of_queue_and_user_is_named(queue: str, says: str) -> None:

@@ -25,7 +25,8 @@ from vsched.mirror.ingest.bounds import (
     TOLERATIONS_MAX,
 )
 from vsched.model.plan import CycleReport
-from vsched.plugins.pods.rules import COMPARISONS_MAX, TOO_COSTLY
+from vsched.plugins.pods.rules import COMPARISONS_MAX
+from vsched.plugins.words.nodes import rules_too_costly
 from vsched.settings.built_in import REGISTRY
 
 Manifest = dict[str, Any]
@@ -147,7 +148,7 @@ def test_a_pod_whose_rules_take_too_many_comparisons_waits_with_that_as_the_reas
         crowd.tell(_running(f"more-{number}"))
     crowd.tell(pod)
     said = crowd.session().unschedulable
-    assert TOO_COSTLY in said["tenant/big"].message
+    assert rules_too_costly(COMPARISONS_MAX) in said["tenant/big"].message
 
 
 def _running(name: str) -> Manifest:

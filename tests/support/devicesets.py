@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.support.small import SmallCluster
-from vsched.framework.claims.devices.part import DevicePart
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.devices.handler import DeviceHandler
+from vsched.framework.claims.handler import ClaimRules
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import (
     AllocatedDevice,
@@ -109,7 +109,7 @@ def only(*nodes: str) -> tuple[NodeTerm, ...]:
 
 
 class DeviceWorld:
-    """Nodes, devices, claims and pods; ``part`` is what a session makes of them."""
+    """Nodes, devices, claims and pods; ``handler`` is what a session makes of them."""
 
     def __init__(
         self, *pools: DevicePool, nodes: Sequence[str] = ("n1", "n2"), classes: Sequence[DeviceClass] = (GPU,)
@@ -168,13 +168,13 @@ class DeviceWorld:
             plugins={column(name): nodes for name, nodes in self.plugins.items()},
         )
 
-    def part(self, rules: ClaimRules = RULES) -> DeviceSession:
+    def handler(self, rules: ClaimRules = RULES) -> DeviceSession:
         snapshot = replace(self.cluster.snapshot(), claims=ClaimCatalogue(devices=self.catalogue()))
         return DeviceSession(snapshot, snapshot.nodes, rules)
 
 
-class DeviceSession(DevicePart):
-    """The part, with answers that are easy to compare."""
+class DeviceSession(DeviceHandler):
+    """The handler, with answers that are easy to compare."""
 
     def __init__(self, snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules) -> None:
         super().__init__(snapshot, nodes, rules)

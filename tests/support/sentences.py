@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).parents[2] / "vsched"
 WORDS_MIN = 3
+SPELT_MIN = 5
+"""A test that has so many words of a sentence in one text spells it out."""
 LIKE_A_SENTENCE = re.compile(r"[a-z]{2,} [a-z]{2,}")
+
+
+PROGRAMMERS = {"AssertionError", "NotImplementedError", "TypeError", "Unequal"}
+"""What these errors say is for programmers."""
+FOR_PROGRAMS = re.compile(r"max by |\(1 - avg by |ray start |StrictHostKeyChecking |end=\$|\ndefault root ")
+"""How texts of several words begin that are queries, commands, settings or lists of names."""
 
 
 class Sentence(NamedTuple):
@@ -26,20 +34,76 @@ def sentences(folder: Path = PACKAGE) -> Iterator[Sentence]:
     """Those of all files of a folder, in order."""
     for path in sorted(folder.rglob("*.py")):
         for line, text in sorted(_texts(ast.parse(path.read_text()))):
-            if len(text.split()) >= WORDS_MIN and LIKE_A_SENTENCE.search(text):
+            if len(text.split()) >= WORDS_MIN and LIKE_A_SENTENCE.search(text) and not FOR_PROGRAMS.match(text):
                 yield Sentence(str(path.relative_to(folder.parent)), line, text)
 
 
+def is_said_by_words(path: str) -> bool:
+    """Whether a file is a module of words, or stands in a package of them."""
+    return "words" in Path(path).with_suffix("").parts
+
+
+class Template(NamedTuple):
+    """A sentence as one recognizes it in a test."""
+
+    sentence: Sentence
+    longest: str
+    """Its longest part that is always the same."""
+    own: int
+    """How many letters are always the same."""
+    form: re.Pattern[str]
+
+
+def templates(folder: Path) -> list[Template]:
+    """The sentences of the modules of words in a folder that have words enough of their own to be recognized."""
+    found = []
+    for one in sentences(folder):
+        parts = one.text.strip().split("{}")
+        if is_said_by_words(one.path) and len(re.findall(r"[A-Za-z]{2,}", " ".join(parts))) >= WORDS_MIN:
+            form = re.compile(".+?".join(map(re.escape, parts)) + r"\Z")
+            found.append(Template(one, max(parts, key=len), len("".join(parts)), form))
+    return found
+
+
+def spelt_out(path: Path, known: list[Template]) -> Iterator[Sentence]:
+    """The sentences that a test writes out instead of calling their function; names of cases do not count."""
+    for line, written in _texts(ast.parse(path.read_text())):
+        text = written.strip()
+        if len(text.split()) < SPELT_MIN:
+            continue
+        for one in known:
+            if one.longest in text and len(text) <= 3 * one.own and one.form.match(text):
+                yield Sentence(str(path), line, text)
+                break
+
+
 def _texts(module: ast.Module) -> Iterator[tuple[int, str]]:
-    seen: set[int] = set()
+    seen = {id(part) for node in ast.walk(module) for part in _for_programmers(node)}
     for node in ast.walk(module):
+        if id(node) in seen:
+            continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             seen.add(id(node.value))
         elif isinstance(node, ast.JoinedStr):
             seen.update(id(value) for value in node.values)
             yield node.lineno, "".join(str(v.value) if isinstance(v, ast.Constant) else "{}" for v in node.values)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in seen:
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
+
+
+def _for_programmers(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a node that no user sees: messages of asserts, regular expressions, names of cases and of tasks."""
+    match node:
+        case ast.Assert(msg=ast.AST() as message):
+            yield from ast.walk(message)
+        case ast.Raise(exc=ast.Call(func=ast.Name(id=name)) as call) if name in PROGRAMMERS:
+            yield from ast.walk(call)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr="compile"), args=[pattern, *_]):
+            yield from ast.walk(pattern)
+        case ast.keyword(arg="id" | "ids", value=names):
+            yield from ast.walk(names)
+        case ast.Call(func=ast.Attribute(attr="create_task"), keywords=[ast.keyword(value=name)]):
+            yield from ast.walk(name)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from vsched.framework.claims.part import ClaimRules
-from vsched.framework.claims.volumes.part import VolumePart
+from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.claims.volumes.handler import VolumeHandler
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import (
     NO_PROVISIONER,
@@ -189,9 +189,9 @@ class StorageWorld:
             by_node=by_node,
         )
 
-    def part(self, rules: ClaimRules = RULES) -> VolumePart:
+    def handler(self, rules: ClaimRules = RULES) -> VolumeHandler:
         """The volumes in a session over this world."""
-        return VolumePart(self.catalogue(), self.statics(), rules)
+        return VolumeHandler(self.catalogue(), self.statics(), rules)
 
 
 def _by(volumes: Iterable[Volume], key: Any) -> Mapping[str, tuple[Volume, ...]]:
@@ -202,47 +202,49 @@ def _by(volumes: Iterable[Volume], key: Any) -> Mapping[str, tuple[Volume, ...]]
 
 
 class Asked:
-    """What a part says of one task."""
+    """What a handler answers about one task."""
 
-    def __init__(self, world: StorageWorld, part: VolumePart, task: Task) -> None:
+    def __init__(self, world: StorageWorld, handler: VolumeHandler, task: Task) -> None:
         self.names = world.statics().names
-        self.part = part
+        self.handler = handler
         self.task = task
 
     def nodes(self, *, later: bool = False) -> str:
         """The nodes that can serve the task, joined by spaces. Compares the masks with the exact answer."""
-        if self.part.obstacle(self.task) is not None:
+        if self.handler.obstacle(self.task) is not None:
             return ""
         found = []
         for row, name in enumerate(self.names):
             masks = all(
                 (check.later if later and check.later is not None else check.passes)[row]
-                for check in self.part.checks(self.task)
+                for check in self.handler.checks(self.task)
             )
-            fits = self.part.fits(self.task, row, later=later)
+            fits = self.handler.fits(self.task, row, later=later)
             assert masks or not fits, f"the masks lack {name}, which fits"
-            assert fits or not masks or not self.part.is_exact(self.task), f"the masks have {name}, which does not fit"
+            assert fits or not masks or not self.handler.is_exact(self.task), (
+                f"the masks have {name}, which does not fit"
+            )
             if fits:
                 found.append(name)
         return " ".join(found)
 
     def reasons(self) -> dict[str, str]:
         """Each reason with the nodes that it keeps away, as the first of their reasons."""
-        refusal = self.part.obstacle(self.task)
+        refusal = self.handler.obstacle(self.task)
         if refusal is not None:
             return {refusal.message: " ".join(self.names)}
         found: dict[str, list[str]] = {}
         left = dict(enumerate(self.names))
-        for check in self.part.checks(self.task):
+        for check in self.handler.checks(self.task):
             for row in [row for row in left if not check.passes[row]]:
                 found.setdefault(check.reason, []).append(left.pop(row))
-        for row in [row for row in left if not self.part.fits(self.task, row, later=False)]:
-            found.setdefault(self.part.unfit(self.task).reason, []).append(left.pop(row))
+        for row in [row for row in left if not self.handler.fits(self.task, row, later=False)]:
+            found.setdefault(self.handler.unfit(self.task).reason, []).append(left.pop(row))
         return {reason: " ".join(sorted(nodes)) for reason, nodes in found.items()}
 
     def scores(self) -> dict[str, float] | None:
         """The scores of the nodes that can serve the task."""
-        scores = self.part.score(self.task)
+        scores = self.handler.score(self.task)
         if scores is None:
             return None
         able = self.nodes().split()
@@ -251,19 +253,19 @@ class Asked:
     def take(self, node: str, *, later: bool = False) -> Asked:
         """Place the task."""
         row = self.names.index(node)
-        assert self.part.fits(self.task, row, later=later)
-        self.part.take(self.task, row, later=later)
+        assert self.handler.fits(self.task, row, later=later)
+        self.handler.take(self.task, row, later=later)
         return self
 
     def chosen(self) -> dict[str, str]:
         """The volume of each claim that something was chosen for; a star for one that is to be made."""
-        plan = self.part.plan(self.task)
+        plan = self.handler.plan(self.task)
         if plan is None:
             return {}
         assert plan.wait == tuple(one.claim for one in plan.volumes)
         return {one.claim.removeprefix("ns/"): one.volume or "*" for one in plan.volumes}
 
 
-def ask(world: StorageWorld, task: Task, part: VolumePart | None = None, rules: ClaimRules = RULES) -> Asked:
+def ask(world: StorageWorld, task: Task, handler: VolumeHandler | None = None, rules: ClaimRules = RULES) -> Asked:
     """What the volumes of a session say of a task."""
-    return Asked(world, part or world.part(rules), task)
+    return Asked(world, handler or world.handler(rules), task)

@@ -11,6 +11,7 @@ import pytest
 from tests.support.recording_server import RecordingServer, Reply, recording, writer_to
 from tests.support.waiting import until
 from vsched.clock import FakeClock
+from vsched.framework.words.nodes import available
 from vsched.model.plan import Unschedulable
 from vsched.writes.bodies import ObjectReference, pod_reference
 from vsched.writes.events import WARNING, EventRecorder, EventSettings
@@ -51,10 +52,10 @@ async def bench() -> AsyncIterator[Bench]:
 async def test_other_words_for_the_same_cause_make_no_other_event() -> None:
     async with bench() as at:
         for count in range(1, 51):
-            await at.say(f"0/{count} nodes are available: {count} Insufficient cpu.")
+            await at.say(available(count, {"Insufficient cpu": count}))
         [made] = at.server.sent
         assert (made.method, made.body["count"]) == ("POST", 1)
-        assert made.body["message"] == "0/1 nodes are available: 1 Insufficient cpu."
+        assert made.body["message"] == available(1, {"Insufficient cpu": 1})
 
 
 async def test_nothing_is_written_about_an_object_whose_namespace_cannot_stand_in_a_url() -> None:

@@ -14,6 +14,7 @@ from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import WALL_TIME, AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import REQUEST_ANNOTATIONS
+from vsched.writes import words
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts
 from vsched.writes.writer import Writer
@@ -35,7 +36,7 @@ CONDITION = {
 TOLD = Sent("PATCH", PATH + "/status", {"metadata": {"uid": "uid-7"}, "status": {"conditions": [CONDITION]}})
 BUDGET = Reply(429, "Cannot evict pod as it would violate the pod's disruption budget.", cause="DisruptionBudget")
 UNSEEN_BUDGET = BUDGET._replace(retry_after="10")
-TWO_BUDGETS = Reply(500, "This pod has more than one PodDisruptionBudget, which the eviction subresource ...")
+TWO_BUDGETS = Reply(500, f"This pod has {words.MORE_THAN_ONE_BUDGET}, which the eviction subresource ...")
 ANOTHER_POD = 'Operation cannot be fulfilled on Pod "pod-7": the UID in the precondition (a) does not match ...'
 STORED_ANOTHER = "StorageError: invalid object, Code: 4, Precondition failed: UID in precondition: a, UID in object ..."
 
@@ -127,7 +128,7 @@ async def test_pods_of_a_job_whose_wall_time_is_over_are_deleted_whatever_budget
         evictor.submit([msgspec.structs.replace(evict(), action=WALL_TIME, beneficiary="")])
         await until(lambda: not evictor.busy)
         assert [(one.method, one.path) for one in server.sent] == [("DELETE", PATH), ("PATCH", PATH + "/status")]
-        assert server.sent[1].body["status"]["conditions"][0]["message"] == "the wall time of its job is over"
+        assert server.sent[1].body["status"]["conditions"][0]["message"] == words.WALL_TIME_IS_OVER
         assert [outcome.verdict for outcome in outcomes] == [EvictionVerdict.EVICTED]
 
 

@@ -19,6 +19,7 @@ from vsched.model.plan import Bind
 from vsched.sim.api.fault_plan import FaultInjector, plan_of
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.store.kinds import Obj
+from vsched.writes import words
 from vsched.writes.bindings import BindOutcome, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts
 from vsched.writes.locked_bindings import LockingDispatcher, LockSettings
@@ -161,7 +162,7 @@ async def test_a_pod_that_waits_for_too_long_is_not_bound_and_is_told_why() -> N
         await until(lambda: found.outcomes)
         (outcome,) = found.outcomes
         assert outcome.verdict is BindOutcome.REFUSED
-        assert outcome.message == f"the node is locked by its annotation hamivgpu: '{RECENT}'"
+        assert outcome.message == words.node_is_locked("hamivgpu", RECENT)
         assert found.lock() == RECENT
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from vsched.errors import BadInput
+from vsched.writes import words
 from vsched.writes.unexpected import Unexpected
 
 
@@ -21,7 +22,7 @@ from vsched.writes.unexpected import Unexpected
 async def test_an_error_is_reported_and_the_work_goes_on(error: Exception, why: str, traceback: bool) -> None:
     told: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
-    with Unexpected("the binding of ns/p is dropped") as unexpected:
+    with Unexpected(words.item_is_dropped("binding", "ns", "p")) as unexpected:
         raise error
     assert unexpected.why == why
     assert told == [{"message": f"the binding of ns/p is dropped: {why}"} | ({"exception": error} if traceback else {})]

@@ -13,6 +13,8 @@ from tests.support.waiting import until
 from tests.writes.writing_back import ONCE, QUICK, UNSCHEDULABLE, bench, outcome, verdict, world
 from vsched.clock import FakeClock
 from vsched.framework.codes import Code
+from vsched.framework.words.nodes import available
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.problems import Problem
 from vsched.model.jobs.advice import WOULD_START
 from vsched.model.jobs.job import Condition
@@ -173,7 +175,7 @@ async def test_what_would_help_is_added_soon_and_reworded_seldom() -> None:
         test.submit(snapshot, queues={"default": QueueOutcome("default", 1)})
         await until(lambda: test.server.of("queues"))
         assert len(test.server.of("podgroups")) == 1
-        helped = msgspec.structs.replace(said, message=f"{wobbling}{WOULD_START}2 more cpu on a node like n1")
+        helped = msgspec.structs.replace(said, message=f"{wobbling}{WOULD_START}2 more cpu")
         test.submit(snapshot, jobs={"ns/g": outcome("Pending", helped)})
         await test.quiet()
         written = [sent.body["status"]["conditions"][0]["message"] for sent in test.server.of("podgroups")]
@@ -232,7 +234,7 @@ async def test_after_a_change_of_leaders_nothing_is_told_again() -> None:
     headline = "the gang needs 8, 6 fit: 2 nodes have too little cpu"
     said = msgspec.structs.replace(UNSCHEDULABLE, message=f"{headline}{WOULD_START}minMember 6 (2 fewer)")
     job.spec = msgspec.structs.replace(job.spec, conditions=(said,))
-    waits = verdict(job, message="0/2 nodes are available: 2 Insufficient cpu.")
+    waits = verdict(job, message=available(2, {"Insufficient cpu": 2}))
     job.put(msgspec.structs.replace(job.tasks[waits.uid], condition=f"{waits.reason}: {verdict(job).message}"))
     clock = FakeClock(1_700_000_000.0)
     prompt = replace(
@@ -526,7 +528,7 @@ async def test_good_news_gives_way_to_bad_news() -> None:
 
 async def test_a_broken_object_is_complained_of_once_and_again_when_it_is_broken_otherwise() -> None:
     async with bench() as test:
-        broken = Problem("PodGroup", "ns", "bad", "b1", "PodGroup ns/bad: spec.minMember: -1 (expected zero or more)")
+        broken = Problem("PodGroup", "ns", "bad", "b1", words.negative_number("PodGroup ns/bad: spec.minMember", -1))
         test.mirror.broken["PodGroup", "ns/bad"] = broken
         await until(lambda: test.server.of("events") and test.server.of("podgroups"))
         [event], [marked] = test.server.of("events"), test.server.of("podgroups")

@@ -11,6 +11,7 @@ from tests.support.recording_server import Reply, recording
 from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.model.plan import Bind, CycleReport, Evict, Nominate
+from vsched.writes import words
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.evictions import EvictionOutcome, EvictionSettings, EvictionVerdict, Evictor
 from vsched.writes.limits import Attempts, TokenBucket
@@ -34,7 +35,7 @@ async def test_a_write_without_a_permit_is_not_sent_not_counted_and_not_tried_ag
     async with recording() as (server, client):
         writer = Writer(client, TokenBucket(1e6, 1e6), lambda *what: told.append(what), permit)
         answer = await writer.send(write(), ATTEMPTS)
-        assert (answer.code, answer.message) == (NOT_PERMITTED, "not sent: this process is not the leader")
+        assert (answer.code, answer.message) == (NOT_PERMITTED, words.NOT_THE_LEADER)
         assert not answer.done
         assert not may_help(answer)
         assert len(asked) == 1
@@ -68,7 +69,7 @@ async def test_no_attempt_begins_after_the_limit(limit_seconds: float, sent: int
     [
         pytest.param(WriteResult(200), "PATCH", "", id="done"),
         pytest.param(WriteResult(500, "webhook away"), "PATCH", "webhook away", id="refused"),
-        pytest.param(WriteResult(NO_ANSWER), "PATCH", "the API server answers 0", id="without a word"),
+        pytest.param(WriteResult(NO_ANSWER), "PATCH", words.server_answers(0), id="without a word"),
         pytest.param(WriteResult(404, "gone"), "PATCH", "", id="the object is gone"),
         pytest.param(WriteResult(404, "no such kind"), "POST", "no such kind", id="the kind is not served"),
         pytest.param(WriteResult(409, "changed"), "PUT", "", id="the object has changed"),

@@ -12,6 +12,7 @@ from tests.support.recording_server import RecordingServer, recording, writer_to
 from tests.support.small import SmallCluster
 from tests.support.waiting import until
 from vsched.clock import Clock, SystemClock
+from vsched.framework.words.nodes import available
 from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.problems import Problem
 from vsched.mirror.state.topology import TopologyStore
@@ -102,6 +103,9 @@ def outcome(phase: str = "Inqueue", *conditions: Condition, **fields: Any) -> Jo
     return JobOutcome(**{**values, **fields})
 
 
-def verdict(job: Job, number: int = 0, message: str = "0/1 nodes are available: 1 Insufficient cpu.") -> Unschedulable:
+NO_ROOM = available(1, {"Insufficient cpu": 1})
+
+
+def verdict(job: Job, number: int = 0, message: str = NO_ROOM) -> Unschedulable:
     task = list(job.tasks.values())[number]
     return Unschedulable(task.uid, task.namespace, task.name, job.key, "Unschedulable", message)

@@ -9,85 +9,89 @@ from collections import deque
 from functools import partial
 
 from vsched.actions.assigning import AllocateArgs
-from vsched.actions.booking import keep_nodes
+from vsched.actions.blocked import may_start, note_overused
+from vsched.actions.failed_turns import FailedTurns
 from vsched.actions.gates import open_gates
-from vsched.actions.held import may_start, note_overused
-from vsched.actions.in_vain import TurnsInVain
 from vsched.actions.one_turn import plan_first, take_turn
 from vsched.actions.ordering import QueueOrdering
-from vsched.actions.pending import PendingTasks, has_work, workable
+from vsched.actions.pending import PendingByJob, has_work, workable
+from vsched.actions.provisioned import reserve_provisioned
 from vsched.actions.turns import JobTurns, next_of
-from vsched.framework.classes import Row
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
-Rows = dict[str, Row]
-"""The jobs to work on, by the key of the first one of each row."""
+Segments = dict[str, Segment]
+"""The jobs to work on, by the key of each segment's first job."""
 
 
 def allocate(session: Session) -> None:
     """Give jobs turns until no more tasks can be placed."""
-    rows: Rows = {row.first: row for row in map(Row, session.waiting.take(lambda job: has_work(session, job)))}
-    shared = [row for row in rows.values() if row.is_shared]
-    pending = PendingTasks(session)
-    keep_nodes(session, rows.keys(), pending)
-    complete(session, rows, pending)
-    place_nominated(session, rows, pending)
-    give_turns(session, rows, pending)
-    for row in shared:
-        for span in row.passed:
-            session.waiting.say(span)
+    segments: Segments = {
+        segment.first: segment for segment in map(Segment, session.waiting.take(lambda job: has_work(session, job)))
+    }
+    shared = [segment for segment in segments.values() if segment.is_shared]
+    pending = PendingByJob(session)
+    reserve_provisioned(session, segments.keys(), pending)
+    complete(session, segments, pending)
+    place_nominated(session, segments, pending)
+    give_turns(session, segments, pending)
+    session.waiting.put_back(shared)
 
 
-def give_turns(session: Session, rows: Rows, pending: PendingTasks) -> None:
+def give_turns(session: Session, segments: Segments, pending: PendingByJob) -> None:
     """Give jobs turns by queue, namespace, user and job; those with pods behind the gate of their queue as well."""
     alone = map(session.jobs.__getitem__, session.waiting.keys_alone())
     gated = {job.key: job for job in alone if job.job.awaiting and workable(session, job)}
-    only_gated = {key: Row.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in rows}
+    only_gated = {
+        key: Segment.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in segments
+    }
     ordering = QueueOrdering(session.plugins, session.args("allocate", AllocateArgs))
-    turns, overused = TurnsInVain(session), TurnsInVain(session)
-    for queue, row, lane in JobTurns(ordering, session.snapshot.queues, [*rows.values(), *only_gated.values()]):
+    failed, overused = FailedTurns(session), FailedTurns(session)
+    for queue, segment, turns in JobTurns(
+        ordering, session.snapshot.queues, [*segments.values(), *only_gated.values()]
+    ):
         if session.plugins.overused(queue):
-            lane.closed = True
-            plan_first(session, queue, session.jobs[row.first])
-            waiting = (one for one in (row, *lane.rows()) if one.first not in only_gated)
-            overused.tell(waiting, partial(tell_overused, session, queue, pending))
+            turns.closed = True
+            plan_first(session, queue, session.jobs[segment.first])
+            waiting = (one for one in (segment, *turns.segments()) if one.first not in only_gated)
+            overused.note_all(waiting, partial(refuse_overused, session, queue, pending))
             continue
-        job, steps, changes = next_of(session, row), len(session.ledger.log), turns.changes
+        job, steps, changes = next_of(session, segment), len(session.ledger.log), failed.changes
         opens = gated.pop(job.key, None) is not None
         if opens:
             open_gates(session, queue, job)
-            overused.follow(anew=True)
-        turns.follow(anew=opens)
-        again = job.key not in only_gated and give_turn(session, queue, job, pending, turns)
-        turns.follow()
-        lane.end_turn(
-            Row.again(job, session.plugins.job_key(job)) if again else None,
+            overused.follow(reset=True)
+        failed.follow(reset=opens)
+        again = job.key not in only_gated and give_turn(session, queue, job, pending, failed)
+        failed.follow()
+        turns.end_turn(
+            Segment.again(job, session.plugins.job_key(job)) if again else None,
             idle=not opens and len(session.ledger.log) == steps,
-            changes=turns.changes != changes,
-            known=turns.of_all(row),
+            changes=failed.changes != changes,
+            known=failed.of_all(segment),
         )
 
 
-def complete(session: Session, rows: Rows, pending: PendingTasks) -> None:
-    """Give running gangs that lost pods the first turns: with a node, say. What is left of a gang waits for them."""
-    lost = (session.jobs[key] for key in rows if session.jobs[key].has_lost_pods)
+def complete(session: Session, segments: Segments, pending: PendingByJob) -> None:
+    """Give running gangs that lost pods, with a node for instance, the first turns: their other pods wait for these."""
+    lost = (session.jobs[key] for key in segments if session.jobs[key].has_lost_pods)
     for job in sorted(lost, key=session.plugins.job_key):
         queue = session.queue(job)
         if not session.plugins.overused(queue):
             again = take_turn(session, queue, job, pending[job.key])
-            put_back(session, rows, job, again=again)
+            put_back(session, segments, job, again=again)
 
 
-def place_nominated(session: Session, rows: Rows, pending: PendingTasks) -> None:
-    """Give jobs with nominated nodes their first turns, until their pods have these: the room freed for them is theirs.
+def place_nominated(session: Session, segments: Segments, pending: PendingByJob) -> None:
+    """Give jobs with nominated nodes their first turns, until their pods have these nodes, which were freed for them.
 
-    The queue may hold all that it deserves by these nominations, and then it gets no other turn.
+    By these nominations the queue may hold all that it deserves; then it gets no other turn.
     """
     if not session.decisions.nominated:
         return
-    keys = [key for key in session.snapshot.nominated if key in rows]
+    keys = [key for key in session.snapshot.nominated if key in segments]
     jobs = [session.jobs[key] for key in keys if any(task.uid in session.decisions.nominated for task in pending[key])]
     for job in sorted(jobs, key=session.plugins.job_key):
         queue, tasks = session.queue(job), pending[job.key]
@@ -97,30 +101,30 @@ def place_nominated(session: Session, rows: Rows, pending: PendingTasks) -> None
         while goes_on and nominated and take_turn(session, queue, job, nominated):
             pass
         pending[job.key] = others
-        put_back(session, rows, job, again=goes_on and bool(others))
+        put_back(session, segments, job, again=goes_on and bool(others))
 
 
-def put_back(session: Session, rows: Rows, job: JobView, *, again: bool) -> None:
-    """A job had its first turns: it waits for others, or not."""
+def put_back(session: Session, segments: Segments, job: JobView, *, again: bool) -> None:
+    """A job had its first turns: put it back where it needs another one (``again``)."""
     if again:
-        rows[job.key] = Row.again(job, session.plugins.job_key(job))
+        segments[job.key] = Segment.again(job, session.plugins.job_key(job))
     else:
-        del rows[job.key]
+        del segments[job.key]
 
 
-def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingTasks, turns: TurnsInVain) -> bool:
-    """The turn of a job; one that is like a job whose turn came to nothing is told the same, and not tried."""
-    before, steps = turns.before(job), len(session.ledger.log)
-    known = turns.of(job, before) if may_start(session, job) else None
+def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingByJob, failed: FailedTurns) -> bool:
+    """The turn of a job. Where one of its kind failed before, it gets the same refusals without a try."""
+    before, steps = failed.before(job), len(session.ledger.log)
+    known = failed.of(job, before) if may_start(session, job) else None
     if known is not None:
-        session.refused.retell(job, known)
+        session.refused.replace(job, known)
         return False
     again = take_turn(session, queue, job, pending[job.key])
     if not again and len(session.ledger.log) == steps:
-        turns.note(job, before)
+        failed.note(job, before)
     return again
 
 
-def tell_overused(session: Session, queue: Queue, pending: PendingTasks, job: JobView) -> None:
-    """Say why a job waits whose queue holds all that it deserves."""
+def refuse_overused(session: Session, queue: Queue, pending: PendingByJob, job: JobView) -> None:
+    """Record why a job of an overused queue waits."""
     note_overused(session, queue, job, pending[job.key])

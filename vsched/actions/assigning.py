@@ -15,13 +15,13 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.placing import PlacingArgs, PlacingGoal, goal_of, place_in_order
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.session import Session
 from vsched.kernels.assignment import Demand, Room, assign, too_many
 from vsched.model.nodes.table import Mask
@@ -49,7 +49,7 @@ def place_until_ready(
     session: Session,
     queue: Queue,
     job: JobView,
-    sheet: Worksheet,
+    pending: PendingTasks,
     statement: Statement,
     goal: PlacingGoal | None = None,
 ) -> None:
@@ -59,9 +59,9 @@ def place_until_ready(
     """
     goal = goal_of(session, job) if goal is None else goal
     steps = session.args("allocate", AllocateArgs).gang_search_steps
-    tasks = tuple(sheet) if steps > 0 and (goal.missing() > 1 or goal.roles_missing(False)) else ()
+    tasks = tuple(pending) if steps > 0 and (goal.missing() > 1 or goal.roles_missing(False)) else ()
     before = statement.savepoint()
-    place_in_order(session, queue, job, sheet, statement, goal)
+    place_in_order(session, queue, job, pending, statement, goal)
     if len(tasks) < 2 or goal.met():
         return
     kinds = kinds_of(session, tasks)
@@ -74,8 +74,8 @@ def place_until_ready(
         search = GangAssignment(session, queue, job, kinds, statement, goal, steps, later=later)
         if search.run():
             placed = {entry.task.uid for entry in session.ledger.log[before:]}
-            sheet.clear()
-            sheet.extend(task for task in tasks if task.uid not in placed)
+            pending.clear()
+            pending.extend(task for task in tasks if task.uid not in placed)
             return
         cut = search.cut
     _place_again(session, statement, in_order)
@@ -88,7 +88,7 @@ def _place_again(session: Session, statement: Statement, steps: Sequence[LedgerE
     """Take these steps again, which were undone."""
     for job, task, row, before, status, _ in steps:
         if before is Status.PIPELINED:
-            lift(session, statement, job, task)
+            lift_nomination(session, statement, job, task)
         elif status is Status.ALLOCATED:
             statement.allocate(job, task, row)
         else:
@@ -165,7 +165,7 @@ class GangAssignment:
         """Place enough tasks; where that cannot be done, nothing has changed."""
         before = self._statement.savepoint()
         for task in self._tasks:
-            lift(self._session, self._statement, self._job, task)
+            lift_nomination(self._session, self._statement, self._job, task)
         if self._may_be_met() and self._search():
             return True
         self._statement.rollback(before)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from vsched.actions.held import may_start, nodes_first
+from vsched.actions.blocked import may_start, nodes_first
 from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pending import workable
 from vsched.actions.places import choose_close
 from vsched.actions.placing import PlacingArgs
-from vsched.framework.holding import lift
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.nodes.selection import Choice
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.session import Session
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -27,15 +27,15 @@ def backfill(session: Session) -> None:
     the queue or the namespace do apply. Once a job has its minimum, its placements are committed, including those of
     earlier tries; a job that will not have it takes no slot.
     """
-    plugins, kept = session.plugins, holding_nodes(session)
+    plugins, nominated = session.plugins, with_nominations(session)
     candidates = [
         job
         for job in session.waiting.alone()
-        if (job.best_effort_pending or job.key in kept) and workable(session, job)
+        if (job.best_effort_pending or job.key in nominated) and workable(session, job)
     ]
     if not candidates:
         return
-    standing = uncarried(session)
+    uncommitted = uncommitted_allocations(session)
     ordering = QueueOrdering(session.plugins, session.args("backfill", PlacingArgs))
     for job in ordering.drained(candidates, session.snapshot.queues):
         if not may_start(session, job):
@@ -47,7 +47,7 @@ def backfill(session: Session) -> None:
                 tasks = [task for task in tasks if job.sub_groups.are_whole((task,))]
             for position, task in enumerate(tasks):
                 before = statement.savepoint()
-                lift(session, statement, job, task)
+                lift_nomination(session, statement, job, task)
                 refusal = plugins.slot_limit(queue, task)
                 if refusal is not None:
                     session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
@@ -62,7 +62,7 @@ def backfill(session: Session) -> None:
                     continue
                 statement.allocate(job, task, choice.row)
             if plugins.job_ready(job):
-                session.decisions.committed += standing.get(job.key, ())
+                session.decisions.committed += uncommitted.get(job.key, ())
                 statement.commit()
             elif plugins.job_pipelined(job):
                 statement.keep()
@@ -76,7 +76,7 @@ def _at_once(session: Session, task: Task) -> Choice | None:
     return None if choice is None or choice.waits else choice
 
 
-def holding_nodes(session: Session) -> set[str]:
+def with_nominations(session: Session) -> set[str]:
     """Keys of jobs with nominated best-effort tasks. Such tasks count as placed, not as pending."""
     if not session.decisions.nominated:
         return set()
@@ -88,7 +88,7 @@ def holding_nodes(session: Session) -> set[str]:
     }
 
 
-def uncarried(session: Session) -> dict[str, list[LedgerEntry]]:
+def uncommitted_allocations(session: Session) -> dict[str, list[LedgerEntry]]:
     """Allocations that are kept but not committed yet, by job, in the order decided."""
     done = {entry.task.uid for entry in session.decisions.committed}
     found: dict[str, list[LedgerEntry]] = {}

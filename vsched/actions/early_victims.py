@@ -8,6 +8,7 @@ from math import inf, isinf
 from vsched.actions.pools import CandidatePool, candidates_of
 from vsched.actions.pricing import would_do
 from vsched.actions.victim_search import RECLAIM, VictimSearch
+from vsched.actions.words import may_evict_from
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
@@ -47,8 +48,8 @@ def not_yet(session: Session, search: VictimSearch, pool: CandidatePool, tasks: 
                 break
     if isinf(first):
         return None
-    what = "reclaim from other queues" if search.action == RECLAIM else "preempt other jobs"
     begin = clock(first, session.snapshot.now, bool(first % 60))
-    refusal = Refusal(NOT_YET, f"it can {what} from {begin} UTC at the earliest ({why})", code=Code.PROTECTED)
+    message = may_evict_from(begin, why, reclaims=search.action == RECLAIM)
+    refusal = Refusal(NOT_YET, message, code=Code.PROTECTED)
     pool.early[task.shape] = refusal
     return refusal

@@ -11,14 +11,12 @@ import numpy as np
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import NO_CAUSE
 from vsched.framework.ledger.statement import Statement
-from vsched.framework.nodes.keeping import Places
+from vsched.framework.nodes.reserving import Placements
 from vsched.framework.session import Session
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
-
-"""Of tasks that are taken to have ended."""
 
 
 class EndingWork:
@@ -39,7 +37,7 @@ class EndingWork:
         rows: list[int] = []
         kinds: list[int] = []
         tasks: list[Task] = []
-        for task, row in holding(session):
+        for task, row in tasks_on_nodes(session):
             at = ends_by(task)
             if at < inf and task.job != job.key:
                 ends.append(at)
@@ -83,7 +81,7 @@ class EndingWork:
         """Those of some tasks (bool[ends]) that have ended by a step."""
         return (self._tasks[number] for number in np.flatnonzero(which[: self.steps[step][1]]).tolist())
 
-    def ahead(self, step: int, places: Places) -> list[str]:
+    def ahead(self, step: int, places: Placements) -> list[str]:
         """The jobs that have begun on these nodes since this one was created, and have ended by then; by name."""
         later = self.ended(step, np.isin(self._rows, [row for _, row in places]))
         return sorted({task.job for task in later if (task.started or task.created) > self._job.created})
@@ -118,7 +116,7 @@ class EndingWork:
             yield statement
 
 
-def holding(session: Session) -> Iterator[tuple[Task, int]]:
+def tasks_on_nodes(session: Session) -> Iterator[tuple[Task, int]]:
     """Every task that holds room of a node, or waits for some, with its row; tasks that are leaving are left out."""
     at = session.nodes.statics.row
     for jobs in session.snapshot.holders.values():

@@ -4,69 +4,71 @@ Jobs take turns by queue, namespace and job as in ``allocate``, with two differe
 were admitted for and do not hold yet) count as held, so that admission follows the same shares as placement. Second,
 a job comes after all others if its queue could not hold it now, together with the jobs admitted in this cycle. The
 total of admitted jobs is limited, and such jobs would use it up while nodes stay idle. Admitted jobs that cannot be
-placed keep nobody out (``promises.py``).
+placed block nobody (``promises.py``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
-from vsched.actions.held import lacks_claims
+from vsched.actions.blocked import lacks_claims
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.actions.promises import Promises
 from vsched.actions.turns import JobTurns, next_of
-from vsched.framework.classes import Row, Span
+from vsched.framework.classes import Segment, Span
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.scaling import may_be_lifted
 from vsched.framework.session import Session
-from vsched.framework.waiting import Said
+from vsched.framework.waiting import JobRefusals
 from vsched.model.amounts.resources import Amounts, Vector, add
 from vsched.model.jobs.job import shortfall_of
 from vsched.model.pods.status import Phase
 from vsched.model.queues.queue import Queue
+from vsched.model.queues.quota import used_by
+
+_NOTHING_USED: frozenset[tuple[str, int]] = frozenset()
 
 
 def enqueue(session: Session) -> None:
     """Ask the plugins about each waiting job in turn. A refused job waits for the next cycle and blocks no other.
 
-    What one job of a class is told, the others are told too until some job is admitted.
+    A refusal of one job of a class holds for the others too, until some job is admitted.
     """
-    rows = [Row(span) for span in session.waiting.take(lambda job: job.waiting_to_enter)]
-    if not rows:
+    segments = [Segment(span) for span in session.waiting.take(lambda job: job.waiting_to_enter)]
+    if not segments:
         return
     queues, plugins = session.snapshot.queues, session.plugins
     ordering = QueueOrdering(plugins, session.args("enqueue", OrderingArgs), admitting=True)
     promised: dict[str, Vector] = {}
-    answers, late = EnqueueAnswers(session), dict[Row, int]()
-    for queue, row, lane in JobTurns(ordering, queues, rows):
-        in_queue, job = promised.setdefault(queue.name, {}), next_of(session, row)
-        known: Said | int | None = None
+    answers, late = EnqueueAnswers(session), dict[Segment, int]()
+    for queue, segment, turns in JobTurns(ordering, queues, segments):
+        in_queue, job = promised.setdefault(queue.name, {}), next_of(session, segment)
+        known: JobRefusals | int | None = None
         if refused(session, job, answers):
-            known = session.refused.of(job) if row else None
+            known = session.refused.of(job) if segment else None
         elif placeable(session, queue, job, wanted := shortfall_of(job.job), in_queue):
             admit(session, job, wanted, answers)
             add(in_queue, wanted)
         else:
-            known = late[Row.again(job, plugins.job_key(job))] = answers.admitted
-        lane.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
-    for row in rows:
-        late |= {Row(span._replace(value=row.waiting.value)): span.value for span in row.passed if _is_late(span)}
-    for _, row, lane in JobTurns(ordering, queues, late):
-        job, known = next_of(session, row), None
-        if late[row] == answers.admitted or not refused(session, job, answers):
+            known = late[Segment.again(job, plugins.job_key(job))] = answers.admitted
+        turns.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
+    for segment in segments:
+        late |= {
+            Segment(span._replace(value=segment.waiting.value)): span.value for span in segment.passed if _is_late(span)
+        }
+    for _, segment, turns in JobTurns(ordering, queues, late):
+        job, known = next_of(session, segment), None
+        if late[segment] == answers.admitted or not refused(session, job, answers):
             admit(session, job, shortfall_of(job.job), answers)
-        elif row:
+        elif segment:
             known = session.refused.of(job)
-        lane.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
-    for row in (*rows, *late):
-        for span in row.passed:
-            if not _is_late(span):
-                session.waiting.say(span)
+        turns.end_turn(idle=job.waiting_to_enter, changes=not job.waiting_to_enter, known=known)
+    session.waiting.put_back((*segments, *late))
 
 
-def _is_late(span: Span[Said | int]) -> bool:
-    """Whether jobs have second turns, as their queue could not hold them at first; so many were admitted by then."""
+def _is_late(span: Span[JobRefusals | int]) -> bool:
+    """Whether jobs have second turns, as their queue could not hold them: the value is a number of admitted jobs."""
     return isinstance(span.value, int)
 
 
@@ -86,6 +88,7 @@ class EnqueueAnswers:
 
     def __init__(self, session: Session) -> None:
         self._plugins = session.plugins
+        self._quotas, self._names = session.snapshot.quotas, session.snapshot.axis.names
         self._promises = Promises(session)
         self._shares = self._plugins.admits_by_request_alone and not self._plugins.limits_starts
         self._refusals: dict[Hashable, Refusal] = {}
@@ -98,13 +101,19 @@ class EnqueueAnswers:
         if not self._shares or job.job.claiming:
             found = self._plugins.start_limit(job) or self._asked(job)
         else:
-            asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request
+            asked = spec.queue, spec.namespace, spec.min_resources, spec.quota_request, self._used(job)
             found = self._refusals.get(asked)
             if found is None:
                 found = self._asked(job)
                 if found is not None:
                     self._refusals[asked] = found
         return None if found is None else self._promises.lifted_for(job, found)
+
+    def _used(self, job: JobView) -> frozenset[tuple[str, int]]:
+        """What quotas count of the job's pods; nothing where there are no quotas."""
+        if job.namespace not in self._quotas or not job.job.tasks:
+            return _NOTHING_USED
+        return frozenset(used_by(job.job.tasks.values(), self._names).items())
 
     def _asked(self, job: JobView) -> Refusal | None:
         refusal = self._plugins.job_enqueueable(job)
@@ -124,7 +133,7 @@ def refused(session: Session, job: JobView, answers: EnqueueAnswers) -> bool:
     if job.job.claiming:
         missing = max(1, job.min_member - job.ready)
         if lacks_claims(session, list(job.job.pending.values()), missing):
-            return True  # it could not start, so room promised to it would be lost to others
+            return True  # it could not start, so what is pledged to it would be lost to others
     refusal = None
     if job.spec.min_resources is not None:
         refusal = answers.of(job)

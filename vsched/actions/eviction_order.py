@@ -70,6 +70,6 @@ class EvictionOrder:
         return found
 
     def _keys(self, name: str) -> tuple[OrderKey, OrderKey]:
-        """The queue's keys as it stands: among the queues that victims come from, and in queue order."""
+        """The queue's present keys: among the queues that victims come from, and in queue order."""
         plugins, queue = self._session.plugins, self._session.snapshot.queues[name]
         return plugins.victim_queue_key(queue, self._evictor), plugins.queue_key(queue)

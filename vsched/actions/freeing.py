@@ -12,7 +12,7 @@ from vsched.actions.room import first_that_does
 from vsched.actions.victim_search import VictimSearch
 from vsched.actions.victims import Attempt, FreedRoom
 from vsched.framework.places.domains import Domain
-from vsched.framework.places.footing import Footing
+from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.places.task_sets import TaskKind
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
@@ -74,7 +74,7 @@ class WantedRoom(NamedTuple):
     number: int
     """How many of them are enough."""
     topology: NetworkTopology
-    footing: Footing
+    pods_by_domain: PodsByDomain
     """Where the pods with a node are that they have to join."""
 
 
@@ -86,7 +86,7 @@ def domains_to_free(
     Sums by domain of what each node would hold without all possible victims rule out most domains before any try.
     """
     places = session.places
-    reach = places.reach(wanted.topology, wanted.footing)
+    reach = places.reach(wanted.topology, wanted.pods_by_domain)
     if isinstance(reach, Refusal):
         return
     task_set = places.task_set(wanted.tasks, min(max(1, wanted.number), len(wanted.tasks)))
@@ -106,7 +106,7 @@ def domains_to_free(
         for number in numbers[np.lexsort((numbers, short))].tolist():
             domain = places.domain(tier, number)
             nodes = (int(domain.rows[0]), len(domain.rows)) if len(domain.rows) else (-1, 0)
-            if nodes in done:  # domains nest, so these two numbers tell their sets of nodes apart
+            if nodes in done:  # domains nest, so that these two numbers identify their sets of nodes
                 continue
             done.add(nodes)
             if tried == most_tried:

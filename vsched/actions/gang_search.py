@@ -72,7 +72,7 @@ class GangSearch(VictimSearch):
         return self.with_units(task, [*spare, *(victim for victims in whole.values() for victim in victims)], whole)
 
     def may_lose(self, evictor: Task) -> bool:
-        """Also whether the job says that it may not be preempted, and whether the policy keeps gangs whole."""
+        """Also whether the job says that it may not be preempted, and whether the policy forbids whole bundles."""
         if self.job.spec.preemptable is False or not super().may_lose(evictor):
             return False
         whole_bundles = self.session.args(self.action, GangArgs).whole_bundles

@@ -21,10 +21,10 @@ from vsched.actions.gang_search import (
 from vsched.actions.ordering import QueueOrdering, by_queue
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
-from vsched.actions.standings import standings
 from vsched.actions.takers import starving
 from vsched.actions.taking import take_for
 from vsched.actions.victim_search import unplaced
+from vsched.actions.waiting_queues import waiting_queues
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add
@@ -43,8 +43,8 @@ def gangpreempt(session: Session) -> None:
                 evict_for(session, GangPreemptSearch, job, pools, tasks)
 
     for wave in ordering.waves(takers):
-        for lane in ordering.lanes(wave, session.snapshot.queues):
-            takers.give_turns(lane, take)
+        for segments in ordering.queue_by_queue(wave, session.snapshot.queues):
+            takers.give_turns(segments, take)
     takers.end()
     pools.release()
 
@@ -61,13 +61,13 @@ def gangreclaim(session: Session) -> None:
             reclaim_for(session, job, pools)
 
     for wave in ordering.waves(takers):
-        lanes = by_queue(wave)
-        order = standings(ordering, [queues[name] for name in lanes], alone=False)
+        segments = by_queue(wave)
+        order = waiting_queues(ordering, [queues[name] for name in segments], alone=False)
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            takers.give_turns(lanes[queue.name], take)
+            takers.give_turns(segments[queue.name], take)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
     takers.end()
     pools.release()

@@ -6,7 +6,7 @@ pods, once the API server has removed the gate.
 
 from __future__ import annotations
 
-from vsched.actions.held import gang_refusal, may_start
+from vsched.actions.blocked import gang_refusal, may_start
 from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session

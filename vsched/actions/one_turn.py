@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vsched.actions.assigning import place_until_ready
-from vsched.actions.held import Worksheet, held_back, may_start, note_cluster_room, tell_of_all
+from vsched.actions.blocked import PendingTasks, explain_gang_limit, is_blocked, may_start, note_cluster_room
 from vsched.actions.pending import to_place
 from vsched.actions.places import place_close
 from vsched.actions.planning import plan_start
@@ -14,13 +14,13 @@ from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
 
-def take_turn(session: Session, queue: Queue, job: JobView, tasks: Worksheet) -> bool:
+def take_turn(session: Session, queue: Queue, job: JobView, tasks: PendingTasks) -> bool:
     """Try to place tasks of one job; True where the job needs another turn."""
     with session.reservations.lifted(job):
         if session.reserved.planned is not None:
             session.reserved.planned.begin_turn(job)
         again = try_turn(session, queue, job, tasks)
-        if not again and job.trail is not None:
+        if not again and job.asks_closeness:
             note_cluster_room(session, job)
         if not again and session.reserved.planned is not None:
             plan_start(session, queue, job, lambda: to_place(session, job))
@@ -35,12 +35,12 @@ def plan_first(session: Session, queue: Queue, job: JobView) -> None:
             plan_start(session, queue, job, lambda: to_place(session, job))
 
 
-def try_turn(session: Session, queue: Queue, job: JobView, tasks: Worksheet) -> bool:
+def try_turn(session: Session, queue: Queue, job: JobView, tasks: PendingTasks) -> bool:
     """Try to place tasks of one job, and keep what it may keep; True where it needs another turn."""
     if not may_start(session, job):
         return False
     with session.statement() as statement:
-        if held_back(session, queue, job, tasks):
+        if is_blocked(session, queue, job, tasks):
             return False
         if job.sub_groups is not None:
             place_in_groups(session, queue, job, job.sub_groups, tasks, statement)
@@ -59,5 +59,5 @@ def try_turn(session: Session, queue: Queue, job: JobView, tasks: Worksheet) -> 
             return is_ready and bool(tasks)
         placed = statement.tasks
         session.refused.tried.update(task.uid for task in placed)
-    tell_of_all(session, queue, job, placed)
+    explain_gang_limit(session, queue, job, placed)
     return False

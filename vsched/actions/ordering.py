@@ -97,10 +97,10 @@ class QueueOrdering:
             waves.setdefault(-job.priority, []).append(job)
         return [wave for _, wave in sorted(waves.items())]
 
-    def lanes(self, jobs: Iterable[AnyJob], queues: Mapping[str, Queue]) -> list[list[AnyJob]]:
+    def queue_by_queue(self, jobs: Iterable[AnyJob], queues: Mapping[str, Queue]) -> list[list[AnyJob]]:
         """The jobs grouped by queue, with the queues in their present order."""
-        lanes = by_queue(jobs)
-        return [lanes[name] for name in sorted(lanes, key=lambda name: self.queue_key(queues[name]))]
+        found = by_queue(jobs)
+        return [found[name] for name in sorted(found, key=lambda name: self.queue_key(queues[name]))]
 
     def drained(self, jobs: Iterable[JobView], queues: Mapping[str, Queue]) -> list[JobView]:
         """All jobs in an order that is computed once: wave by wave, and within a wave queue by queue."""
@@ -113,7 +113,7 @@ class QueueOrdering:
 
 def by_queue(jobs: Iterable[AnyJob]) -> dict[str, list[AnyJob]]:
     """The jobs grouped by queue."""
-    lanes: dict[str, list[AnyJob]] = {}
+    found: dict[str, list[AnyJob]] = {}
     for job in jobs:
-        lanes.setdefault(job.queue, []).append(job)
-    return lanes
+        found.setdefault(job.queue, []).append(job)
+    return found

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from collections import deque
 
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.subgroups import arranged
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.pods.status import Phase
 
 
-class PendingTasks(dict[str, Worksheet]):
+class PendingByJob(dict[str, PendingTasks]):
     """The tasks to place, by key of the job; those of a job are put in order when they are first needed."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
 
-    def __missing__(self, key: str) -> Worksheet:
+    def __missing__(self, key: str) -> PendingTasks:
         found = self[key] = in_turn(self._session, self._session.jobs[key])
         return found
 
 
-def in_turn(session: Session, job: JobView) -> Worksheet:
+def in_turn(session: Session, job: JobView) -> PendingTasks:
     """The tasks of a job that wait for nodes, in order."""
     tasks = session.plugins.ordered_tasks(session.pending_tasks(job, best_effort=False))
     return deque(tasks) if job.sub_groups is None else arranged(session, job.sub_groups, tasks)
 
 
-def to_place(session: Session, job: JobView) -> Worksheet:
+def to_place(session: Session, job: JobView) -> PendingTasks:
     """The same; empty where the job must not be worked on in this cycle."""
     return in_turn(session, job) if has_work(session, job) else deque()
 

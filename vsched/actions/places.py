@@ -13,23 +13,24 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from vsched.actions.assigning import place_until_ready
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.placing import PlacingGoal, goal_of
+from vsched.actions.words import not_in, not_tried
 from vsched.framework.codes import Code
-from vsched.framework.holding import lift
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain
-from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import TierLook
 from vsched.framework.places.places import REASON
+from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
-from vsched.framework.subgroups import Part
+from vsched.framework.subgroups import AnyGroup
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -37,12 +38,12 @@ from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier
 
 TRIES_MAX = 8
-"""How many domains of one tier are tried for one group of tasks. The sums are exact where tasks are alike and no rule
-depends on other pods, so the first try succeeds then."""
+"""How many domains of one tier are tried for one group of tasks. The sums are exact for tasks of one kind without
+rules that depend on other pods, so the first try succeeds then."""
 
-ABOUT_PARTS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
-"""Codes of refusals of one sub-group."""
-ABOUT_PLACES = (Code.CLAIM, *ABOUT_PARTS)
+ABOUT_GROUPS = (Code.TOPOLOGY, Code.GANG_INCOMPLETE)
+"""Codes of refusals about one sub-group."""
+ABOUT_PLACES = (Code.CLAIM, *ABOUT_GROUPS)
 """Codes of refusals in one domain that another domain may not have."""
 
 Reach = Sequence[tuple[Tier, int | None]]
@@ -50,15 +51,15 @@ Reach = Sequence[tuple[Tier, int | None]]
 
 
 class GangPlacement(NamedTuple):
-    """Tasks of a job that are placed together: the whole job, or a part of it."""
+    """Tasks of a job that are placed together: those of the whole job, or of one sub-group."""
 
     job: JobView
     topology: NetworkTopology
-    footing: Callable[[], Footing]
-    """Where those of its pods stand that have a node, as of now."""
+    pods_by_domain: Callable[[], PodsByDomain]
+    """Those of its pods that have a node by now."""
     goal: PlacingGoal
-    place: Callable[[Worksheet], object] | None = None
-    """Places tasks of a sheet on nodes that may be chosen, until the goal is met; None for one after the other."""
+    place: Callable[[PendingTasks], object] | None = None
+    """Places tasks on nodes that may be chosen, until the goal is met; None for one after the other."""
 
 
 def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPlacement:
@@ -66,26 +67,26 @@ def gang_of(session: Session, job: JobView, topology: NetworkTopology) -> GangPl
     return GangPlacement(
         job,
         topology,
-        lambda: session.places.footing(job, topology),
+        lambda: session.places.pods_by_domain(job, topology),
         goal_of(session, job),
     )
 
 
-def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
+def place_close(session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement) -> None:
     """Place the tasks that the job lacks in one domain, or none of them; one more task where it is ready already.
 
-    What is placed leaves the sheet, and so does a task of a ready job for which no allowed domain has room.
+    Placed tasks are removed from ``pending``, as is a task of a ready job for which no allowed domain has room.
     """
     topology = job.spec.topology
     assert topology is not None, "the caller has looked"
     gang = gang_of(session, job, topology)
     if not gang.goal.met():
-        if gang.goal.missing() <= len(sheet):
-            place_gang(session, queue, sheet, statement, gang)
+        if gang.goal.missing() <= len(pending):
+            place_gang(session, queue, pending, statement, gang)
         return
     failed: dict[Hashable, NodeReasons | Refusal] = {}
-    while sheet:
-        one = deque((sheet.popleft(),))
+    while pending:
+        one = deque((pending.popleft(),))
         uid, kind = one[0].uid, (session.node_selection.kind(one[0]), one[0].role)
         if kind in failed and uid not in session.decisions.nominated:
             session.refused.tasks[uid] = failed[kind]
@@ -97,20 +98,22 @@ def place_close(session: Session, queue: Queue, job: JobView, sheet: Worksheet, 
             failed[kind] = why
 
 
-def place_gang(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
-    """Place the tasks of a sheet together; where the whole cluster is one of the domains, nodes say why not.
+def place_gang(
+    session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement
+) -> None:
+    """Place the tasks together; where the whole cluster is one of the domains, the reasons are those of nodes.
 
     The caller rolls back what does not meet the goal.
     """
-    if place_together(session, queue, sheet, statement, gang) is None and _may_be_anywhere(session, gang):
-        _place(session, queue, sheet, statement, gang)
+    if place_together(session, queue, pending, statement, gang) is None and _may_be_anywhere(session, gang):
+        _place(session, queue, pending, statement, gang)
 
 
-def _place(session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement) -> None:
+def _place(session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement) -> None:
     if gang.place is None:
-        place_until_ready(session, queue, gang.job, sheet, statement, gang.goal)
+        place_until_ready(session, queue, gang.job, pending, statement, gang.goal)
     else:
-        gang.place(sheet)
+        gang.place(pending)
 
 
 def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
@@ -119,22 +122,23 @@ def _may_be_anywhere(session: Session, gang: GangPlacement) -> bool:
 
 
 def place_together(
-    session: Session, queue: Queue, sheet: Worksheet, statement: Statement, gang: GangPlacement
+    session: Session, queue: Queue, pending: PendingTasks, statement: Statement, gang: GangPlacement
 ) -> Domain | None:
-    """Place the tasks of a sheet in the closest allowed domain with room, until the gang's goal is met; else none.
+    """Place the tasks in the closest allowed domain with room, until the gang's goal is met; else none of them.
 
-    The domain must hold the gang's pods with a node, too. Returns it; tasks with a place then leave the sheet. Where no
-    domain will do, nothing changes, and the first task says why. A restriction of the choice of nodes stays in force.
+    The domain must hold the gang's pods with a node, too. Returns it; placed tasks are removed from
+    ``pending``. Where no domain will do, nothing changes, and the first task gets the refusal. A restriction of the
+    choice of nodes stays in force.
     """
     before, job = statement.savepoint(), gang.job
-    for task in sheet:
-        lift(session, statement, job, task)
-    footing = gang.footing()
-    reach = session.places.reach(gang.topology, footing)
+    for task in pending:
+        lift_nomination(session, statement, job, task)
+    pods_by_domain = gang.pods_by_domain()
+    reach = session.places.reach(gang.topology, pods_by_domain)
     if isinstance(reach, Refusal):
         refusal = reach
     else:
-        search = PlaceSearch(session, queue, sheet, statement, gang, footing, reach)
+        search = PlaceSearch(session, queue, pending, statement, gang, pods_by_domain, reach)
         found = search.run()
         if found is not None or search.refused:
             if found is None:
@@ -142,49 +146,49 @@ def place_together(
             return found
         refusal = Refusal(REASON, search.words(), code=Code.TOPOLOGY)
     statement.rollback(before)
-    session.refused.tasks[sheet[0].uid] = refusal
+    session.refused.tasks[pending[0].uid] = refusal
     return None
 
 
 class PlaceSearch:
-    """The tries to place one sheet."""
+    """The search for a domain for one gang's tasks."""
 
     def __init__(
         self,
         session: Session,
         queue: Queue,
-        sheet: Worksheet,
+        pending: PendingTasks,
         statement: Statement,
         gang: GangPlacement,
-        footing: Footing,
+        pods_by_domain: PodsByDomain,
         reach: Reach,
     ) -> None:
         self.session = session
         self.refused = False
         """Whether a rule that is not about nodes refused a task, so that other domains would not help."""
         self._queue = queue
-        self._sheet = sheet
+        self._pending = pending
         self._statement = statement
         self._gang = gang
         self._reach = reach
-        self._footing = footing
-        self._scores = session.places.near_scores(gang.topology, footing)
+        self._pods_by_domain = pods_by_domain
+        self._scores = session.places.near_scores(gang.topology, pods_by_domain)
         self._looks: list[TierLook] = []
         self._done: set[tuple[int, int]] = set()
-        """What was tried: first row and number of rows. Domains nest, so these two tell their sets of nodes apart."""
+        """The tried domains by first row and number of rows, which identify them, because domains nest."""
         self._failed: tuple[Domain, str] | None = None
         """The first try that failed, and why."""
-        self._part = ""
-        """Why a sub-group found no place in the first domain that was tried."""
+        self._group_problem = ""
+        """Why a sub-group found no room in the first domain that was tried."""
         self._left_untried = 0
 
     def run(self) -> Domain | None:
         """The domain where the tasks were placed; None where none will do, with nothing changed."""
-        held = self._held()
-        if held is not None and self._try(held, waits=True):
-            return held
+        nominated = self._nominated()
+        if nominated is not None and self._try(nominated, waits=True):
+            return nominated
         soft = not self._gang.topology.hard
-        # A wish is no reason to wait for pods to leave where the tasks could start at once elsewhere.
+        # A soft constraint is no reason to wait for pods to leave where the tasks could start at once elsewhere.
         for waits in (False, True) if soft and self.session.nodes.in_motion else (True,):
             self._looks.clear()
             self._done.clear()
@@ -198,34 +202,34 @@ class PlaceSearch:
 
     def words(self) -> str:
         """Why no domain took the tasks."""
-        if self._part:
-            return self._part
+        if self._group_problem:
+            return self._group_problem
         tried = ""
         if self._failed is not None:
             domain, why = self._failed
-            tried = f"; not in {words.where(domain, self.session.places.tiers)}: {why}"
+            tried = not_in(words.where(domain, self.session.places.tiers), why)
         if self._left_untried:
-            tried += f"; {self._left_untried} more with room were not tried"
+            tried += not_tried(self._left_untried)
         return words.no_domain(self._looks, self.session.places.tiers, tried)
 
     def _domains(self) -> Iterator[Domain]:
         """The domains to try: closest tier first, and within a tier the best first."""
         places, only = self.session.places, self.session.node_selection.restricted_to
         tier, domain = self._reach[0]
-        if domain is not None and len(self._sheet) == 1 and not places.has_counted(self._sheet[0]):
+        if domain is not None and len(self._pending) == 1 and not places.has_counted(self._pending[0]):
             # One more pod mostly fits where the others are: to try costs less than to count.
             yield places.domain(tier, domain)
-        task_set = places.task_set(self._sheet, min(len(self._sheet), max(1, self._gang.goal.missing())))
+        task_set = places.task_set(self._pending, min(len(self._pending), max(1, self._gang.goal.missing())))
         for at, (tier, domain) in enumerate(self._reach):
-            look = places.look(task_set, tier, domain, self._footing.inside(at))
+            look = places.look(task_set, tier, domain, self._pods_by_domain.inside(at))
             self._looks.append(look)
             self._left_untried += max(0, len(look.ordered) - TRIES_MAX)
             yield from look.domains(places.grouping(tier), only, TRIES_MAX)
 
-    def _held(self) -> Domain | None:
+    def _nominated(self) -> Domain | None:
         """The closest domain in reach that holds all nodes that are nominated for these tasks; None without any."""
         session = self.session
-        rows = [row for task in self._sheet if (row := session.decisions.nominated.get(task.uid)) is not None]
+        rows = [row for task in self._pending if (row := session.decisions.nominated.get(task.uid)) is not None]
         if not rows:
             return None
         for tier, domain in self._reach:
@@ -235,7 +239,7 @@ class PlaceSearch:
         return None
 
     def _try(self, domain: Domain, *, waits: bool) -> bool:
-        """Whether the tasks were placed in a domain; if not, nothing has changed, except for what ``refused`` tells.
+        """Whether the tasks were placed in a domain; if not, nothing has changed but for ``refused``.
 
         Without ``waits``, placements do not count that wait for other pods to leave.
         """
@@ -244,22 +248,22 @@ class PlaceSearch:
             return False
         self._done.add(nodes)
         session, statement, gang = self.session, self._statement, self._gang
-        before, told = statement.savepoint(), session.refused.of_tasks(self._sheet)
-        trial = deque(self._sheet)
+        before, refusals = statement.savepoint(), session.refused.of_tasks(self._pending)
+        trial = deque(self._pending)
         with self._within(domain):
             _place(session, self._queue, trial, statement, gang)
         steps = session.ledger.log[before:]
         placed = {entry.task.uid for entry in steps}
         waiting = any(entry.status is Status.PIPELINED for entry in steps)
         if placed and (waits or not waiting) and (gang.goal.met() or gang.goal.will_be_met()):
-            left = [task for task in self._sheet if task.uid not in placed]
-            self._sheet.clear()
-            self._sheet.extend(left)
+            left = [task for task in self._pending if task.uid not in placed]
+            self._pending.clear()
+            self._pending.extend(left)
             return True
         statement.rollback(before)
         self._note(domain, placed)
         if not self.refused:
-            session.refused.restore(told)
+            session.refused.restore(refusals)
         return False
 
     def _within(self, domain: Domain) -> AbstractContextManager[None]:
@@ -270,12 +274,12 @@ class PlaceSearch:
 
     def _note(self, domain: Domain, placed: set[str]) -> None:
         """Record what stopped the first of the tasks that found no place."""
-        whys = (self.session.refused.tasks.get(task.uid) for task in self._sheet if task.uid not in placed)
+        whys = (self.session.refused.tasks.get(task.uid) for task in self._pending if task.uid not in placed)
         why = next((one for one in whys if one is not None), None)
         if isinstance(why, Refusal):
             self.refused = why.reason != PIPELINED and why.code not in ABOUT_PLACES
-            if why.code in ABOUT_PARTS:
-                self._part = self._part or why.message
+            if why.code in ABOUT_GROUPS:
+                self._group_problem = self._group_problem or why.message
         elif why is not None and why.also is not None:
             self.refused = True
         if self._failed is None and self._looks and isinstance(why, NodeReasons):
@@ -285,43 +289,45 @@ class PlaceSearch:
 def choose_close(
     session: Session, job: JobView, tasks: Sequence[Task], pick: Callable[[], Choice | None]
 ) -> Choice | Refusal | None:
-    """What ``pick`` chooses for the first of these tasks, where it may be; None where it finds no node at all.
+    """The choice of ``pick`` for the first of these tasks, where it may be; None where it finds no node at all.
 
     Of a job or sub-group without pods on nodes, the domain should have room for all of its tasks. A refusal where
     closeness is asked for and no allowed domain will do.
     """
     groups = job.sub_groups
-    parts: tuple[Part, ...] = ()
+    around: tuple[AnyGroup, ...] = ()
     if groups is not None:
         group = groups.of(tasks[0])
-        parts = (*groups.path(group), group)
+        around = (*groups.path(group), group)
 
-    def choose(tasks: Sequence[Task], inner: tuple[Part, ...]) -> Choice | Refusal | None:
-        """What is chosen inside the domains of these parts, the outermost first."""
+    def choose(tasks: Sequence[Task], inner: tuple[AnyGroup, ...]) -> Choice | Refusal | None:
+        """The choice inside the domains of these groups, the outermost first."""
         if groups is None or not inner:
             return pick()
-        part, *more = inner
-        if part.topology is None:
+        group, *more = inner
+        if group.topology is None:
             return choose(tasks, tuple(more))
-        own = [task for task in tasks if part is groups.of(task) or part in groups.path(groups.of(task))]
-        footing = session.places.footing(job, part.topology, part)
-        return _choose_in(session, part.topology, footing, own, lambda: choose(own, tuple(more)))
+        own = [task for task in tasks if group is groups.of(task) or group in groups.path(groups.of(task))]
+        pods_by_domain = session.places.pods_by_domain(job, group.topology, group)
+        return _choose_in(session, group.topology, pods_by_domain, own, lambda: choose(own, tuple(more)))
 
     topology = job.spec.topology
     if topology is None:
-        return choose(tasks, parts)
-    return _choose_in(session, topology, session.places.footing(job, topology), tasks, lambda: choose(tasks, parts))
+        return choose(tasks, around)
+    return _choose_in(
+        session, topology, session.places.pods_by_domain(job, topology), tasks, lambda: choose(tasks, around)
+    )
 
 
 def _choose_in(
     session: Session,
     topology: NetworkTopology,
-    footing: Footing,
+    pods_by_domain: PodsByDomain,
     tasks: Sequence[Task],
     pick: Callable[[], Choice | Refusal | None],
 ) -> Choice | Refusal | None:
     places, selection = session.places, session.node_selection
-    reach = places.reach(topology, footing)
+    reach = places.reach(topology, pods_by_domain)
     if isinstance(reach, Refusal):
         return reach
     looks: list[TierLook] = []
@@ -329,9 +335,9 @@ def _choose_in(
         task_set = places.task_set(tasks, wanted)
         looks.clear()
         for at, (tier, domain) in enumerate(reach):
-            looks.append(places.look(task_set, tier, domain, footing.inside(at)))
+            looks.append(places.look(task_set, tier, domain, pods_by_domain.inside(at)))
             for one in looks[-1].domains(places.grouping(tier), selection.restricted_to, TRIES_MAX):
-                with selection.within(one.rows, places.near_scores(topology, footing)):
+                with selection.within(one.rows, places.near_scores(topology, pods_by_domain)):
                     choice = pick()
                 if isinstance(choice, Choice):
                     return choice

@@ -7,12 +7,13 @@ from typing import Annotated, NamedTuple
 
 import msgspec
 
-from vsched.actions.held import Worksheet, nodes_first
+from vsched.actions.blocked import PendingTasks, nodes_first
 from vsched.actions.ordering import OrderingArgs
-from vsched.framework.holding import lift
+from vsched.actions.words import ERRORS_REUSED
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
+from vsched.framework.nominations import lift_nomination
 from vsched.framework.policy import inert
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
@@ -24,13 +25,11 @@ from vsched.model.queues.queue import Queue
 class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of the actions that place tasks on nodes."""
 
-    error_cache: Annotated[bool, inert("what holds for one pod is always reused for its like")] = msgspec.field(
-        default=True, name="predicateErrorCacheEnable"
-    )
+    error_cache: Annotated[bool, inert(ERRORS_REUSED)] = msgspec.field(default=True, name="predicateErrorCacheEnable")
 
 
 class PlacingGoal(NamedTuple):
-    """When enough tasks of a job, or of a part of it, have a node."""
+    """When enough tasks of a job, or of a sub-group, have a node."""
 
     met: Callable[[], bool]
     """Whether enough have a node, so that no further task is placed in this turn."""
@@ -59,22 +58,22 @@ def goal_of(session: Session, job: JobView) -> PlacingGoal:
 
 
 def place_in_order(
-    session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement, goal: PlacingGoal
+    session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement, goal: PlacingGoal
 ) -> None:
     """Place task after task until the goal is met, or until failed tasks make that impossible."""
     failed_roles: set[str] = set()
     failed_claims: set[Hashable] = set()
     """Kinds of tasks with claims that found no node. Tasks of one role may differ in what they claim."""
-    while sheet:
-        task = sheet.popleft()
+    while pending:
+        task = pending.popleft()
         if task.claims is not None and (obstacle := session.claims.obstacle(task)) is not None:
             session.refused.tasks[task.uid] = obstacle
-            if goal.missing() > len(sheet):
+            if goal.missing() > len(pending):
                 break
             continue
         before = statement.savepoint()
         if session.decisions.nominated:
-            lift(session, statement, job, task)
+            lift_nomination(session, statement, job, task)
         refusal = session.plugins.grantable(queue, task)
         if refusal is not None:
             session.refused.tasks[task.uid] = nodes_first(session, task, 1, refusal)
@@ -89,10 +88,10 @@ def place_in_order(
             statement.rollback(before)
             if task.claims is not None:
                 failed_claims.add(session.node_selection.kind(task))
-                worth_it = goal.missing() <= len(sheet)
+                worth_it = goal.missing() <= len(pending)
             else:
                 failed_roles.add(task.role)
-                worth_it = goal.in_reach(failed_roles, len(sheet))
+                worth_it = goal.in_reach(failed_roles, len(pending))
             if not worth_it:
                 break
             continue

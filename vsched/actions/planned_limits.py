@@ -8,9 +8,9 @@ from functools import partial
 
 import msgspec
 
-from vsched.actions.held import QUEUE_OVERUSED
+from vsched.actions.blocked import QUEUE_OVERUSED
 from vsched.framework.codes import Code
-from vsched.framework.nodes.kept_limits import Limited, asked
+from vsched.framework.nodes.limited import Limited, asked
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
 from vsched.model.amounts.resources import Vector, add

@@ -19,19 +19,19 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.model.jobs.likeness import tasks_of
+from vsched.model.jobs.kinds import tasks_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 POOLS_MAX = 64
-"""The most pools kept at a time; the oldest is dropped first."""
+"""The most pools at a time; the oldest is dropped first."""
 
 PRICED_MAX = 1024
 """How many nodes are compared by what their victims would waste."""
 StarvingJobs = dict[str, list[list[Sequence[str]]]]
-"""By queue, in turn: the keys of jobs that lack their minimum and may evict others, in lists of jobs that are alike."""
+"""By queue, in turn: the keys of jobs that lack their minimum and may evict others, in one list for each kind."""
 
 LOOKS_MAX = 16
 """On how many nodes of a pool, at most, it is checked what protects the candidates; only messages need this."""
@@ -57,7 +57,7 @@ class CandidatePool:
         self._steps, self._after = len(session.ledger.log), session.ledger.latest
         self._rows: dict[int, list[Task]] = {}
         self._rows_of: dict[str, list[int]] = {}
-        self._held_by: dict[str, list[int]] = {}
+        self._rows_of_namespace: dict[str, list[int]] = {}
         self._by_queue: dict[int, dict[str, list[Task]]] = {}
         """By row and queue: the candidates in the order in which their queue gives them up, once it was asked for."""
         self._refusals: dict[Shape, UnfreeableNodes] = {}
@@ -80,13 +80,13 @@ class CandidatePool:
         """bool[nodes]: nodes with candidates that have volumes or devices."""
         self.freeable: dict[int, Ints] = {}
         """The amounts that all candidates of a node hold together: ``int64[nodes]`` by column."""
-        held: dict[Shape, list[int]] = {}
+        rows_of_shape: dict[Shape, list[int]] = {}
         for victim, row in candidates_of(session, search, task):
             self._rows.setdefault(row, []).append(victim)
             if session.claims.concerns(victim):
                 self.claiming_rows[row] = True
-            held.setdefault(victim.shape, []).append(row)
-        for shape, rows in held.items():
+            rows_of_shape.setdefault(victim.shape, []).append(row)
+        for shape, rows in rows_of_shape.items():
             counts = np.bincount(rows, minlength=nodes)
             self.present |= counts > 0
             for column, amount in shape.request:
@@ -97,14 +97,14 @@ class CandidatePool:
         return bool(self._rows)
 
     @property
-    def stands(self) -> bool:
+    def is_valid(self) -> bool:
         """Whether the pool is still valid: undoing a step from before it was collected could add candidates."""
         log = self._session.ledger.log
         return not self._steps or (len(log) >= self._steps and log[self._steps - 1] is self._after)
 
     @property
     def complete(self) -> bool:
-        """Whether no task was evicted since the pool was collected; only meaningful while the pool ``stands``."""
+        """Whether no task was evicted since the pool was collected; only meaningful while the pool is valid."""
         return self._evicted == self._session.ledger.evicted
 
     def candidates(self, row: int) -> list[Task]:
@@ -126,19 +126,19 @@ class CandidatePool:
         mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
         rules_out = search.rules_out(task)
         for key, rows in self._rows_of.items():
-            job = self._session.standing(key)
+            job = self._session.job_state(key)
             if job is not None and not rules_out(job):
                 mask[rows] = True
         return mask
 
-    def held_by(self, namespace: str) -> Mask:
+    def of_namespace(self, namespace: str) -> Mask:
         """bool[nodes]: nodes with candidates of a namespace."""
-        if not self._held_by:
+        if not self._rows_of_namespace:
             for row, victims in self._rows.items():
                 for name in {victim.namespace for victim in victims}:
-                    self._held_by.setdefault(name, []).append(row)
+                    self._rows_of_namespace.setdefault(name, []).append(row)
         mask: Mask = np.zeros(len(self.present), dtype=np.bool_)
-        mask[self._held_by.get(namespace, [])] = True
+        mask[self._rows_of_namespace.get(namespace, [])] = True
         return mask
 
     def richest(self, column: int) -> list[tuple[Task, int]]:
@@ -228,53 +228,53 @@ class Pools:
         actions = session.policy.actions
         self.allocate_follows = "allocate" in actions[actions.index(action) :]
         """Whether ``allocate`` runs after the action, and makes the placements that need no victims."""
-        self._booked: dict[str, list[LedgerEntry]] = {}
-        """By job: placements that need no victims. They stay reserved until the action ends."""
+        self._reserved: dict[str, list[LedgerEntry]] = {}
+        """By job: placements that need no victims, which are reserved until the action ends."""
         self._relied_on: list[LedgerEntry] = []
         """Those of jobs that pods have left for since: these count on them, too."""
-        self._in_vain: dict[Hashable, Refusal | None] = {}
-        """Kinds of jobs for which no room could be made, and what protects the only victims, since the last step."""
+        self._failed: dict[Hashable, Refusal | None] = {}
+        """Kinds of jobs for which no room could be made since the last step, with what protects the only victims."""
         self._since: LedgerEntry | None = None
         self.starving: StarvingJobs | None = None
         """The jobs that may have a claim on what others get; collected when they are first asked about."""
 
-    def know_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> bool:
-        """Whether a kind of search made no room for a job like this one, and nothing has changed since.
+    def has_failed(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> bool:
+        """Whether a kind of search made no room for a job of this kind, and nothing has changed since.
 
-        Notes what protects the only victims.
+        Records what protects the only victims.
         """
         self._follow()
-        kind = self._kind(job, search, agreement) if self._in_vain else None
-        if kind is None or kind not in self._in_vain:
+        kind = self._kind(job, search, agreement) if self._failed else None
+        if kind is None or kind not in self._failed:
             return False
-        refusal = self._in_vain[kind]
+        refusal = self._failed[kind]
         if refusal is not None:
             self._session.refused.protected[job.key] = refusal
         return True
 
-    def note_in_vain(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
+    def note_failure(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> None:
         """A kind of search made no room for a job."""
         self._follow()
         kind = self._kind(job, search, agreement)
         if kind is not None:
-            self._in_vain[kind] = self._session.refused.protected.get(job.key)
+            self._failed[kind] = self._session.refused.protected.get(job.key)
 
     def _follow(self) -> None:
         if self._since is not self._session.ledger.latest:
             self._since = self._session.ledger.latest
-            self._in_vain.clear()
+            self._failed.clear()
 
     def _kind(self, job: JobView, search: type[VictimSearch], agreement: Agreement) -> Hashable | None:
         kind = self._session.waiting.kind(job)
-        return None if kind is None else (search, kind, agreement.class_among_alike(tasks_of(job.job)[0]))
+        return None if kind is None else (search, kind, agreement.class_within_kind(tasks_of(job.job)[0]))
 
-    def book(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
+    def reserve(self, job: JobView, placements: Sequence[LedgerEntry]) -> None:
         """Reserve placements of a job that need no victims, until the action ends."""
-        self._booked.setdefault(job.key, []).extend(placements)
+        self._reserved.setdefault(job.key, []).extend(placements)
 
     def rely(self, job: JobView) -> None:
-        """Pods leave for a job. If others took the room that it has booked before, they might leave in vain."""
-        self._relied_on += self._booked.pop(job.key, ())
+        """Pods leave for a job. If others took the room that is reserved for it, the evictions might be useless."""
+        self._relied_on += self._reserved.pop(job.key, ())
 
     def release(self) -> None:
         """Undo the reservations; called when the action ends.
@@ -282,7 +282,7 @@ class Pools:
         What is relied on stays: that of the minimum, and all of it where ``allocate`` does not follow.
         """
         with self._session.statement() as statement:
-            for entry in chain(self._relied_on, *self._booked.values()):
+            for entry in chain(self._relied_on, *self._reserved.values()):
                 statement.withdraw(entry.job, entry.task, entry.row)
             for entry in self._relied_on:
                 if not (self.allocate_follows and self._session.plugins.job_pipelined(entry.job)):
@@ -293,7 +293,7 @@ class Pools:
         """The pool of the task's class. It is collected on first use, and again when it is no longer valid."""
         key = search.evictor_class(task), search.job.spec.barred
         pool = self._pools.get(key)
-        if pool is None or not pool.stands:
+        if pool is None or not pool.is_valid:
             if len(self._pools) >= POOLS_MAX:
                 del self._pools[next(iter(self._pools))]
             pool = self._pools[key] = CandidatePool(self._session, search, task)
@@ -302,7 +302,7 @@ class Pools:
 
 def is_out(session: Session, victim: Task) -> bool:
     """Whether a task is no victim any more: this session evicted it already, or others for its job."""
-    job = session.standing(victim.job)
+    job = session.job_state(victim.job)
     return isinstance(job, JobView) and (job.gained != "" or victim.uid in job.moved)
 
 
@@ -315,10 +315,10 @@ def candidates_of(
     for job in search.holders():
         if job.key in search.job.spec.barred or not search.may_offer(job):
             continue
-        standing = session.standing(job.key) or job
-        if rules_out(standing):
+        state = session.job_state(job.key) or job
+        if rules_out(state):
             continue
-        moved = standing.moved if isinstance(standing, JobView) else ()
+        moved = state.moved if isinstance(state, JobView) else ()
         for victim in job.tasks.values():
             if (
                 (victim.status is Status.RUNNING or victim.status is Status.BOUND)

@@ -18,6 +18,7 @@ from vsched.actions.takers import starving
 from vsched.actions.taking import take_missing
 from vsched.actions.victim_search import PREEMPT, PreemptSearch, PreemptWithinJob, VictimArgs
 from vsched.actions.victims import Attempt, FreedRoom, Pick
+from vsched.actions.words import ONE_AFTER_THE_OTHER
 from vsched.framework.jobs import JobView
 from vsched.framework.policy import inert
 from vsched.framework.session import Session
@@ -36,7 +37,7 @@ class PreemptArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """How many nodes are compared, in percent of all nodes."""
     at_least: Count = msgspec.field(default=1, name="minCandidateNodesAbsolute")
     at_most: Count = msgspec.field(default=100, name="maxCandidateNodesAbsolute")
-    workers: Annotated[Count, inert("one node is tried after the other")] = msgspec.field(
+    workers: Annotated[Count, inert(ONE_AFTER_THE_OTHER)] = msgspec.field(
         default=16, name="topologyAwarePreemptWorkerNum"
     )
 
@@ -58,9 +59,9 @@ def preempt(session: Session) -> None:
             within_job(session, job, pools, pick)
 
     for wave in ordering.waves(takers):
-        for lane in ordering.lanes(wave, session.snapshot.queues):
-            had = takers.give_turns(lane, between)
-            takers.give_turns([*had, *takers.passed_over(lane)], within)
+        for segments in ordering.queue_by_queue(wave, session.snapshot.queues):
+            had = takers.give_turns(segments, between)
+            takers.give_turns([*had, *takers.passed_over(segments)], within)
     takers.end()
     pools.release()
 

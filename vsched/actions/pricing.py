@@ -33,7 +33,7 @@ def cheapest_first(session: Session, victims: Sequence[Task]) -> list[Task]:
     """Victims of one queue on one node by priority of their jobs, then by what is wasted.
 
     Of one job, those of lower priority go first, then those that the plugins name first (pod deletion cost), then those
-    that waste least. Victims that nothing tells apart keep their order.
+    that waste least. Victims with equal keys keep their order.
     """
     jobs, rules = session.snapshot.jobs, session.plugins.victim_rules
     by_job: dict[str, list[Task]] = {}

@@ -1,12 +1,11 @@
-"""What admitted jobs that cannot be placed were promised: it keeps nobody else out.
+"""Pledges of admitted jobs that cannot be placed: they block nobody else.
 
-The plugins that admit jobs count what other jobs were admitted for and do not hold yet. Two kinds of admitted jobs use
-none of that, as the nodes show:
+The plugins that admit jobs count pledges: what other jobs were admitted for and do not hold yet. Those of two kinds of
+admitted jobs need not count, as the nodes show:
 
-- Jobs that the nodes could not hold even if they were empty. What they were promised counts for nobody.
-- Jobs without room at present, even once all pods have left that are leaving: on the nodes, or in their queue. What
-  they were promised does not count for a job that would run now. For the others it counts, or else all jobs would be
-  admitted in the end.
+- Jobs that the nodes could not hold even if they were empty. Their pledges count for nobody.
+- Jobs without room at present, even once all leaving pods have left: on the nodes, or in their queue. Their pledges do
+  not count for a job that would run now. For the others they count, or else all jobs would be admitted in the end.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ Rooms = Callable[[Task], Ints]
 
 
 class Promises:
-    """What was promised in vain, as the action ``enqueue`` finds it."""
+    """The pledges of jobs that cannot be placed, as of the action ``enqueue``."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._asks_outside = any(one.asks_outside for one in session.plugins.taking_part(JobEnqueueable))
-        """Then plugins are asked only once about each job, and all that was promised counts."""
+        """Then plugins are asked only once about each job, and all pledges count."""
         self._counts: dict[tuple[Rooms, Hashable], int] = {}
 
     def lifted_for_good(self, job: JobView, refusal: Refusal) -> Refusal | None:
-        """Why a refused job is refused where what jobs were promised that never fit does not count, for any job."""
+        """The refusal of a job without the pledges of jobs that never fit; these count for no job from now on."""
         pledges = self._session.usage.pledges
         if not self._is_for_others(refusal) or pledges.aside or not self._for_good:
             return refusal
@@ -53,7 +52,7 @@ class Promises:
         return self._session.plugins.job_enqueueable(job)
 
     def lifted_for(self, job: JobView, refusal: Refusal) -> Refusal | None:
-        """The same where what jobs were promised that do not fit now does not count, if this job would run now."""
+        """The same without the pledges of jobs that do not fit now, if this job would run now."""
         if not self._is_for_others(refusal) or not self._would_run(job) or not self._for_now:
             return refusal
         pledges = self._session.usage.pledges
@@ -63,7 +62,7 @@ class Promises:
         return found
 
     def _is_for_others(self, refusal: Refusal) -> bool:
-        """Whether there would be enough if nothing were promised to other jobs."""
+        """Whether there would be enough without the pledges of other jobs."""
         short = refusal.shortages
         return bool(short) and all(one.is_others for one in short) and not self._asks_outside
 
@@ -77,17 +76,17 @@ class Promises:
         return self._promised(lambda job: not self._may_hold(job) or self._fits(job, rooms) is False)
 
     def _promised(self, is_stuck: Callable[[JobView], bool]) -> SetAside | None:
-        """What admitted jobs were promised that are stuck; None where there are none."""
+        """The pledges of admitted jobs that are stuck; None where there are none."""
         session, stuck = self._session, list[Job]()
         known: dict[JobClass | JobView, bool] = {}
         for key in session.snapshot.admitted:
             view, found = session.jobs.get(key), session.waiting.classes.of(key)
             if view is None or view.phase != Phase.INQUEUE:
                 continue
-            alike = view if found is None or view.touched else found
-            if alike not in known:
-                known[alike] = is_stuck(view)
-            if known[alike]:
+            kind = view if found is None or view.touched else found
+            if kind not in known:
+                known[kind] = is_stuck(view)
+            if known[kind]:
                 stuck.append(view.job)
         return SetAside.of(map(claim_of, stuck)) if stuck else None
 

@@ -14,12 +14,12 @@ from vsched.actions.ordering import QueueOrdering, by_queue
 from vsched.actions.pools import Pools
 from vsched.actions.room import first_that_does
 from vsched.actions.sparing import spare_of_tries
-from vsched.actions.standings import standings
 from vsched.actions.takers import Takers, claiming
 from vsched.actions.taking import take_for, take_missing
 from vsched.actions.victim_search import RECLAIM, ReclaimArgs, ReclaimBeyond, ReclaimSearch, unplaced
-from vsched.actions.victims import likeness
-from vsched.framework.classes import Row
+from vsched.actions.victims import request_kind
+from vsched.actions.waiting_queues import waiting_queues
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.pods.task import Task
@@ -32,19 +32,19 @@ def reclaim(session: Session) -> None:
     pools = Pools(session, RECLAIM)
     takers = claiming(session, ReclaimSearch)
     for wave in ordering.waves(takers):
-        lanes = by_queue(wave)
-        order = standings(ordering, [queues[name] for name in lanes], alone=False)
+        segments = by_queue(wave)
+        order = waiting_queues(ordering, [queues[name] for name in segments], alone=False)
         while (queue := order.take()) is not None:
             if plugins.overused(queue):
                 continue
             session.usage.moved.clear()
-            take_turn(session, takers, lanes[queue.name], pools)
+            take_turn(session, takers, segments[queue.name], pools)
             order.moved(queues[name] for name in sorted(session.usage.moved) if name in queues)
     takers.end()
     pools.release()
 
 
-def take_turn(session: Session, takers: Takers, lane: Sequence[Row], pools: Pools) -> None:
+def take_turn(session: Session, takers: Takers, segments: Sequence[Segment], pools: Pools) -> None:
     """Reclaim room for the jobs of one queue, and undo the evictions that are not needed after later ones."""
 
     def take(job: JobView) -> None:
@@ -53,8 +53,8 @@ def take_turn(session: Session, takers: Takers, lane: Sequence[Row], pools: Pool
 
     with session.statement() as turn:
         before = len(session.decisions.committed)
-        rows = takers.give_turns(lane, take)  # those that were passed over lack their minimum, and do not grow
-        jobs = [session.jobs[row.first] for row in rows]
+        had = takers.give_turns(segments, take)  # those that were passed over lack their minimum, and do not grow
+        jobs = [session.jobs[segment.first] for segment in had]
         grow(session, jobs, pools)
         if spare_of_tries(session, ReclaimSearch(session, jobs[0]), turn):
             del session.decisions.committed[before:]
@@ -86,14 +86,14 @@ def grow(session: Session, jobs: Sequence[JobView], pools: Pools) -> None:
 
 def grow_by_one(session: Session, job: JobView, tasks: deque[Task], pools: Pools) -> bool:
     """Get room for one more task of a job that has its minimum. After a failure, tasks like it are skipped."""
-    kinds = (ReclaimSearch, ReclaimBeyond) if session.has_non_preemptible else (ReclaimSearch,)
-    searches, in_vain = [kind(session, job, growing=True) for kind in kinds], set[Hashable]()
+    rules = (ReclaimSearch, ReclaimBeyond) if session.has_non_preemptible else (ReclaimSearch,)
+    searches, failed = [search(session, job, growing=True) for search in rules], set[Hashable]()
     while tasks:
         task = tasks.popleft()
-        alike = likeness(session, task)
-        if task.best_effort or alike in in_vain:
+        kind = request_kind(session, task)
+        if task.best_effort or kind in failed:
             continue
         if any(take_for(session, search, pools, [task], first_that_does) for search in searches):
             return True
-        in_vain.add(alike)
+        failed.add(kind)
     return False

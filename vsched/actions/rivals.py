@@ -18,19 +18,19 @@ from vsched.framework.ledger.ledger import LedgerEntry
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
-from vsched.model.jobs.likeness import waiting_job
+from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
 KINDS: tuple[type[VictimSearch], ...] = (PreemptSearch, ReclaimBeyond, GangPreemptSearch, GangReclaimBeyond)
 RIVALS_MAX = 4
-"""For so many kinds of jobs with a claim, at most, it is tried whether the room would do for them."""
+"""For at most so many kinds of jobs with a claim, it is tried whether the room would be enough for them."""
 LOOKS_MAX = 64
-"""So many kinds of waiting jobs, at most, are asked whether they have a claim."""
+"""At most so many kinds of waiting jobs are checked for a claim."""
 
 
 class Rehearsal(NamedTuple):
-    """What would become of two jobs if one of them took room from others."""
+    """The result for two jobs if one of them took room from others."""
 
     has_room: bool
     """Whether it gets its minimum."""
@@ -40,7 +40,7 @@ class Rehearsal(NamedTuple):
 
 NO_ROOM = Rehearsal(has_room=False, spares=True)
 Rehearse = Callable[[VictimSearch], Rehearsal]
-"""Says what would become of a job that takes room as its action does; nothing is changed."""
+"""Tries what a job that takes room as its action does would get; all of it is rolled back."""
 
 
 def could_take_back(session: Session, pools: Pools, job: JobView, statement: Statement, rehearse: Rehearse) -> bool:
@@ -59,14 +59,14 @@ def could_take_back(session: Session, pools: Pools, job: JobView, statement: Sta
 
 
 def _claims(session: Session, pools: Pools, job: JobView, has: Sequence[Task]) -> Iterator[VictimSearch]:
-    """The searches of waiting jobs that have a claim on what a job has then, one of jobs that are alike."""
+    """The searches of waiting jobs that have a claim on what a job has then, one for each kind of jobs."""
     tasks = {(task.shape, task.priority, task.preemptable): task for task in has}.values()
     for kind in KINDS:
         if kind.action not in session.policy.actions:
             continue
         search = kind(session, job)
-        for alike in islice(_others(session, pools, search), LOOKS_MAX):
-            views = (session.jobs[key] for keys in alike for key in keys)
+        for of_kind in islice(_others(session, pools, search), LOOKS_MAX):
+            views = (session.jobs[key] for keys in of_kind for key in keys)
             rival = next((view for view in views if view is not job and session.plugins.job_starving(view)), None)
             lacking = () if rival is None else unplaced(session, rival)
             if rival is not None and lacking and any(search.comes_back(lacking[0], task) for task in tasks):
@@ -94,8 +94,8 @@ def _starving(session: Session) -> StarvingJobs:
         if job is None or session.checks.valid(job) is not None:
             continue
         if plugins.victim_rules.may_evict(job) and plugins.start_limit(job) is None:
-            alike = waiting_job(job.job)
-            kind = job.queue, job.key if alike is None else alike.likeness
+            waiting = waiting_job(job.job)
+            kind = job.queue, job.key if waiting is None else waiting.kind
             found.setdefault(kind, []).append((session.checks.taking_key(job), keys))
     queues: dict[str, list[tuple[Any, list[Sequence[str]]]]] = {}
     for (queue, _), members in found.items():

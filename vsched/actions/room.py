@@ -8,7 +8,7 @@ from vsched.actions.early_victims import not_yet
 from vsched.actions.pools import CandidatePool
 from vsched.actions.sparing import spare
 from vsched.actions.victim_search import VictimSearch
-from vsched.actions.victims import Attempt, FreedRoom, likeness
+from vsched.actions.victims import Attempt, FreedRoom, request_kind
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
@@ -38,14 +38,14 @@ def make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> bool
     for left, task in _countdown(tasks):
         if not search.has_claim:
             break
-        if likeness(session, task) in failed:
+        if request_kind(session, task) in failed:
             continue  # a task like it failed, and nothing has changed since
         if attempt.place(task):
             failed.clear()
         elif session.plugins.tasks_missing(job) > job.waiting + left:
             break
         else:
-            failed.add(likeness(session, task))
+            failed.add(request_kind(session, task))
     return has_room(session, attempt)
 
 
@@ -55,7 +55,7 @@ def has_room(session: Session, attempt: Attempt) -> bool:
     job = search.job
     if not attempt.statement.placed or not session.plugins.job_pipelined(job):
         return False
-    if not session.places.holds_together(job) or not _sub_groups_whole(job, attempt.statement):
+    if not session.places.meets_topology(job) or not _sub_groups_whole(job, attempt.statement):
         return False
     spare(session, search, attempt.statement)
     return True
@@ -77,7 +77,7 @@ def note_protection(session: Session, search: VictimSearch, pool: CandidatePool,
 
 def signature(session: Session, search: VictimSearch, tasks: Sequence[Task]) -> tuple[object, ...]:
     """What a job asks for. If a search failed for one job, it fails for jobs of equal class and signature too."""
-    return tuple(likeness(session, task) for task in tasks), session.plugins.tasks_missing(
+    return tuple(request_kind(session, task) for task in tasks), session.plugins.tasks_missing(
         search.job
     ) - search.job.waiting
 

@@ -11,7 +11,7 @@ from collections import Counter
 import numpy as np
 
 from vsched.actions.assigning import place_until_ready
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.session import Session
@@ -20,11 +20,11 @@ from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 
 
-def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet, statement: Statement) -> None:
+def place_sharing(session: Session, queue: Queue, job: JobView, pending: PendingTasks, statement: Statement) -> None:
     """Place tasks until the job is ready; a second try has all tasks that share a claim on one node."""
-    tasks = tuple(sheet) if not session.plugins.job_ready(job) else ()
+    tasks = tuple(pending) if not session.plugins.job_ready(job) else ()
     before = statement.savepoint()
-    place_until_ready(session, queue, job, sheet, statement)
+    place_until_ready(session, queue, job, pending, statement)
     if not tasks or session.plugins.job_ready(job) or session.plugins.job_pipelined(job):
         return
     shared = _sharing(session, tasks)
@@ -35,16 +35,16 @@ def place_sharing(session: Session, queue: Queue, job: JobView, sheet: Worksheet
     statement.rollback(before)
     rows = _rows_for_all(session, job, shared)
     if len(rows):
-        rest = tuple(sheet)
-        sheet.clear()
-        sheet.extend(tasks)
+        rest = tuple(pending)
+        pending.clear()
+        pending.extend(tasks)
         with session.node_selection.within(rows):
-            place_until_ready(session, queue, job, sheet, statement)
+            place_until_ready(session, queue, job, pending, statement)
         if session.plugins.job_ready(job) or session.plugins.job_pipelined(job):
             return
         statement.rollback(before)
-        sheet.clear()
-        sheet.extend(rest)
+        pending.clear()
+        pending.extend(rest)
     for uid, refusal in refusals.items():  # what is in the way on all nodes, not on those of the second try
         if refusal is not None:
             session.refused.tasks[uid] = refusal

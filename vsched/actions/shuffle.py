@@ -4,7 +4,7 @@ A victim is evicted only if another node has room for its successor and its queu
 earlier victims evicted and their successors placed. The reference does not check this. A victim whose node must be
 freed (``VictimTasks.must_leave``) is evicted in any case. The reference also offers plugins tasks that are marked as
 not preemptable; vsched never does. A victim that is still protected (``VictimProtection``) stays as well,
-and so do pods that their jobs keep by their preemptibility.
+and so do pods that the preemptibility of their jobs protects.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vsched.framework.ledger.ledger import EvictionCause
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.selection import Choice
 from vsched.framework.session import Session
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -49,8 +49,8 @@ def movable(session: Session, victims: Sequence[Task]) -> list[tuple[JobView, Ta
                 continue
             if job is None or (protected is not None and protected(task)):
                 continue
-            kept = kept_by(job)
-            if kept is not None and kept(task):
+            own_protection = protected_by(job)
+            if own_protection is not None and own_protection(task):
                 continue
             before = trial.savepoint()
             trial.evict(job, task, row, CAUSE)

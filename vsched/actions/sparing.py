@@ -28,8 +28,8 @@ def spare(session: Session, search: VictimSearch, statement: Statement) -> None:
 def spare_of_tries(session: Session, search: VictimSearch, turn: Statement) -> bool:
     """Undo evictions of committed tries that are not needed after later ones; True where there were some.
 
-    ``turn`` has the steps of all these tries. A job keeps at least one of its victims: only then its nodes stay kept
-    for it in later cycles.
+    ``turn`` has the steps of all these tries. At least one victim of each job stays evicted: only then its nodes stay
+    reserved for it in later cycles.
     """
     evictions, idle_at = turn.evictions, session.nodes.future_idle_at
     victims = Counter(_beneficiary(eviction) for eviction in evictions)
@@ -56,13 +56,13 @@ def _beneficiary(eviction: LedgerEntry) -> str:
 
 
 def _spare(session: Session, search: VictimSearch, statement: Statement, unneeded: Sequence[LedgerEntry]) -> bool:
-    """Undo these evictions of a statement if its placements stand without them."""
+    """Undo these evictions of a statement if its placements are possible without them."""
     steps = statement.steps
     start = statement.savepoint() - len(steps)
     tasks, rows = {eviction.task.uid for eviction in unneeded}, {eviction.row for eviction in unneeded}
     fewer = [step for step in steps if step.task.uid not in tasks]
     checked = sorted(fewer, key=lambda step: step.row not in rows)
-    enough = _stands(session, search, statement, start, checked)
+    enough = _is_possible(session, search, statement, start, checked)
     statement.rollback(start)
     if any(session.claims.concerns(step.task) for step in fewer):
         # What tasks get depends on the order. Only this one was checked, with the evictions first.
@@ -82,7 +82,7 @@ def _has_room_again(session: Session, search: VictimSearch, eviction: LedgerEntr
     return eviction.job.queue != search.job.queue or session.plugins.allocatable(search.queue, request) is None
 
 
-def _stands(
+def _is_possible(
     session: Session, search: VictimSearch, statement: Statement, start: int, steps: Sequence[LedgerEntry]
 ) -> bool:
     """Whether all placements among these steps are possible after the evictions among them."""

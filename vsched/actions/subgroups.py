@@ -2,7 +2,7 @@
 
 The sub-groups that a job needs go first, then its other ones, and then tasks beyond the minima, one a turn. A sub-group
 that asks for closeness goes into one domain of its own tiers, inside the domain of its job. Where policies form a tree,
-a composite is a gang of its parts: so many of them get their minimum, in one domain where it asks for that, or none.
+a composite is a gang of its children: so many of them get their minimum, in one domain where it asks for that, or none.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice, permutations
 
+from vsched.actions import words
 from vsched.actions.assigning import place_until_ready
-from vsched.actions.held import Worksheet
+from vsched.actions.blocked import PendingTasks
 from vsched.actions.places import GangPlacement, place_gang
 from vsched.actions.placing import PlacingGoal, goal_of
 from vsched.framework.codes import Code
@@ -21,58 +22,55 @@ from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.subgroups import Composite, Part, SubGroup, SubGroups
-from vsched.framework.wording import counted
+from vsched.framework.subgroups import AnyGroup, Composite, SubGroup, SubGroups
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.topology.constraints import NO_POLICY
 
-Place = Callable[[Worksheet], object]
-"""Places tasks of a sheet on nodes that may be chosen."""
+Place = Callable[[PendingTasks], object]
+"""Places tasks on nodes that may be chosen."""
 TOO_FEW = "NotEnoughPodsOfTask"
-PART = "sub-group "
-"""How messages about one part begin."""
 ORDERS_MAX = 24
-"""How many orders of parts are tried for one job in one turn, besides the simple ones: all orders of four parts."""
+"""How many orders of groups are tried for one job in one turn, besides the simple ones: all orders of four groups."""
 
 
-def arranged(session: Session, groups: SubGroups, tasks: Iterable[Task]) -> Worksheet:
+def arranged(session: Session, groups: SubGroups, tasks: Iterable[Task]) -> PendingTasks:
     """The tasks of a job by sub-groups: those that it needs, then those that lack their minimum, then the others.
 
     The tasks of a sub-group keep their order, and so do the sub-groups of one composite, which stay side by side.
     """
-    parts: dict[SubGroup, list[Task]] = {}
+    by_group: dict[SubGroup, list[Task]] = {}
     for task in tasks:
-        parts.setdefault(groups.of(task), []).append(task)
-    order = sorted(parts, key=lambda group: (group.is_ready, session.plugins.sub_group_key(group)))
-    needed = groups.choice((group for group in order if _may_complete(group, parts[group])), lambda group: 0)
+        by_group.setdefault(groups.of(task), []).append(task)
+    order = sorted(by_group, key=lambda group: (group.is_ready, session.plugins.sub_group_key(group)))
+    needed = groups.choice((group for group in order if _may_complete(group, by_group[group])), lambda group: 0)
     chosen = set(needed)
     others = (group for group in order if group not in chosen)
-    return deque(task for group in groups.contiguous((*needed, *others)) for task in parts[group])
+    return deque(task for group in groups.contiguous((*needed, *others)) for task in by_group[group])
 
 
 def place_in_groups(
-    session: Session, queue: Queue, job: JobView, groups: SubGroups, sheet: Worksheet, statement: Statement
+    session: Session, queue: Queue, job: JobView, groups: SubGroups, pending: PendingTasks, statement: Statement
 ) -> None:
     """Place what a job lacks until it is ready; of a ready job, one more sub-group or one more task."""
     goal = goal_of(session, job)
     placing = GroupPlacing(session, queue, job, groups, statement)
     if not goal.met():
-        placing.place_whole(sheet, goal)
+        placing.place_whole(pending, goal)
         if goal.met():
-            left = arranged(session, groups, sheet)
-            sheet.clear()
-            sheet.extend(left)
+            left = arranged(session, groups, pending)
+            pending.clear()
+            pending.extend(left)
         return
     failed: set[Hashable] = set()
-    while sheet:
-        part = placing.next_part(sheet)
-        if not part or (alike := placing.likeness(part)) in failed:
+    while pending:
+        tasks = placing.next_tasks(pending)
+        if not tasks or (kind := placing.kind(tasks)) in failed:
             continue
-        if placing.place_further(part):
-            sheet.extend(part)
+        if placing.place_further(tasks):
+            pending.extend(tasks)
             return
-        failed.add(alike)
+        failed.add(kind)
 
 
 def place_whole(
@@ -80,12 +78,12 @@ def place_whole(
     queue: Queue,
     job: JobView,
     groups: SubGroups,
-    sheet: Worksheet,
+    pending: PendingTasks,
     statement: Statement,
     goal: PlacingGoal,
 ) -> None:
     """Place what a job lacks, until the goal is met."""
-    GroupPlacing(session, queue, job, groups, statement).place_whole(sheet, goal)
+    GroupPlacing(session, queue, job, groups, statement).place_whole(pending, goal)
 
 
 class GroupPlacing:
@@ -99,57 +97,56 @@ class GroupPlacing:
         self._statement = statement
         self._orders_left = ORDERS_MAX
 
-    def place_whole(self, sheet: Worksheet, goal: PlacingGoal) -> None:
+    def place_whole(self, pending: PendingTasks, goal: PlacingGoal) -> None:
         """Place what the job lacks, inside one domain where it asks for that."""
-        self._place_in_job(sheet, goal, partial(self._place_all, goal=goal, within=None))
+        self._place_in_job(pending, goal, partial(self._place_all, goal=goal, within=None))
 
-    def place_further(self, part: Worksheet) -> bool:
-        """Place one part of a ready job; False where nothing was placed."""
-        unit = self._groups.unit(part[0])
+    def place_further(self, tasks: PendingTasks) -> bool:
+        """Place one more group or task of a ready job; False where nothing was placed."""
+        group = self._groups.group_for(tasks[0])
         before = len(self._session.ledger.log)
-        goal = _goal_of(unit)
-        self._place_in_job(part, goal, lambda trial: self._place_part(unit, trial))
+        goal = _goal_of(group)
+        self._place_in_job(tasks, goal, lambda trial: self._place_group(group, trial))
         return len(self._session.ledger.log) > before
 
-    def _place_in_job(self, sheet: Worksheet, goal: PlacingGoal, place: Place) -> None:
+    def _place_in_job(self, pending: PendingTasks, goal: PlacingGoal, place: Place) -> None:
         job, topology = self._job, self._job.spec.topology
         if topology is None:
-            place(sheet)
+            place(pending)
             return
-        footing = self._session.places.footing
-        gang = GangPlacement(job, topology, lambda: footing(job, topology), goal, place)
-        place_gang(self._session, self._queue, sheet, self._statement, gang)
+        pods_by_domain = self._session.places.pods_by_domain
+        gang = GangPlacement(job, topology, lambda: pods_by_domain(job, topology), goal, place)
+        place_gang(self._session, self._queue, pending, self._statement, gang)
 
-    def next_part(self, sheet: Worksheet, within: Composite | None = None) -> Worksheet:
-        """Take the next tasks to place together from a sheet: those of a composite or sub-group, or one more of a ready
-        sub-group.
+    def next_tasks(self, pending: PendingTasks, within: Composite | None = None) -> PendingTasks:
+        """Take the next tasks to place together out of ``pending``: those of one group, or one of a ready sub-group.
 
         Nothing where there are too few pods for the minimum. A refusal says so unless gates hold some back.
         """
-        unit = self._groups.unit(sheet[0], within)
-        part: Worksheet = deque((sheet.popleft(),))
-        if unit.is_ready:
-            return part
-        while sheet and self._groups.unit(sheet[0], within) is unit:
-            part.append(sheet.popleft())
-        if self._may_complete(unit, part):
-            return part
-        if unit.lacks(waiting=True, pending=True):
-            self._session.refused.tasks[part[0].uid] = _too_few(unit)
+        group = self._groups.group_for(pending[0], within)
+        tasks: PendingTasks = deque((pending.popleft(),))
+        if group.is_ready:
+            return tasks
+        while pending and self._groups.group_for(pending[0], within) is group:
+            tasks.append(pending.popleft())
+        if self._may_complete(group, tasks):
+            return tasks
+        if group.lacks(waiting=True, pending=True):
+            self._session.refused.tasks[tasks[0].uid] = _too_few(group)
         return deque()
 
-    def _may_complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
+    def _may_complete(self, group: AnyGroup, tasks: Sequence[Task]) -> bool:
         """Whether these tasks are enough for the minimum of a composite or sub-group."""
-        if isinstance(unit, SubGroup):
-            return _may_complete(unit, tasks)
-        return unit.lacks(waiting=True) <= len(tasks) and not unit.lacks(waiting=True, pending=True)
+        if isinstance(group, SubGroup):
+            return _may_complete(group, tasks)
+        return group.lacks(waiting=True) <= len(tasks) and not group.lacks(waiting=True, pending=True)
 
-    def _place_all(self, sheet: Worksheet, goal: PlacingGoal, within: Composite | None) -> None:
-        """Place part after part, of the job or of a composite, until the goal is met.
+    def _place_all(self, pending: PendingTasks, goal: PlacingGoal, within: Composite | None) -> None:
+        """Place group after group, of the job or of a composite, until the goal is met.
 
         Where that fails, they are tried in other orders: first the larger ones, which have the fewest places to go to.
         """
-        before, tasks = self._statement.savepoint(), list(sheet)
+        before, tasks = self._statement.savepoint(), list(pending)
         for number, order in enumerate(self._orders(tasks, within)):
             if number:
                 self._statement.rollback(before)
@@ -157,41 +154,41 @@ class GroupPlacing:
                     return
                 # Messages count what found a node in the last try.
                 self._session.refused.tried.difference_update(task.uid for task in tasks)
-                sheet.clear()
-                sheet.extend(order)
-            self._place_in_order(sheet, goal, within)
+                pending.clear()
+                pending.extend(order)
+            self._place_in_order(pending, goal, within)
             if goal.met() or goal.will_be_met():
                 return
 
     def _orders(self, tasks: Sequence[Task], within: Composite | None) -> Iterator[list[Task]]:
-        """The orders in which to try tasks, each at most once: as they are, then the parts that lack most first.
+        """The orders in which to try tasks, each at most once: as they are, then the groups that lack most first.
 
-        Where parts differ in size or topology and some may do without the others, more orders follow, first that with
-        the smallest parts at its head: they choose other parts, and other domains for them.
+        Where groups differ in size or topology and some may do without the others, more orders follow, first that with
+        the smallest groups at its head: they choose other groups, and other domains for them.
         """
-        parts: dict[Part, list[Task]] = {}
+        by_group: dict[AnyGroup, list[Task]] = {}
         for task in tasks:
-            parts.setdefault(self._groups.unit(task, within), []).append(task)
-        sizes = {part: part.lacks(waiting=True) for part in parts}
-        largest = sorted(parts, key=lambda part: -sizes[part])
+            by_group.setdefault(self._groups.group_for(task, within), []).append(task)
+        sizes = {group: group.lacks(waiting=True) for group in by_group}
+        largest = sorted(by_group, key=lambda group: -sizes[group])
         if not self._groups.is_tree:
             yield list(tasks)
-            if largest != list(parts):
-                yield [task for part in largest for task in parts[part]]
+            if largest != list(by_group):
+                yield [task for group in largest for task in by_group[group]]
             return
-        kinds = {part: self.likeness(deque(own), within) for part, own in parts.items()}
+        kinds = {group: self.kind(deque(own), within) for group, own in by_group.items()}
         seen: set[tuple[Hashable, ...]] = set()
-        orders = chain((list(parts), largest, largest[::-1]), islice(permutations(parts), ORDERS_MAX))
+        orders = chain((list(by_group), largest, largest[::-1]), islice(permutations(by_group), ORDERS_MAX))
         for number, order in enumerate(orders):
-            alike = tuple(kinds[part] for part in order)
-            if alike in seen:
+            of_kinds = tuple(kinds[group] for group in order)
+            if of_kinds in seen:
                 continue
             if number > 2:
                 if not self._orders_left:
                     return
                 self._orders_left -= 1
-            seen.add(alike)
-            yield [task for part in order for task in parts[part]]
+            seen.add(of_kinds)
+            yield [task for group in order for task in by_group[group]]
 
     def _may_fit(self, tasks: Sequence[Task], goal: PlacingGoal) -> bool:
         """Whether the nodes that may be chosen have room for as many of these tasks as are missing."""
@@ -199,101 +196,107 @@ class GroupPlacing:
         rooms = (min(one.tasks, int(self._session.node_selection.rooms(one.first).sum())) for one in task_set.kinds)
         return sum(rooms) >= task_set.wanted
 
-    def _place_in_order(self, sheet: Worksheet, goal: PlacingGoal, within: Composite | None) -> None:
-        spare = self._spare_parts(sheet, within)
+    def _place_in_order(self, pending: PendingTasks, goal: PlacingGoal, within: Composite | None) -> None:
+        spare = self._spare_groups(pending, within)
         job, groups = self._job, self._groups
         failed: set[Hashable] = set()
-        """The likeness of what found no place since the last placement."""
-        while sheet:
-            unit = groups.unit(sheet[0], within)
-            was_ready, policy = unit.is_ready, groups.policy_of(unit)
-            part = self.next_part(sheet, within)
-            alike = self.likeness(part, within) if part else None
-            if part and alike not in failed and self._place_part(unit, part, within):
-                sheet.extend(part)
+        """The kinds of groups that found no room since the last placement."""
+        while pending:
+            group = groups.group_for(pending[0], within)
+            was_ready, policy = group.is_ready, groups.policy_of(group)
+            tasks = self.next_tasks(pending, within)
+            kind = self.kind(tasks, within) if tasks else None
+            if tasks and kind not in failed and self._place_group(group, tasks, within):
+                pending.extend(tasks)
                 failed.clear()
                 if goal.met():
                     return
                 continue
-            failed.add(alike)
+            failed.add(kind)
             if not was_ready and policy != NO_POLICY:
                 spare[policy] -= 1
                 if spare[policy] < 0:
                     return
-            if within is None and job.min_member - job.ready - job.waiting - job.best_effort_pending > len(sheet):
+            if within is None and job.min_member - job.ready - job.waiting - job.best_effort_pending > len(pending):
                 return
 
-    def _spare_parts(self, sheet: Worksheet, within: Composite | None) -> list[int]:
-        """By policy: how many of its parts may fail before what is to be placed cannot have as many as it needs."""
+    def _spare_groups(self, pending: PendingTasks, within: Composite | None) -> list[int]:
+        """By policy: how many of its children may fail before too few are left."""
         groups = self._groups
-        open_parts = {unit for task in sheet if not (unit := groups.unit(task, within)).is_ready}
-        counts = Counter(map(groups.policy_of, open_parts))
+        open_groups = {group for task in pending if not (group := groups.group_for(task, within)).is_ready}
+        counts = Counter(map(groups.policy_of, open_groups))
         return [groups.ready_of(at) + counts[at] - policy.minimum for at, policy in enumerate(groups.policies)]
 
-    def _place_part(self, unit: Part, part: Worksheet, within: Composite | None = None) -> bool:
+    def _place_group(self, group: AnyGroup, tasks: PendingTasks, within: Composite | None = None) -> bool:
         """Place the minimum of a composite or sub-group, or one more task; if that fails, nothing has changed.
 
-        Tasks beyond the minimum stay in ``part``.
+        Tasks beyond the minimum stay in ``tasks``.
         """
         session, statement = self._session, self._statement
-        before, first = statement.savepoint(), part[0]
-        place: Place = partial(self._fill, unit)
-        for one in self._groups.around(first, within, unit):
-            place = self._close(one, unit, place)
-        place(part)
-        if statement.savepoint() > before and (unit.is_ready or unit.is_pipelined):
+        before, first = statement.savepoint(), tasks[0]
+        place: Place = partial(self._fill, group)
+        for one in self._groups.around(first, within, group):
+            place = self._close(one, group, place)
+        place(tasks)
+        if statement.savepoint() > before and (group.is_ready or group.is_pipelined):
             return True
         session.refused.tried.update(task.uid for task in statement.tasks)
         statement.rollback(before)
-        self._name_part(unit, first)
+        self._name_group(group, first)
         return False
 
-    def _fill(self, unit: Part, sheet: Worksheet) -> None:
-        """Place tasks of a part on nodes that may be chosen, until it has its minimum."""
-        goal = _goal_of(unit)
-        if isinstance(unit, Composite):
-            self._place_all(sheet, goal, unit)
+    def _fill(self, group: AnyGroup, pending: PendingTasks) -> None:
+        """Place tasks of a group on nodes that may be chosen, until it has its minimum."""
+        goal = _goal_of(group)
+        if isinstance(group, Composite):
+            self._place_all(pending, goal, group)
         else:
-            place_until_ready(self._session, self._queue, self._job, sheet, self._statement, goal)
+            place_until_ready(self._session, self._queue, self._job, pending, self._statement, goal)
 
-    def _close(self, one: Part, unit: Part, place: Place) -> Place:
-        """The same placing of a part in one domain of ``one``: of the part itself, or of a composite that it is in."""
+    def _close(self, one: AnyGroup, group: AnyGroup, place: Place) -> Place:
+        """The same placing of a group in one domain of ``one``: the group itself, or a composite that it is in."""
         topology = one.topology
         if topology is None:
             return place
-        footing, job = self._session.places.footing, self._job
-        gang = GangPlacement(job, topology, lambda: footing(job, topology, one), _goal_of(unit), place)
+        pods_by_domain, job = self._session.places.pods_by_domain, self._job
+        gang = GangPlacement(
+            job,
+            topology,
+            lambda: pods_by_domain(job, topology, one),
+            _goal_of(group),
+            place,
+        )
         return partial(place_gang, self._session, self._queue, statement=self._statement, gang=gang)
 
-    def _name_part(self, unit: Part, first: Task) -> None:
-        """Say in the refusal of its first task which part finds no domain."""
+    def _name_group(self, group: AnyGroup, first: Task) -> None:
+        """Name the group that finds no domain in the refusal of its first task."""
         refusals = self._session.refused.tasks
         why = refusals.get(first.uid)
-        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY and not why.message.startswith(PART):
-            refusals[first.uid] = why._replace(message=f"{PART}{unit.name}: {why.message}")
+        if isinstance(why, Refusal) and why.code is Code.TOPOLOGY:
+            refusals[first.uid] = why._replace(message=words.of_sub_group(group.name, why.message))
 
-    def likeness(self, part: Worksheet, within: Composite | None = None) -> Hashable:
-        """Parts of equal likeness find a place all or none; one with pods on nodes or held nodes is like no other."""
-        unit = self._groups.unit(part[0], within)
-        if unit.standing or any(task.uid in self._session.decisions.nominated for task in part):
-            return part[0].uid
-        if isinstance(unit, Composite):
-            inner: dict[Part, Worksheet] = {}
-            for task in part:
-                inner.setdefault(self._groups.unit(task, unit), deque()).append(task)
-            alike = Counter(self.likeness(own, unit) for own in inner.values())
-            return unit.topology, unit.minimum, frozenset(alike.items())
-        kinds = Counter((self._session.node_selection.kind(task), task.role, task.nominated) for task in part)
-        return unit.topology, unit.lacks(), frozenset(kinds.items())
+    def kind(self, tasks: PendingTasks, within: Composite | None = None) -> Hashable:
+        """Equal for groups that find room all or none; one with pods on nodes or nominated nodes has its own kind."""
+        group = self._groups.group_for(tasks[0], within)
+        if group.placed or any(task.uid in self._session.decisions.nominated for task in tasks):
+            return tasks[0].uid
+        if isinstance(group, Composite):
+            inner: dict[AnyGroup, PendingTasks] = {}
+            for task in tasks:
+                inner.setdefault(self._groups.group_for(task, group), deque()).append(task)
+            inner_kinds = Counter(self.kind(own, group) for own in inner.values())
+            return group.topology, group.minimum, frozenset(inner_kinds.items())
+        kinds = Counter((self._session.node_selection.kind(task), task.role, task.nominated) for task in tasks)
+        return group.topology, group.lacks(), frozenset(kinds.items())
 
 
-def _goal_of(unit: Part) -> PlacingGoal:
+def _goal_of(group: AnyGroup) -> PlacingGoal:
     return PlacingGoal(
-        lambda: unit.is_ready,
-        lambda: unit.lacks(waiting=True),
-        lambda: unit.is_pipelined,
-        lambda: unit.lacks(waiting=True),
-        lambda failed_roles, left: unit.lacks(waiting=True) <= left,
+        lambda: group.is_ready,
+        lambda: group.lacks(waiting=True),
+        lambda: group.is_pipelined,
+        lambda: group.lacks(waiting=True),
+        lambda failed_roles, left: group.lacks(waiting=True) <= left,
     )
 
 
@@ -302,10 +305,9 @@ def _may_complete(group: SubGroup, tasks: Sequence[Task]) -> bool:
     return group.lacks(waiting=True) <= len(tasks)
 
 
-def _too_few(unit: Part) -> Refusal:
-    if isinstance(unit, Composite):
-        message = f"{PART}{unit.name} needs {unit.minimum} of its groups, and these have too few pods"
+def _too_few(group: AnyGroup) -> Refusal:
+    if isinstance(group, Composite):
+        message = words.sub_group_lacks_groups(group.name, group.minimum)
     else:
-        have = unit.occupied(waiting=True, pending=True)
-        message = f"{PART}{unit.name} needs {unit.minimum} pods, and {counted(have, 'exists', 'exist')}"
+        message = words.sub_group_lacks_pods(group.name, group.minimum, group.occupied(waiting=True, pending=True))
     return Refusal(TOO_FEW, message, code=Code.GANG_INCOMPLETE)

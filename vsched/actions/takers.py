@@ -1,18 +1,17 @@
 """The jobs that an action may evict tasks for, in the order of their turns.
 
-A job of a class has a turn like any other. Where it decides nothing, the others of its row would get nothing either,
-until something is decided.
+After a turn that decided nothing, the other jobs of the segment would get nothing either, until something is decided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from vsched.actions.lines import Line
 from vsched.actions.pending import workable
-from vsched.actions.turns import Lane, next_of
+from vsched.actions.segment_heaps import SegmentHeap
+from vsched.actions.turns import QueueTurns, next_of
 from vsched.actions.victim_search import VictimSearch
-from vsched.framework.classes import Row
+from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
@@ -37,46 +36,43 @@ class Takers:
         """``wants`` says of an admitted job whether it takes part, the same of all jobs of a class."""
         plugins, self._session = session.plugins, session
         if plugins.victim_rules.delays or not plugins.agreement[purpose].votes_by_kind:
-            session.waiting.open_all()
+            session.waiting.split_all()
         may_evict = plugins.victim_rules.may_evict
-        self._rows: list[Row] = []
+        self._segments: list[Segment] = []
         for span in session.waiting.take(lambda job: wants(job) and may_evict(job)):
             first = session.jobs[span.first]
             if span.value is not None and plugins.job_pipelined(first):  # then each may grow by its own tasks
-                session.waiting.open(span)
-                self._rows += [Row(session.waiting.span_of(session.jobs[key])) for key in span.keys]
+                session.waiting.split(span)
+                self._segments += [Segment(session.waiting.span_of(session.jobs[key])) for key in span.keys]
             else:
-                self._rows.append(Row(span, lead=not first.has_lost_pods))
+                self._segments.append(Segment(span, lead=not first.has_lost_pods))
 
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._rows)
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self._segments)
 
-    def give_turns(self, rows: Iterable[Row], turn: Callable[[JobView], object]) -> list[Row]:
-        """Give each job its turn, in order; the rows are of one queue. Returns the jobs that had turns, in order."""
-        session, ledger, done = self._session, self._session.ledger, list[Row]()
-        lane = Lane(rows, Line())
-        while (row := lane.pop()) is not None:
+    def give_turns(self, segments: Iterable[Segment], turn: Callable[[JobView], object]) -> list[Segment]:
+        """Give the jobs of one queue their turns, in order. Returns those that had turns of their own, in order."""
+        session, ledger, done = self._session, self._session.ledger, list[Segment]()
+        turns = QueueTurns(segments, SegmentHeap())
+        while (segment := turns.pop()) is not None:
             latest = ledger.latest
-            done.append(Row(row.waiting._replace(end=row.at + 1, value=None), lead=row.lead))
-            job = next_of(session, row)
+            done.append(Segment(segment.waiting._replace(end=segment.at + 1, value=None), lead=segment.lead))
+            job = next_of(session, segment)
             turn(job)
             changes = ledger.latest is not latest
-            is_known = row and not changes and not session.waiting.reads_labels(row.job_class)
-            lane.end_turn(changes=changes, known=session.refused.of(job) if is_known else None)
+            is_known = segment and not changes and not session.waiting.reads_labels(segment.job_class)
+            turns.end_turn(changes=changes, known=session.refused.of(job) if is_known else None)
         return done
 
-    def passed_over(self, rows: Iterable[Row]) -> list[Row]:
-        """The jobs of these rows that had no turns of their own, for another round."""
-        found: list[Row] = []
-        for row in rows:
-            found += [Row(span, lead=row.lead) for span in row.passed]
-            row.passed = ()
-        self._rows += found
+    def passed_over(self, segments: Iterable[Segment]) -> list[Segment]:
+        """The jobs of these segments that had no turns of their own, for another round."""
+        found: list[Segment] = []
+        for segment in segments:
+            found += [Segment(span, lead=segment.lead) for span in segment.passed]
+            segment.passed = ()
+        self._segments += found
         return found
 
     def end(self) -> None:
-        """All turns are over: the same is said still of those that were passed over."""
-        for row in self._rows:
-            for span in (*row.passed, row.waiting):
-                if span.value is not None:
-                    self._session.waiting.say(span)
+        """All turns are over: put back the jobs that had none of their own."""
+        self._session.waiting.put_back(self._segments)

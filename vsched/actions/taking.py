@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 
+from vsched.actions.blocked import gang_refusal, may_start
 from vsched.actions.freeing import Cost, WantedRoom, cheapest_of, cost_of, domains_to_free, roomiest, victims_of
-from vsched.actions.held import gang_refusal, may_start
 from vsched.actions.pools import Pools
 from vsched.actions.rivals import NO_ROOM, Rehearsal, could_take_back
 from vsched.actions.room import first_that_does, make_room, note_protection, signature
 from vsched.actions.taking_groups import make_room_in_groups
 from vsched.actions.victim_search import VictimSearch, unplaced
-from vsched.actions.victims import Attempt, Pick, likeness
+from vsched.actions.victims import Attempt, Pick, request_kind
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.statement import Statement
 from vsched.framework.places.domains import Domain
@@ -28,17 +28,17 @@ from vsched.model.topology.constraints import NetworkTopology
 def take_missing(session: Session, kind: type[VictimSearch], job: JobView, pools: Pools, pick: Pick) -> bool:
     """Make room for as many of its missing tasks as a starving job is entitled to, at least for its minimum.
 
-    True where that succeeds. A job that is like one for which it did not succeed is not tried.
+    True where that succeeds. A job of a kind for which it failed before is not tried.
     """
     agreement = session.plugins.agreement[kind.purpose]
-    if not may_start(session, job) or pools.know_in_vain(job, kind, agreement):
+    if not may_start(session, job) or pools.has_failed(job, kind, agreement):
         return False
     if not session.plugins.job_starving(job):
         return False
     tasks = unplaced(session, job)
     if not tasks or take_for(session, kind(session, job), pools, tasks, pick):
         return bool(tasks)
-    pools.note_in_vain(job, kind, agreement)
+    pools.note_failure(job, kind, agreement)
     return False
 
 
@@ -89,7 +89,7 @@ def _may_hold(session: Session, search: VictimSearch, pools: Pools, tasks: Seque
     missing = max(1, session.plugins.tasks_missing(search.job) - search.job.waiting)
     if gang_refusal(session, search.queue, search.job, tasks, missing) is None:
         return True
-    return any(pools.of(search, task) for task in {likeness(session, task): task for task in tasks}.values())
+    return any(pools.of(search, task) for task in {request_kind(session, task): task for task in tasks}.values())
 
 
 def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[Task], pick: Pick) -> bool:
@@ -98,7 +98,7 @@ def _take(session: Session, search: VictimSearch, pools: Pools, tasks: Sequence[
         attempt = Attempt(session, search, pools, statement, pick)
         if _make_room(session, attempt, tasks):
             if not statement.evictions and not attempt.is_worth_it:
-                attempt.book()
+                attempt.reserve()
                 return True
             if attempt.is_sound and not _could_take_back(session, pools, search.job, statement):
                 statement.commit()
@@ -140,7 +140,7 @@ def _make_room(session: Session, attempt: Attempt, tasks: Sequence[Task]) -> boo
 
 
 def _closeness(session: Session, job: JobView) -> Hashable:
-    """What of a job's wish for closeness affects where it may get room; jobs with pods on nodes have answers alone."""
+    """What of a job's topology affects where it may get room; jobs with pods on nodes share no answers."""
     topology, groups = job.spec.topology, job.spec.sub_groups
     if topology is None and not groups:
         return None
@@ -165,7 +165,7 @@ def cheapest(
     """
     job = search.job
     missing = session.plugins.tasks_missing(job) - job.waiting
-    wanted = WantedRoom(tasks, missing, topology, session.places.footing(job, topology))
+    wanted = WantedRoom(tasks, missing, topology, session.places.pods_by_domain(job, topology))
     roomy: set[tuple[int, str]] = set()
 
     def cost_by(picking: Pick) -> Cost | None:

@@ -1,7 +1,7 @@
 """Makes room for the sub-groups of a job, each in the one domain of its own tiers where that costs least.
 
 The sub-groups that the job needs get room for their minimum first. Where that is not enough for the job's own minimum,
-further tasks join them. A composite gets room for so many of its parts, or for none.
+further tasks join them. A composite gets room for so many of its children, or for none.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vsched.actions.victims import Attempt
 from vsched.framework.places.domains import Domain
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.subgroups import Composite, Part, SubGroups
+from vsched.framework.subgroups import AnyGroup, Composite, SubGroups
 from vsched.model.pods.task import Task
 
 
@@ -24,37 +24,37 @@ def make_room_in_groups(session: Session, attempt: Attempt, groups: SubGroups, t
 
     The tasks are in the order of sub-groups, those that the job needs first.
     """
-    making = _Making(session, attempt, groups, max(1, attempt.search.domains_max // len(_parts_of(groups, tasks))))
+    making = _Making(session, attempt, groups, max(1, attempt.search.domains_max // len(_by_group(groups, tasks))))
     before = attempt.mark()
-    for parts in _orders(groups, tasks):
-        making.of_job(parts)
+    for by_group in _orders(groups, tasks):
+        making.of_job(by_group)
         if has_room(session, attempt):
             return True
         attempt.back_to(before)
     return False
 
 
-Parts = dict[Part, list[Task]]
-"""Tasks by what they can only get room with."""
+TasksByGroup = dict[AnyGroup, list[Task]]
+"""Tasks by the group that they have to get room with."""
 
 
-def _parts_of(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> Parts:
-    parts: Parts = {}
+def _by_group(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> TasksByGroup:
+    found: TasksByGroup = {}
     for task in tasks:
-        parts.setdefault(groups.unit(task, within), []).append(task)
-    return parts
+        found.setdefault(groups.group_for(task, within), []).append(task)
+    return found
 
 
-def _orders(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> Iterator[Parts]:
-    """The orders to try: as the tasks are; of a tree, the largest and the smallest parts first, too."""
-    parts = _parts_of(groups, tasks, within)
-    orders = [list(parts)]
+def _orders(groups: SubGroups, tasks: Sequence[Task], within: Composite | None = None) -> Iterator[TasksByGroup]:
+    """The orders to try: as the tasks are; of a tree, the largest and the smallest groups first, too."""
+    by_group = _by_group(groups, tasks, within)
+    orders = [list(by_group)]
     if groups.is_tree:
-        sizes = {part: part.lacks(waiting=True) for part in parts}
-        orders += [sorted(parts, key=lambda part: -sizes[part]), sorted(parts, key=sizes.__getitem__)]
+        sizes = {group: group.lacks(waiting=True) for group in by_group}
+        orders += [sorted(by_group, key=lambda group: -sizes[group]), sorted(by_group, key=sizes.__getitem__)]
     for at, order in enumerate(orders):
         if order not in orders[:at]:
-            yield {part: parts[part] for part in order}
+            yield {group: by_group[group] for group in order}
 
 
 class _Making:
@@ -66,57 +66,57 @@ class _Making:
         self._groups = groups
         self._most_tried = most_tried
 
-    def of_job(self, parts: Parts) -> None:
-        """Make room for the minimum of part after part, and then for more, as long as the job is entitled to it."""
+    def of_job(self, by_group: TasksByGroup) -> None:
+        """Make room for the minimum of each group in turn, and then for more, as long as the job is entitled to it."""
         search = self._attempt.search
         left: list[list[Task]] = []
-        for unit, part in parts.items():
+        for group, own in by_group.items():
             if not search.has_claim:
                 break
-            if self._complete(unit, part):
-                left.append(part)
-        for part in left:
-            more = [task for task in part if task.uid not in search.job.moved]
-            for unit, tasks in _parts_of(self._groups, more).items():
-                if unit.lacks(waiting=True):  # a group that its composite could do without
-                    with self._beside_its_own(unit, tasks[0]):
+            if self._complete(group, own):
+                left.append(own)
+        for rest in left:
+            more = [task for task in rest if task.uid not in search.job.moved]
+            for group, tasks in _by_group(self._groups, more).items():
+                if group.lacks(waiting=True):  # a group that its composite could do without
+                    with self._beside_its_own(group, tasks[0]):
                         if search.has_claim:
-                            self._complete(unit, tasks)
+                            self._complete(group, tasks)
                     continue
-                with self._beside_its_own(unit, tasks[0]):
+                with self._beside_its_own(group, tasks[0]):
                     for task in tasks:
-                        if not search.has_claim or not self._room_for(unit, [task], 1):
+                        if not search.has_claim or not self._room_for(group, [task], 1):
                             break
 
     @contextmanager
-    def _beside_its_own(self, unit: Part, task: Task) -> Iterator[None]:
-        """A restriction to the domains of the composites that a part is in, which have pods on nodes already."""
+    def _beside_its_own(self, group: AnyGroup, task: Task) -> Iterator[None]:
+        """A restriction to the domains of the composites that a group is in, which have pods on nodes already."""
         places, job = self._session.places, self._attempt.search.job
         with ExitStack() as stack:
-            for one in self._groups.around(task, None, unit):
-                if one is unit or one.topology is None:
+            for one in self._groups.around(task, None, group):
+                if one is group or one.topology is None:
                     continue
-                reach = places.reach(one.topology, places.footing(job, one.topology, one))
+                reach = places.reach(one.topology, places.pods_by_domain(job, one.topology, one))
                 if not isinstance(reach, Refusal) and (domain := reach[-1][1]) is not None:
                     stack.enter_context(self._session.node_selection.within(places.domain(reach[-1][0], domain).rows))
             yield
 
-    def _complete(self, unit: Part, tasks: Sequence[Task]) -> bool:
-        """Whether a part has room for its minimum then; if not, nothing has changed."""
-        lacks = unit.lacks(waiting=True)
-        return lacks <= len(tasks) and (not lacks or self._room_for(unit, tasks, lacks))
+    def _complete(self, group: AnyGroup, tasks: Sequence[Task]) -> bool:
+        """Whether a group has room for its minimum then; if not, nothing has changed."""
+        lacks = group.lacks(waiting=True)
+        return lacks <= len(tasks) and (not lacks or self._room_for(group, tasks, lacks))
 
-    def _room_for(self, unit: Part, tasks: Sequence[Task], wanted: int) -> bool:
-        """Make room for so many of a part's tasks, in the cheapest domain that it may use; else nothing changes."""
+    def _room_for(self, group: AnyGroup, tasks: Sequence[Task], wanted: int) -> bool:
+        """Make room for so many of a group's tasks, in the cheapest domain that it may use; else nothing changes."""
 
         def fill() -> bool:
-            return self._fill(tasks, wanted) if not isinstance(unit, Composite) else self._fill_composite(unit, tasks)
+            return self._fill(tasks, wanted) if not isinstance(group, Composite) else self._fill_composite(group, tasks)
 
-        if unit.topology is None:
+        if group.topology is None:
             return fill()
         session, attempt = self._session, self._attempt
-        footing = session.places.footing(attempt.search.job, unit.topology, unit)
-        asks = WantedRoom(tasks, wanted, unit.topology, footing)
+        pods_by_domain = session.places.pods_by_domain(attempt.search.job, group.topology, group)
+        asks = WantedRoom(tasks, wanted, group.topology, pods_by_domain)
 
         def cost_in(domain: Domain) -> Cost | None:
             before = attempt.mark()
@@ -133,13 +133,13 @@ class _Making:
         with self._session.node_selection.within(domain.rows):
             return fill()
 
-    def _fill_composite(self, unit: Composite, tasks: Sequence[Task]) -> bool:
-        """Make room for so many of a composite's parts as it needs; else nothing changes."""
+    def _fill_composite(self, group: Composite, tasks: Sequence[Task]) -> bool:
+        """Make room for so many of a composite's children as it needs; else nothing changes."""
         before = self._attempt.mark()
-        for parts in _orders(self._groups, tasks, unit):
-            for part, own in parts.items():
-                self._complete(part, own)
-                if unit.is_pipelined:
+        for by_group in _orders(self._groups, tasks, group):
+            for child, own in by_group.items():
+                self._complete(child, own)
+                if group.is_pipelined:
                     return True
             self._attempt.back_to(before)
         return False

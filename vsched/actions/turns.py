@@ -1,12 +1,12 @@
 """Decides which job has the next turn: by queue, then namespace, user and job. After its turn each gets a new key.
 
 The order is kept in heaps of keys, and a key is computed when an entry is added. A turn changes the keys of its queue,
-namespace, user and job only, and these are not in their heaps during the turn, so no key becomes stale. Where a turn
-decided nothing, which is what most turns of a long backlog come to, they keep their keys, and the queue stays the first
-one. With a hierarchy of queues a turn may change the keys of other queues too (``actions.standings``).
+namespace, user and job only, and these are not in their heaps during the turn, so no key becomes stale. After a turn
+that decided nothing, as are most turns of a long backlog, the keys stay, and the queue stays the first one. With a
+hierarchy of queues a turn may change the keys of other queues too (``actions.waiting_queues``).
 
-Jobs wait in rows of one class each. Once it is known what the turns of a row come to, the row is set aside, until
-something is decided: then those of its jobs get that whose turns would have been before, and the others go on.
+Jobs wait in segments of one class each. Once the result of a segment's turns is known, the segment is set aside until
+something is decided. Then the jobs whose turns would have come before get that result, and the others go on.
 """
 
 from __future__ import annotations
@@ -14,133 +14,133 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from vsched.actions.lines import AnyLine, GroupedLine, Line
-from vsched.actions.ordering import QueueOrdering
-from vsched.actions.standings import standings
-from vsched.framework.classes import Rank, Row
+from vsched.actions.ordering import QueueOrdering, by_queue
+from vsched.actions.segment_heaps import AnyHeap, GroupedHeap, SegmentHeap
+from vsched.actions.waiting_queues import waiting_queues
+from vsched.framework.classes import Rank, Segment
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
 
-class Lane:
+class QueueTurns:
     """The turns of the jobs of one queue."""
 
-    def __init__(self, rows: Iterable[Row], line: AnyLine) -> None:
+    def __init__(self, segments: Iterable[Segment], heap: AnyHeap) -> None:
         self.closed = False
         """Set by the caller to skip the queue for the rest of the action."""
         self.idle = False
         """Whether the last turn decided nothing."""
-        self._line = line
-        self._aside: list[tuple[tuple[Any, ...], Row, object]] = []
-        for row in rows:
-            line.add(row)
-        line.order()
+        self._heap = heap
+        self._aside: list[tuple[tuple[Any, ...], Segment, object]] = []
+        """Segments whose results are known, with the keys of the turn that gave them."""
+        for segment in segments:
+            heap.add(segment)
+        heap.order()
 
-    def pop(self) -> Row | None:
-        """The row with the next job, which has a turn: the caller takes it, and ends the turn. None for no further."""
-        if not self._line:
+    def pop(self) -> Segment | None:
+        """The segment with the next job, None where there is none. The caller takes the job, and ends its turn."""
+        if not self._heap:
             self._go_on(None)
             return None
-        self._keys, self._row = self._line.pop()
-        self._bound = self._row.rank
-        return self._row
+        self._keys, self._segment = self._heap.pop()
+        self._bound = self._segment.rank
+        return self._segment
 
     def end_turn(
-        self, again: Row | None = None, *, idle: bool = False, changes: bool = True, known: object = None
+        self, again: Segment | None = None, *, idle: bool = False, changes: bool = True, known: object = None
     ) -> None:
-        """End a turn. A job that waits for another one is put back as a row.
+        """End a turn. A job that waits for another one is put back as a segment.
 
         ``idle``: nothing was placed, admitted, reserved or evicted in the turn, so that all sort keys are the same.
-        ``changes``: rows that are set aside may get something else now, and go on after this turn.
-        ``known``: what the other jobs of the row get from now on; it is set aside.
+        ``changes``: the known results may not hold any more, and segments that are set aside go on after this turn.
+        ``known``: the result for the other jobs of the segment, which is set aside.
         """
         self.idle = idle
         if again is not None:
-            self._line.put(again)
-        if known is None and self._row:
-            self._line.put(self._row)
-        self._line.end_turn(idle=idle)
+            self._heap.put(again)
+        if known is None and self._segment:
+            self._heap.put(self._segment)
+        self._heap.end_turn(idle=idle)
         if changes and self._aside:
             self._go_on((self._keys, self._bound))
-            self._line.order()
+            self._heap.order()
         if known is not None:
-            self._aside.append((self._keys, self._row, known))
+            self._aside.append((self._keys, self._segment, known))
 
     def _go_on(self, since: tuple[tuple[Any, ...], Rank] | None) -> None:
-        for keys, row, known in self._aside:
+        for keys, segment, known in self._aside:
             if since is None or keys < since[0]:
-                row.pass_over(known)
+                segment.pass_over(known)
             elif keys == since[0]:
-                row.pass_over(known, row.until(since[1]))
-            if row:
-                self._line.add(row)
+                segment.pass_over(known, segment.until(since[1]))
+            if segment:
+                self._heap.add(segment)
         self._aside.clear()
 
-    def rows(self) -> Iterator[Row]:
-        """The rows that wait for turns, in no particular order."""
-        return self._line.rows()
+    def segments(self) -> Iterator[Segment]:
+        """The segments that wait for turns, in no particular order."""
+        return self._heap.segments()
 
     def __bool__(self) -> bool:
         """Whether any job waits for a turn."""
-        return bool(self._line)
+        return bool(self._heap)
 
 
 class JobTurns:
     """Iterates over jobs in turn until none is left, one wave of the ordering after the other."""
 
-    def __init__(self, ordering: QueueOrdering, queues: Mapping[str, Queue], rows: Iterable[Row]) -> None:
+    def __init__(self, ordering: QueueOrdering, queues: Mapping[str, Queue], segments: Iterable[Segment]) -> None:
         self._ordering = ordering
         self._queues = queues
-        self._rows = rows
+        self._segments = segments
 
-    def __iter__(self) -> Iterator[tuple[Queue, Row, Lane]]:
-        """Yield (queue, row, lane): the next job of the row has a turn, which the caller ends with ``end_turn``."""
-        for wave in self._ordering.waves(self._rows):
+    def __iter__(self) -> Iterator[tuple[Queue, Segment, QueueTurns]]:
+        """Yield (queue, segment, turns): the segment's next job has a turn, which the caller ends with ``end_turn``."""
+        for wave in self._ordering.waves(self._segments):
             yield from self._play(wave)
 
-    def _play(self, rows: Iterable[Row]) -> Iterator[tuple[Queue, Row, Lane]]:
-        by_queue: dict[str, list[Row]] = {}
-        for row in rows:
-            by_queue.setdefault(row.queue, []).append(row)
-        lanes = {name: Lane(own, self._line(name)) for name, own in by_queue.items()}
-        order = standings(self._ordering, (self._queues[name] for name in lanes))
+    def _play(self, segments: Iterable[Segment]) -> Iterator[tuple[Queue, Segment, QueueTurns]]:
+        turns_of = {name: QueueTurns(own, self._heap(name)) for name, own in by_queue(segments).items()}
+        order = waiting_queues(self._ordering, (self._queues[name] for name in turns_of))
         while (queue := order.take()) is not None:
-            lane = lanes[queue.name]
-            while (turn := lane.pop()) is not None:
-                yield queue, turn, lane
-                if lane.closed or not lane.idle:
+            turns = turns_of[queue.name]
+            while (segment := turns.pop()) is not None:
+                yield queue, segment, turns
+                if turns.closed or not turns.idle:
                     break  # after a turn that decided nothing, the queue is still the first one
-            if lane.closed or not lane:
+            if turns.closed or not turns:
                 order.moved((queue,))
             else:
                 order.put(queue)
 
-    def _line(self, queue: str) -> AnyLine:
+    def _heap(self, queue: str) -> AnyHeap:
         plugins, ordering = self._ordering.plugins, self._ordering
 
-        def of_namespace(namespace: str) -> AnyLine:
+        def of_namespace(namespace: str) -> AnyHeap:
             if not plugins.orders_users:
-                return Line()
-            return GroupedLine(
-                lambda row: row.job_class.user, lambda user: plugins.user_key(queue, namespace, user), _line
+                return SegmentHeap()
+            return GroupedHeap(
+                lambda segment: segment.job_class.user,
+                lambda user: plugins.user_key(queue, namespace, user),
+                _heap_of_jobs,
             )
 
         if not plugins.orders_namespaces:
             return of_namespace("")
-        return GroupedLine(
-            lambda row: row.job_class.namespace, lambda name: ordering.namespace_key(queue, name), of_namespace
+        return GroupedHeap(
+            lambda segment: segment.job_class.namespace, lambda name: ordering.namespace_key(queue, name), of_namespace
         )
 
 
-def _line(name: str) -> AnyLine:
-    return Line()
+def _heap_of_jobs(user: str) -> AnyHeap:
+    return SegmentHeap()
 
 
-def next_of(session: Session, row: Row) -> JobView:
-    """The next job of a row, for its turn: from now on it stands alone."""
-    key = row.first
-    if row.is_shared:
-        session.waiting.open(row.waiting, (key,))
-    row.at += 1
+def next_of(session: Session, segment: Segment) -> JobView:
+    """The next job of a segment, for its turn; it leaves its span."""
+    key = segment.first
+    if segment.is_shared:
+        session.waiting.split(segment.waiting, (key,))
+    segment.at += 1
     return session.jobs[key]

@@ -8,7 +8,7 @@ from vsched.framework.ledger.ledger import LedgerEntry
 
 
 def units(evictions: Sequence[LedgerEntry], together: Iterable[str]) -> Iterator[list[LedgerEntry]]:
-    """The evictions in their order, those of the jobs ``together`` as one unit each; where its last one stands."""
+    """The evictions in order, those of the jobs ``together`` as one unit each, at the place of its last eviction."""
     keys, by_job = frozenset(together), dict[str, list[LedgerEntry]]()
     for eviction in evictions:
         if eviction.job.key in keys:

@@ -16,7 +16,7 @@ from vsched.framework.ledger.units import unit_of
 from vsched.framework.points.extension import JobState
 from vsched.framework.points.victims import Keeping, Purpose
 from vsched.framework.session import Session
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -40,7 +40,7 @@ class ReclaimArgs(VictimArgs, frozen=True, forbid_unknown_fields=True):
     """Arguments of reclaim."""
 
     non_preemptible: tuple[str, ...] = msgspec.field(default=(), name="nonPreemptible")
-    """Queues whose non-preemptible jobs keep what their queue holds beyond what it deserves; ``*`` for all queues."""
+    """Queues whose non-preemptible jobs lose no pods, even if the queue holds more than it deserves; ``*`` for all."""
 
 
 class VictimSearch(ABC):
@@ -102,20 +102,20 @@ class VictimSearch(ABC):
     def _voted(self, task: Task, candidates: Sequence[Task], keeping: Keeping | None = None) -> list[Task]:
         keeping = self.keeping or keeping
         if self.beyond:
-            keeping = self._keeping_of_kept(keeping)
+            keeping = self._with_non_preemptible(keeping)
         return self.let_go(self.agreement.victims(task, candidates, by_tiers=self.by_tiers, keeping=keeping))
 
-    def _keeping_of_kept(self, keeping: Keeping | None) -> Keeping:
+    def _with_non_preemptible(self, keeping: Keeping | None) -> Keeping:
         """The same, and the victims of jobs that are not preemptible."""
         jobs = self.session.snapshot.jobs
-        return lambda victim: _keeps_all(jobs[victim.job]) or (keeping is not None and keeping(victim))
+        return lambda victim: _is_non_preemptible(jobs[victim.job]) or (keeping is not None and keeping(victim))
 
     def may_offer(self, job: Job) -> bool:
         """Whether pods of a job may be victims at all."""
-        return not _keeps_all(job) or (self.beyond and not self.stays(job))
+        return not _is_non_preemptible(job) or (self.beyond and not self.stays(job))
 
     def stays(self, job: Job) -> bool:
-        """Whether a job that is not preemptible keeps all it has, whatever its queue deserves."""
+        """Whether a job that is not preemptible loses no pod, whatever its queue deserves."""
         return True
 
     def let_go(self, victims: Sequence[Task]) -> list[Task]:
@@ -123,24 +123,24 @@ class VictimSearch(ABC):
         jobs = self.session.snapshot.jobs
         if all(jobs[victim.job].spec.preemptibility is None for victim in victims):
             return list(victims)
-        keeps: dict[str, Callable[[Task], bool] | None] = {}
+        protections: dict[str, Callable[[Task], bool] | None] = {}
         found: list[Task] = []
         for victim in victims:
-            if victim.job not in keeps:
+            if victim.job not in protections:
                 view = self.session.view(victim.job)
-                free = self.beyond and _keeps_all(jobs[victim.job])
-                keeps[victim.job] = None if view is None or free else kept_by(view)
-            kept = keeps[victim.job]
-            if kept is None or not kept(victim):
+                free = self.beyond and _is_non_preemptible(jobs[victim.job])
+                protections[victim.job] = None if view is None or free else protected_by(view)
+            is_protected = protections[victim.job]
+            if is_protected is None or not is_protected(victim):
                 found.append(victim)
         return found
 
     def may_lose(self, evictor: Task) -> bool:
         """Whether the evictor's job could lose it by its preemptibility once its waiting tasks have started."""
-        kept = kept_by(self.job, waiting=True)
-        if _keeps_all(self.job.job) and not self.stays(self.job.job):
+        is_protected = protected_by(self.job, waiting=True)
+        if _is_non_preemptible(self.job.job) and not self.stays(self.job.job):
             return True
-        return kept is None or not kept(evictor)
+        return is_protected is None or not is_protected(evictor)
 
     def with_units(self, task: Task, candidates: Sequence[Task], whole: Iterable[str]) -> list[Task]:
         """The same, where the jobs ``whole`` leave as units, and only where their queues keep what they deserve."""
@@ -257,7 +257,7 @@ class ReclaimSearch(VictimSearch):
         """Whether the job has its minimum and now gets, task by task, what its queue deserves beyond it."""
         self.keeping = _all_victims if growing else None
         self.staying: Sequence[str] = session.args(self.action, ReclaimArgs).non_preemptible
-        """Queues whose non-preemptible jobs keep all they have."""
+        """Queues whose non-preemptible jobs lose no pods."""
 
     @property
     def has_claim(self) -> bool:
@@ -303,7 +303,7 @@ class ReclaimBeyond(ReclaimSearch):
     beyond = True
 
 
-def _keeps_all(job: Job) -> bool:
+def _is_non_preemptible(job: Job) -> bool:
     """Whether a job says that no pod of it is evicted for others."""
     return job.spec.preemptibility is Preemptibility.NONE
 

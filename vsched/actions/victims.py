@@ -62,7 +62,7 @@ class Attempt:
         self._pick = pick
         self._start = statement.savepoint()
         self._used: dict[Hashable, CandidatePool] = {}
-        """Pools by the likeness of tasks (see ``likeness``)."""
+        """Pools by ``request_kind``."""
         self._barred: set[str] = set()
         """Uids of victims that could evict the task that takes their place in turn."""
         self._tentative: list[tuple[CandidatePool, Shape, int]] = []
@@ -95,10 +95,10 @@ class Attempt:
 
     def pool(self, task: Task) -> CandidatePool:
         """The pool of a task's class, from before the attempt; evictions since then add no candidates."""
-        alike = likeness(self.session, task)
-        pool = self._used.get(alike)
+        kind = request_kind(self.session, task)
+        pool = self._used.get(kind)
         if pool is None:
-            pool = self._used[alike] = self.pools.of(self.search, task)
+            pool = self._used[kind] = self.pools.of(self.search, task)
         return pool
 
     @property
@@ -128,9 +128,9 @@ class Attempt:
             pool.forgive(shape, row)
         del self._tentative[mark.tentative :]
 
-    def book(self) -> None:
+    def reserve(self) -> None:
         """Reserve the placements, which need no victims, until the action ends."""
-        self.pools.book(self.search.job, self.statement.steps)
+        self.pools.reserve(self.search.job, self.statement.steps)
         self.statement.keep()
         self._forget()
 
@@ -195,20 +195,20 @@ class Attempt:
         claim_limit, queue = self.session.plugins.claim_limit, self.search.queue
         if claim_limit(queue, (task,)) is None:
             return True
-        return self._holds_without(pool.claiming(), lambda: claim_limit(queue, (task,)) is None)
+        return self._true_without(pool.claiming(), lambda: claim_limit(queue, (task,)) is None)
 
     def _has_room_without(self, request: Amounts, gone: Sequence[tuple[Task, int]]) -> bool:
         allocatable, queue = self.session.plugins.allocatable, self.search.queue
-        return self._holds_without(gone, lambda: allocatable(queue, request) is None)
+        return self._true_without(gone, lambda: allocatable(queue, request) is None)
 
-    def _holds_without(self, gone: Sequence[tuple[Task, int]], condition: Callable[[], bool]) -> bool:
+    def _true_without(self, gone: Sequence[tuple[Task, int]], condition: Callable[[], bool]) -> bool:
         """Whether a condition holds once these victims are evicted; the evictions are undone."""
         before = self.statement.savepoint()
         for victim, row in gone:
             self._evict(victim, row)
-        holds = condition()
+        is_true = condition()
         self.statement.rollback(before)
-        return holds
+        return is_true
 
     def _may_have(self, task: Task) -> bool:
         """Whether queue and namespace may hold the task at present."""
@@ -221,7 +221,7 @@ class Attempt:
         if claims is not None:
             mask &= claims.served(later=True) | pool.claiming_rows  # other evictions cannot make the claims fit
         if self.session.plugins.namespace_limit(task.namespace, task.shape) is not None:
-            mask &= pool.held_by(task.namespace)  # a namespace at its limit can only replace its own tasks
+            mask &= pool.of_namespace(task.namespace)  # a namespace at its limit can only replace its own tasks
         rows = np.flatnonzero(mask)
         if self.search.by_score and len(rows) > 1:
             ranked = self.session.node_selection.ranking(task, mask)
@@ -315,7 +315,7 @@ class Attempt:
             self.statement.evict(job, task, at, EvictionCause(self.search.action, self.search.job.key))
 
 
-def likeness(session: Session, task: Task) -> Hashable:
-    """The properties of a task, apart from its job, that can affect whether it gets room."""
+def request_kind(session: Session, task: Task) -> Hashable:
+    """Equal for tasks that get room all or none, as far as it does not depend on their jobs."""
     kind = session.node_selection.kind(task)
     return kind, task.labels, task.priority, task.priority_class, task.preempts, task.preemptable

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from vsched.arbitrator import words
 from vsched.arbitrator.tree import LEVELS_MAX, all_buckets, parents_of, path, stated_above
 from vsched.model.amounts.counted import LIMITS, Counted, format_counted, is_storage, summed
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, Arbitration, Bucket, Claim
@@ -27,11 +28,10 @@ def problems(found: Claim | Bucket, arbitration: Arbitration, total: Counted) ->
 
 def consumer_problems(claim: Claim, quota: Counted) -> tuple[str, ...]:
     """What is wrong with a Consumer by itself and with the ResourceQuotas of its namespace."""
-    where = "the ResourceQuota of the namespace"
     return (
         *_within("spec.reserved", claim.reserved, claim.hard, "spec.hard"),
-        *_within("spec.hard", claim.hard, quota, where),
-        *_within("spec.reserved", _lacking(claim.reserved, claim.hard), quota, where),
+        *_within("spec.hard", claim.hard, quota, words.THE_QUOTA),
+        *_within("spec.reserved", _lacking(claim.reserved, claim.hard), quota, words.THE_QUOTA),
     )
 
 
@@ -96,9 +96,9 @@ def _too_much(
     """One line for each resource of which more is reserved than the buckets above, or the cluster, can keep."""
     for name in path(parent, now.parents):
         kept, before = now.within[name], was.within.get(name, {})
-        yield from _beyond(reserved, kept, before, now.buckets[name].hard, f"bucket {name}'s hard limit of")
+        yield from _beyond(reserved, kept, before, now.buckets[name].hard, words.limit_of_bucket(name))
     kept = now.within[""]
-    yield from _beyond(reserved, kept, was.within[""], _known(total, kept), "the cluster's")
+    yield from _beyond(reserved, kept, was.within[""], _known(total, kept), words.THE_CLUSTER)
 
 
 def _endless(bucket: Bucket, others: Mapping[str, Bucket]) -> Iterable[str]:
@@ -106,17 +106,16 @@ def _endless(bucket: Bucket, others: Mapping[str, Bucket]) -> Iterable[str]:
     if len(above) <= LEVELS_MAX:
         return
     if bucket.name in above:
-        circle = " in ".join(above[: above.index(bucket.name) + 1])
-        yield f"spec.parent: {bucket.parent} (expected a bucket that is not in this one: {bucket.name} is in {circle})"
+        yield words.circle(bucket.parent, bucket.name, above[: above.index(bucket.name) + 1])
     else:
-        yield f"spec.parent: {bucket.parent} (expected at most {LEVELS_MAX} buckets above one another)"
+        yield words.too_deep(bucket.parent, LEVELS_MAX)
 
 
 def _within(field: str, amounts: Counted, bounds: Counted, whose: str) -> Iterable[str]:
     for name, value in sorted(amounts.items()):
         bound = bounds.get(name)
         if bound is not None and value > bound:
-            yield f"{_stated(field, name, value)} (expected at most {format_counted(name, bound)}, {whose})"
+            yield words.above_bound(_stated(field, name, value), format_counted(name, bound), whose)
 
 
 def _beyond(own: Counted, kept: Counted, was: Counted, bounds: Counted, whose: str) -> Iterable[str]:
@@ -125,8 +124,8 @@ def _beyond(own: Counted, kept: Counted, was: Counted, bounds: Counted, whose: s
         bound, all_kept = bounds.get(name), kept.get(name, 0)
         if bound is not None and value and bound < all_kept > was.get(name, 0):
             others, most = all_kept - value, format_counted(name, bound)
-            taken = f", of which others reserve {format_counted(name, others)}" if others > 0 else ""
-            yield f"{_stated('spec.reserved', name, value)} (expected to be within {whose} {most}{taken})"
+            taken = format_counted(name, others) if others > 0 else ""
+            yield words.reserves_too_much(_stated("spec.reserved", name, value), most, whose, taken)
 
 
 def _stated(field: str, name: str, value: int) -> str:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from vsched.arbitrator import words
 from vsched.arbitrator.admission import bucket_problems, consumer_problems
 from vsched.arbitrator.effects import Overuse
 from vsched.model.amounts.counted import Counted, beyond_limit, format_counted
@@ -22,8 +23,6 @@ from vsched.model.arbitration.records import ArbitrationCondition, Award, Bucket
 
 ACCEPTED, PARENT_FOUND, OVERUSED, RESERVED = "Accepted", "ParentFound", "Overused", "Reserved"
 TRUE, FALSE = "True", "False"
-NAMED_MAX = 3
-"""How many namespaces a message names at most; for the others it gives their number."""
 
 Conditions = tuple[ArbitrationCondition, ...]
 
@@ -32,7 +31,7 @@ def of_consumer(account: NamespaceAccount, claim: Claim, has_parent: bool, now: 
     """The conditions of a Consumer of the namespace, whether it is the one in force or not."""
     before = claim.conditions
     if account.claim is not None and account.claim is not claim:
-        message = f"Consumer {account.claim.name} of this namespace is older and counts instead"
+        message = words.older_counts(account.claim.name)
         return (_condition(before, now, ACCEPTED, FALSE, "NotCounted", message),)
     found = _accepted(consumer_problems(claim, account.quota), before, now)
     if has_parent:
@@ -54,8 +53,7 @@ def of_allocation(
 ) -> Conditions:
     """The conditions of the Allocation of a namespace."""
     if overuse is None:
-        message = "within its limits, and within what it deserves or no namespace is short"
-        found = _condition(before, now, OVERUSED, FALSE, "NotOverused", message)
+        found = _condition(before, now, OVERUSED, FALSE, "NotOverused", words.WITHIN)
     else:
         reason = "HoldsMoreThanHard" if overuse.beyond or overuse.buckets else "HoldsMoreThanDeserved"
         found = ArbitrationCondition(OVERUSED, TRUE, reason, overuse_message(overuse), overuse.since)
@@ -67,12 +65,10 @@ def overuse_message(overuse: Overuse) -> str:
     """The message that says by how much a namespace is overused, and which namespaces are short."""
     parts = []
     if overuse.beyond:
-        parts.append(f"holds {_amounts(overuse.beyond)} more than its hard limit")
-    while_ = [f"{_listed(overuse.claimants)} short"] if overuse.claimants else []
-    if overuse.buckets:
-        while_.insert(0, f"bucket {overuse.buckets[0]} holds more than its hard limit")
-    if while_:
-        parts.append(f"holds {_amounts(overuse.excess)} more than it deserves while {' and '.join(while_)}")
+        parts.append(words.beyond_own_limit(_amounts(overuse.beyond)))
+    if overuse.buckets or overuse.claimants:
+        bucket = overuse.buckets[0] if overuse.buckets else ""
+        parts.append(words.beyond_deserved(_amounts(overuse.excess), bucket, overuse.claimants))
     return "; ".join(parts)
 
 
@@ -95,8 +91,7 @@ def _accepted(problems: Sequence[str], before: Conditions, now: float) -> Arbitr
 
 
 def _no_parent(parent: str, before: Conditions, now: float) -> ArbitrationCondition:
-    message = f"there is no Bucket {parent}: it counts as one without limits and reservation, of weight 1"
-    return _condition(before, now, PARENT_FOUND, FALSE, "BucketNotFound", message)
+    return _condition(before, now, PARENT_FOUND, FALSE, "BucketNotFound", words.no_bucket(parent))
 
 
 def _overfull(award: Award, kept: Counted, before: Conditions, now: float) -> Conditions:
@@ -104,7 +99,7 @@ def _overfull(award: Award, kept: Counted, before: Conditions, now: float) -> Co
     beyond = beyond_limit(kept, award.hard)
     if not beyond:
         return ()
-    message = f"its namespaces hold {_amounts(beyond)} more than its hard limit"
+    message = words.bucket_beyond_limit(_amounts(beyond))
     return (_condition(before, now, OVERUSED, TRUE, "HoldsMoreThanHard", message),)
 
 
@@ -121,8 +116,8 @@ def _reserved(stated: Counted, award: Award, before: Conditions, now: float) -> 
         f"{format_counted(name, award.reserved.get(name, 0))} of {format_counted(name, stated.get(name, 0))} {name}"
         for name in sorted(cut)
     )
-    why = "limits are below it" if limited else "all reservations together exceed the cluster"
-    return (_condition(before, now, RESERVED, FALSE, reason, f"{why}: in force: {', '.join(parts)}"),)
+    message = words.reservation_cut(", ".join(parts), limited=limited)
+    return (_condition(before, now, RESERVED, FALSE, reason, message),)
 
 
 def _condition(
@@ -134,8 +129,3 @@ def _condition(
 
 def _amounts(amounts: Counted) -> str:
     return ", ".join(f"{format_counted(name, value)} {name}" for name, value in sorted(amounts.items()))
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown, others = ", ".join(names[:NAMED_MAX]), len(names) - NAMED_MAX
-    return f"{shown} and {others} more are" if others > 0 else f"{shown} {'is' if len(names) == 1 else 'are'}"

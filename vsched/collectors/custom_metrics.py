@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from vsched.clock import Clock
+from vsched.collectors import words
 from vsched.collectors.cluster_api import ClusterApi
 from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
@@ -87,20 +88,18 @@ class CustomMetrics(ClusterApi):
         try:
             found = await self._client.get(f"/apis/{GROUP}")
         except NotFound:
-            raise SourceError(
-                f"{self._server} serves no {GROUP}: is the Prometheus adapter installed, and its APIService available?"
-            ) from None
+            raise SourceError(words.no_prometheus_adapter(self._server, GROUP)) from None
         except VschedError as error:
             raise SourceError(str(error)) from error
         served = {str(each.get("version")) for each in found.get("versions") or ()}
         version = next((version for version in VERSIONS if version in served), "")
         if not version:
-            raise SourceError(f"{GROUP} is served as {', '.join(sorted(served))}; expected {' or '.join(VERSIONS)}")
+            raise SourceError(words.served_as_other_version(GROUP, ", ".join(sorted(served)), " or ".join(VERSIONS)))
         return version
 
     async def _ask(self, metric: str) -> bytes:
         path = f"/apis/{GROUP}/{self._version}/nodes/*/{segment(metric)}"
-        return await self._get(path, lambda message: f"nodes have no metric {metric}: {message}")
+        return await self._get(path, lambda message: words.no_such_metric(metric, message))
 
 
 def _put_together(

@@ -14,6 +14,7 @@ import msgspec
 import orjson
 
 from vsched.clock import Clock
+from vsched.collectors import words
 from vsched.collectors.endpoint import Endpoint, decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import MOST_NAMED, CollectedUsage, NodeTarget, SourceError, answers_to
@@ -161,9 +162,9 @@ def parse_hosts(index: str, body: bytes) -> list[Host]:
     """The hosts of an answer; raises SourceError."""
     answer = decoded(_ANSWER, index, body)
     if answer.timed_out:
-        raise SourceError(f"{index}: the search ran out of time")
+        raise SourceError(words.search_out_of_time(index))
     if answer.shards.total and answer.shards.failed == answer.shards.total:
-        raise SourceError(f"{index}: all {answer.shards.total} shards failed")
+        raise SourceError(words.all_shards_failed(index, answer.shards.total))
     if answer.aggregations is None:
-        raise SourceError(f"{index}: the index does not exist")
+        raise SourceError(words.no_such_index(index))
     return answer.aggregations.hosts.buckets

@@ -14,6 +14,7 @@ import msgspec
 import orjson
 from yarl import URL
 
+from vsched.collectors import words
 from vsched.collectors.secrets import Keeper
 from vsched.collectors.source import SourceError
 from vsched.errors import UNREADABLE, BadInput, why_unreadable
@@ -122,7 +123,7 @@ class Endpoint:
         if code in REFUSED:
             self._login.refused()
         if 300 <= code < 400:
-            return SourceError(f"{where}: {code}: redirects to {one_line(response.headers.get('Location', 'nowhere'))}")
+            return SourceError(words.redirects(where, code, one_line(response.headers.get("Location", "nowhere"))))
         reason = phrase(code) if looks_like_html(response.headers, body) else reason_in(body) or phrase(code)
         return SourceError(f"{where}: {code}: {reason}", retry_after_seconds(response.headers.get("Retry-After")))
 
@@ -141,11 +142,11 @@ async def _bounded(where: str, response: aiohttp.ClientResponse) -> bytes:
     while chunk := await unpacked.next():
         size += len(chunk)
         if size > ANSWER_BYTES:
-            raise SourceError(f"{where}: the answer is longer than {ANSWER_BYTES >> 20} MiB")
+            raise SourceError(words.answer_too_long(where, ANSWER_BYTES >> 20))
         parts.append(chunk)
     body = b"".join(parts)
     if looks_like_html(response.headers, body):
-        raise SourceError(f"{where}: answered with a web page, not JSON; is the address right?")
+        raise SourceError(words.web_page(where))
     return body
 
 
@@ -192,4 +193,4 @@ def decoded(decoder: msgspec.json.Decoder[T], where: str, body: bytes) -> T:
 def misread(where: str, error: Exception, body: bytes) -> SourceError:
     """The error for a success whose body does not have the expected form."""
     start = one_line(body[:80].decode("utf-8", "replace"))
-    return SourceError(f"{where}: {one_line(why_unreadable(error))}; the answer starts with {start!r}")
+    return SourceError(words.unreadable(where, one_line(why_unreadable(error)), start))

@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from vsched.clock import Clock
+from vsched.collectors import words
 from vsched.collectors.cluster_api import ClusterApi
 from vsched.collectors.endpoint import decoded
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
@@ -67,7 +68,7 @@ class MetricsServer(ClusterApi):
     async def read(self, targets: Sequence[NodeTarget], periods: Sequence[str]) -> CollectedUsage:
         """One request for all nodes."""
         taken = self._clock.now()
-        body = await self._get(PATH, lambda _: f"{self._server} serves no {GROUP}: is the metrics server installed?")
+        body = await self._get(PATH, lambda _: words.no_metrics_server(self._server, GROUP))
         return await asyncio.to_thread(self._put_together, taken, targets, periods, body)
 
     def _put_together(

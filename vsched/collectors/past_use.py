@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 import msgspec
 import numpy as np
 
+from vsched.collectors import words
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.prometheus import FORM
 from vsched.collectors.source import SourceError, answers_to
@@ -81,7 +82,7 @@ def parse_range(name: str, body: bytes) -> list[Amount]:
     try:
         data = _ANSWER.decode(body).data
         if data.result_type != "matrix":
-            raise SourceError(f"{name}: the query gives a {data.result_type}, expected a range (a matrix)")
+            raise SourceError(words.no_range(name, data.result_type))
         return [
             Amount(series.metric["queue_name"], series.metric.get(RESOURCE, name), at, float(text))
             for series in data.result

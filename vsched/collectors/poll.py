@@ -13,6 +13,7 @@ from enum import StrEnum
 import msgspec
 
 from vsched.clock import Clock
+from vsched.collectors import words
 from vsched.collectors.source import CollectedUsage, NodeTarget, Source, SourceError
 from vsched.errors import UNUSABLE
 from vsched.kube.backoff import BackOff, BackOffSettings
@@ -154,7 +155,7 @@ async def ask(source: Source, targets: Sequence[NodeTarget], periods: Sequence[s
         async with asyncio.timeout(seconds):
             return await source.read(targets, periods)
     except TimeoutError:
-        raise SourceError(f"{source.label}: no answer within {seconds:g} s") from None
+        raise SourceError(words.no_answer_within(source.label, seconds)) from None
     except SourceError:
         raise
     except (*NO_ANSWER, *UNUSABLE) as error:  # an answer that no source expects must not end scheduling
@@ -164,11 +165,11 @@ async def ask(source: Source, targets: Sequence[NodeTarget], periods: Sequence[s
 def why_blind(nodes: int, collected: CollectedUsage) -> str:
     """The likely reason why a source that answers has figures for none of the nodes."""
     if collected.ahead:
-        return f"the figures of {collected.ahead} of {nodes} nodes are from the future: a clock is wrong"
+        return words.figures_from_the_future(collected.ahead, nodes)
     if collected.strangers:
         named = ", ".join(collected.strangers[:3])
-        return f"it knows none of the {nodes} nodes, only {named}: check instanceLabel and nodeLabel"
-    return f"it has figures of none of the {nodes} nodes"
+        return words.knows_none_of(nodes, named)
+    return words.no_figures_of(nodes)
 
 
 def numbers_of(standing: SourceState, now: float) -> Mapping[str, Mapping[str, float]]:

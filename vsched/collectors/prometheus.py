@@ -15,6 +15,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from vsched.clock import Clock
+from vsched.collectors import words
 from vsched.collectors.endpoint import Endpoint, misread
 from vsched.collectors.figures import CPU, CPU_SPREAD, MEMORY, MEMORY_SPREAD, Asked, collect
 from vsched.collectors.source import CollectedUsage, NodeTarget, SourceError, answers_to
@@ -166,9 +167,7 @@ def parse_vector(figure: str, body: bytes, instance: str) -> Vector:
     try:
         data = _ANSWER.decode(body).data
         if data.result_type != "vector":
-            raise SourceError(
-                f"{figure}: the query gives a {one_line(data.result_type)}, expected one number a node (a vector)"
-            )
+            raise SourceError(words.no_vector(figure, one_line(data.result_type)))
         series = _SERIES.decode(data.result)
     except UNREADABLE as error:
         raise misread(figure, error, body) from error
@@ -177,9 +176,9 @@ def parse_vector(figure: str, body: bytes, instance: str) -> Vector:
     for one in series:
         name = one.metric.get(instance)
         if name is None:
-            labels = ", ".join(sorted(one.metric)) or "no label at all"
+            labels = ", ".join(sorted(one.metric)) or words.NO_LABEL
             labels = one_line(labels)
-            raise SourceError(f"{figure}: there are series without {instance} (instanceLabel); they have {labels}")
+            raise SourceError(words.series_without_label(figure, instance, labels))
         at, number = one.value[0], _number(one.value[1])
         known = numbers.get(name, nan)
         numbers[name] = known if known >= number or isnan(number) else number

@@ -7,6 +7,7 @@ import base64
 import binascii
 import os
 
+from vsched.collectors import words
 from vsched.collectors.source import SourceError
 from vsched.errors import BadInput, VschedError
 from vsched.files import content
@@ -35,7 +36,7 @@ class Keeper:
         hidden = self._hidden
         if hidden.env:
             if hidden.env not in os.environ:
-                raise SourceError(f"the environment variable {hidden.env} is not set")
+                raise SourceError(words.no_environment_variable(hidden.env))
             return os.environ[hidden.env]
         if hidden.file:
             return _text_of(hidden.file, self._reach)
@@ -54,11 +55,11 @@ class Keeper:
             raise SourceError(f"{where}: {error}") from error
         encoded = (found.get("data") or {}).get(secret.key)
         if encoded is None:
-            raise SourceError(f"{where}: has no key {secret.key}")
+            raise SourceError(words.no_key(where, secret.key))
         try:
             return base64.b64decode(encoded, validate=True).decode().strip()
         except (binascii.Error, ValueError):
-            raise SourceError(f"{where}: {secret.key} is not text in base64") from None
+            raise SourceError(words.no_base64(where, secret.key)) from None
 
 
 def _text_of(file: str, reach: Reach) -> str:
@@ -67,4 +68,4 @@ def _text_of(file: str, reach: Reach) -> str:
     except BadInput as error:
         raise SourceError(str(error)) from error
     except UnicodeDecodeError:
-        raise SourceError(f"{file}: is not text") from None
+        raise SourceError(words.no_text(file)) from None

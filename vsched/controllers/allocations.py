@@ -14,6 +14,7 @@ import msgspec
 from cachetools import LRUCache, TTLCache
 
 from vsched.arbitrator.effects import DropAllocation, Effect, MakeConsumer, Remark, WriteAllocation, WriteStatus
+from vsched.controllers import words
 from vsched.controllers.allocation_bodies import (
     ALLOCATION,
     CONSUMER,
@@ -183,7 +184,7 @@ class AllocationWriter:
         if (kind, answer.code) not in self._worried:
             self._worried.add((kind, answer.code))
             where = f"{namespace}/{name}" if namespace else name
-            self._worry("cannot be written", kind=kind, name=where, code=answer.code, problem=answer.message)
+            self._worry(words.CANNOT_BE_WRITTEN, kind=kind, name=where, code=answer.code, problem=answer.message)
 
 
 def key_of(change: Change) -> Key:

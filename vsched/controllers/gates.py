@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 import orjson
 
+from vsched.controllers import words
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
 from vsched.mirror.ingest.pod_status import LET_IN
@@ -85,7 +86,7 @@ def admission_write(ungate: Ungate) -> Write:
         "type": LET_IN,
         "status": "True",
         "reason": "RoomKept",
-        "message": "its queue reserves resources for it",
+        "message": words.QUEUE_RESERVES,
     }
     return pod_status_write(ungate.namespace, ungate.name, ungate.uid, {"conditions": [condition]})
 

@@ -18,6 +18,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.controllers import words
 from vsched.controllers.podgroup_records import PodGroupMember, PodGroupRecords
 from vsched.controllers.podgroups import PodGroupOwner, PodGroupState, content_of, correction, creation
 from vsched.controllers.queue_records import ObjectFeed
@@ -31,7 +32,6 @@ from vsched.mirror.ingest.workload_kinds import WorkloadTable
 from vsched.mirror.resources import PODGROUPS, PODS
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.model.amounts.resources import ResourceAxis
-from vsched.model.parted import PartedDict
 from vsched.model.plan import Bind
 from vsched.writes.bodies import ObjectReference, deletion_options, pod_reference
 from vsched.writes.events import WARNING, EventRecorder
@@ -57,7 +57,7 @@ class PodGroupMirror(Protocol):
     on_regathered: Handlers[str]
 
     def gang_pod(self, uid: str) -> GangPod | None: ...
-    def stand_in(self, key: str) -> ImplicitPodGroup | None: ...
+    def implicit_group(self, key: str) -> ImplicitPodGroup | None: ...
 
 
 class PodGroupSettings(msgspec.Struct, frozen=True):
@@ -98,7 +98,7 @@ class PodGroupController:
         self._records.on_named = self._named
         mirror.on_gang.add(self._touched)
         mirror.on_regathered.add(self._records.regather)
-        self._dirty: PartedDict[None] = PartedDict()
+        self._dirty: dict[str, None] = {}
         """Keys of PodGroups to be checked, each once."""
         self._wake = asyncio.Event()
         self._made: LRUCache[str, float] = LRUCache(self._settings.remembered)
@@ -176,11 +176,11 @@ class PodGroupController:
             if group.made and group.owned and self._records.is_stale(key):
                 return _deletion(key, group)
         live = next((member for member in self._records.members(key).values() if member.live), None)
-        stand_in = self._mirror.stand_in(key)
-        if live is None or stand_in is None:
+        implicit_group = self._mirror.implicit_group(key)
+        if live is None or implicit_group is None:
             return None  # of pods that cannot be read it is said elsewhere what is wrong with them
-        remarks = [*stand_in.remarks]
-        content = content_of(stand_in, self._mirror.axis.names, remarks)
+        remarks = [*implicit_group.remarks]
+        content = content_of(implicit_group, self._mirror.axis.names, remarks)
         self._complain(key, live.owner, tuple(remarks))
         if group is None:
             made = self._made.get(key)
@@ -228,7 +228,7 @@ class PodGroupController:
             self._succeeded(pod, write)
         elif answer.code != NOT_PERMITTED:
             self._failed(pod, write, answer)
-            self._events.refused(pod_reference(namespace, name, member.uid), "PodGroup, by name", answer)
+            self._events.refused(pod_reference(namespace, name, member.uid), words.PODGROUP_BY_NAME, answer)
             if self._records.member(pod) == member:
                 self.pods.put(pod, member, self._back_off_seconds(pod, answer))
 
@@ -259,7 +259,7 @@ class PodGroupController:
             return
         self._worried.add(failure)
         problem = {"code": answer.code, "problem": answer.message}
-        self._worry("PodGroups for pods without one cannot be written", kind=write.kind, name=key, **problem)
+        self._worry(words.PODGROUPS_CANNOT_BE_WRITTEN, kind=write.kind, name=key, **problem)
 
     def _back_off_seconds(self, key: str, answer: WriteResult) -> float:
         return self._back_offs.next_seconds(key, answer.asked_seconds)

@@ -26,7 +26,6 @@ from vsched.mirror.ingest.native import group_of_pod
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.state.gang_pods import GangPod
 from vsched.mirror.wire.objects import NetworkTopologySpec
-from vsched.model.parted import PartedDict
 from vsched.model.shared import shared
 
 WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")
@@ -70,14 +69,14 @@ class PodGroupRecords:
         """``workloads`` is the table in force, ``gang_pod`` what the mirror knows of the gang of a pod."""
         self.complete = asyncio.Event()
         """Set once pods and PodGroups are listed; before that nothing can be decided."""
-        self.nameless: PartedDict[dict[str, PodGroupMember]] = PartedDict()
+        self.nameless: dict[str, dict[str, PodGroupMember]] = {}
         """Live pods that have yet to be given the name of their PodGroup, by its key and their own."""
         self.on_named: Callable[[str], None] = lambda key: None
         """Called with the key of a pod that need not be given the name of its PodGroup any more."""
         self._names = scheduler_names
         self._touched = touched
         self._gang_pod = gang_pod
-        self._members: PartedDict[dict[str, PodGroupMember]] = PartedDict()
+        self._members: dict[str, dict[str, PodGroupMember]] = {}
         self._idle: set[str] = set()
         """PodGroups whose workloads are to have no pods."""
         self._pods: ObjectFeed[PodGroupMember] = ObjectFeed(self._member_of, self._pod_changed, self._note_listed)
@@ -274,7 +273,7 @@ def queue_of(item: wire.Object) -> str | None:
     return (item.metadata.annotations or {}).get(QUEUE_NAME) if isinstance(item, wire.Namespace) else None
 
 
-def _take(table: PartedDict[dict[str, PodGroupMember]], group: str, key: str) -> None:
+def _take(table: dict[str, dict[str, PodGroupMember]], group: str, key: str) -> None:
     members = table.get(group)
     if members is not None and members.pop(key, None) is not None and not members:
         del table[group]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from vsched.controllers import words
 from vsched.errors import UNREADABLE, BadQuantity
 from vsched.mirror.ingest.annotations import JOB_BUDGET, WAITING_TIME
 from vsched.mirror.ingest.closeness import TOPOLOGY_MODE, TOPOLOGY_TIER, annotated_topology
@@ -98,13 +99,15 @@ class PodGroupState(NamedTuple):
     """Whether its owner makes pods in groups that come and go: without pods, it is not needed."""
 
 
-def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> PodGroupContent:
+def content_of(implicit_group: ImplicitPodGroup, names: Sequence[str], remarks: list[str]) -> PodGroupContent:
     """The wanted PodGroup of some pods; ``names`` are the resources by column. Problems are passed to the remark."""
-    spec = stand_in.spec
+    spec = implicit_group.spec
     annotations = dict(spec.annotations)
     if spec.preemptable is not None:
         annotations[PREEMPTABLE] = "true" if spec.preemptable else "false"  # pods may say it by a label
-    worked_out = ((names[column], amount) for column, amount in _least(stand_in).items() if names[column] != "pods")
+    worked_out = (
+        (names[column], amount) for column, amount in _least(implicit_group).items() if names[column] != "pods"
+    )
     asked_for = _stated_resources(annotations, remarks)
     return PodGroupContent(
         spec.queue,
@@ -117,12 +120,14 @@ def content_of(stand_in: ImplicitPodGroup, names: Sequence[str], remarks: list[s
     )
 
 
-def _least(stand_in: ImplicitPodGroup) -> Mapping[int, int]:
+def _least(implicit_group: ImplicitPodGroup) -> Mapping[int, int]:
     """What the minimum of pods requests, by column: of each role its own, the rest like the oldest pod."""
-    spec, found = stand_in.spec, Counter[int]()
-    counts = [(stand_in.roles.get(role, stand_in.speaker), minimum) for role, minimum in spec.min_task_member]
+    spec, found = implicit_group.spec, Counter[int]()
+    counts = [
+        (implicit_group.roles.get(role, implicit_group.speaker), minimum) for role, minimum in spec.min_task_member
+    ]
     rest = spec.min_member - sum(minimum for _, minimum in counts)
-    for task, count in (*counts, (stand_in.speaker, rest)):
+    for task, count in (*counts, (implicit_group.speaker, rest)):
         for column, amount in task.shape.request:
             found[column] += amount * count
     return found
@@ -152,7 +157,7 @@ def _stated_resources(annotations: Mapping[str, str], remarks: list[str]) -> Ite
     try:
         return amounts_of(msgspec.json.decode(text, type=dict[str, str | int | float]))
     except (*UNREADABLE, BadQuantity):
-        expected = 'amounts by resource, such as {"cpu": "4"}'
+        expected = words.AMOUNTS
         remarks.append(f"metadata.annotations[{GROUP_MIN_RESOURCES}]: {text[:40]!r} (expected {expected}): ignored")
         return None
 

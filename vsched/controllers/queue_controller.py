@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 import orjson
 
+from vsched.controllers import words
 from vsched.controllers.queue_records import Order, QueueRecord, QueueRecords
 from vsched.controllers.queues import (
     ACTIONS,
@@ -148,7 +149,7 @@ class QueueController:
         if refusal and await self._is_behind(standing.parent):
             return False
         if not asked:
-            refusal = f"action: {command.action!r} is unknown (expected {' or '.join(ACTIONS)})"
+            refusal = words.unknown_action(command.action, " or ".join(ACTIONS))
         if not await self._carry_out(record, verdict, "" if refusal else f" as {command} asks"):
             return False
         if refusal:
@@ -165,7 +166,7 @@ class QueueController:
         else:
             if command.target_uid in ("", _said(found, "uid")):
                 return False
-        message = f"Queue {name} does not exist" + (" any more" if command.target_uid else "")
+        message = words.no_queue(name, any_more=bool(command.target_uid))
         self._events.record(command.reference, WARNING, "CommandRefused", message)
         return await self._remove(name, command)
 
@@ -193,7 +194,7 @@ class QueueController:
         """Report an invalid annotation once, by an Event."""
         problem = ""
         if record.wish and record.wish not in WISHES:
-            problem = f"{record.wish[:40]!r} is unknown (expected {' or '.join(WISHES)})"
+            problem = words.unknown_state(record.wish[:40], " or ".join(WISHES))
         elif record.name == ROOT and record.wish:
             problem = refusal_of(self._records.standing(record), WISHES[record.wish])
         if not problem:
@@ -256,10 +257,10 @@ class QueueController:
         """Record an Event about the new state of a queue; none for a new queue that is open."""
         about = queue_reference(record.name, record.uid)
         if verdict.state == UNKNOWN:
-            message = f"status.state: {record.state[:40]!r} is unknown; request the state that you want"
+            message = words.unknown_status(record.state[:40])
             self._events.record(about, WARNING, "QueueUnknown", message)
         elif record.state and verdict.state != record.state:
-            parent = " with its parent" if verdict.by_parent and not because else ""
+            parent = words.WITH_ITS_PARENT if verdict.by_parent and not because else ""
             left = self._records.standing(record).podgroups if verdict.state == CLOSING else 0
             remain = f"; {left} PodGroup{'s remain' if left > 1 else ' remains'}" if left else ""
             self._events.record(
@@ -277,7 +278,7 @@ class QueueController:
                 if answer.done or answer.code == 409:
                     break
                 if not back_off.failures:
-                    self._worry("queue cannot be created", queue=name, problem=answer.message)
+                    self._worry(words.QUEUE_CANNOT_BE_CREATED, queue=name, problem=answer.message)
                 await asyncio.sleep(back_off.next_seconds())
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, NamedTuple, TypeVar
 
+from vsched.controllers import words
 from vsched.controllers.queues import STATE_WISH, WISHES, QueueState
 from vsched.errors import BadObject
 from vsched.kube.paths import is_name
@@ -16,7 +17,6 @@ from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.resources import BATCH_GROUP, COMMANDS
 from vsched.mirror.wire.base import NAMES
 from vsched.model.jobs.native import NativeQueue
-from vsched.model.parted import PartedDict
 from vsched.model.queues.queue import CLOSED, CLOSED_BY_PARENT, OPEN, ROOT, SHUT
 from vsched.model.shared import shared
 from vsched.writes.bodies import ObjectReference, deletion_options
@@ -77,7 +77,7 @@ class ObjectFeed(Generic[V]):
         changed: Callable[[str, V | None, V | None], None],
         listed: Callable[[], None],
     ) -> None:
-        self.found: PartedDict[V] = PartedDict()
+        self.found: dict[str, V] = {}
         """By name, or by ``namespace/name`` for namespaced kinds."""
         self.listed = False
         self._under_way = ListUnderWay()
@@ -87,7 +87,7 @@ class ObjectFeed(Generic[V]):
 
     def restart(self) -> None:
         """A list begins."""
-        self._under_way.restart(self.found.parts)
+        self._under_way.restart(self.found)
 
     def include(self, item: wire.Object) -> None:
         """An object of the list; ignored if the watch has delivered it since the list began."""
@@ -262,7 +262,7 @@ class QueueRecords:
     @property
     def _elsewhere(self) -> str:
         named = " or ".join(sorted(self._namespaces))
-        return f"Commands for queues are accepted in namespace {named} only"
+        return words.commands_in_namespace_only(named)
 
     def _queue_of(self, item: wire.Object) -> str | None:
         return shared(item.spec.queue or self._default_queue) if isinstance(item, wire.PodGroup) else None
@@ -303,7 +303,7 @@ def order_of(item: wire.Object, kind: str = "Queue", group: str = BATCH_GROUP) -
         return None
     if not is_name(target.name):
         what = f"a {kind.lower()}"
-        raise BadObject(f"target.name: {target.name[:60]!a} cannot be the name of {what} (expected {NAMES})")
+        raise BadObject(words.no_name(target.name[:60], what, NAMES))
     return Order(
         created_of(metadata),
         metadata.namespace,

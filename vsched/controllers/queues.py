@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from vsched.controllers import words
 from vsched.mirror.resources import PODGROUPS
 from vsched.model.queues.queue import CLOSED, CLOSING, OPEN, ROOT, SHUT, UNKNOWN
 
@@ -65,9 +66,9 @@ def decide(queue: QueueState, asked: str = "") -> QueueDecision:
 def refusal_of(queue: QueueState, asked: str) -> str:
     """Why a queue cannot have the requested state; empty if it can."""
     if asked == CLOSED and queue.name == ROOT:
-        return f"{ROOT} is the parent of all queues and cannot be closed"
+        return words.root_cannot_be_closed(ROOT)
     if asked == OPEN and _is_shut_above(queue):
-        return f"its parent {queue.parent} is {queue.parent_state} and must be opened first"
+        return words.parent_first(queue.parent, queue.parent_state)
     return ""
 
 

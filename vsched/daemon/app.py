@@ -111,9 +111,9 @@ class Daemon:
         self.listeners = Listeners(options, client, base.clock, self.telemetry)
         elsewhere = nobody if writes.shards is None else writes.shards.decided_by
         of_vcjobs = self.housekeeping.told_of_vcjob, self.housekeeping.uncreated_of_vcjob
-        self.inspection = Inspection(base, self._standing, collector.large, elsewhere, *of_vcjobs)
+        self.inspection = Inspection(base, self._standing, elsewhere, *of_vcjobs)
         self.caller = Caller()
-        self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.young, collector.calm)
+        self._upkeep = Upkeep(lambda: base.trigger.pulls, collector.calm)
         decide: Decide = decide_nothing
         if options.schedule:
             hear, count = self.inspection.snapshots.hear, self.telemetry.kept_by_sessions
@@ -163,7 +163,7 @@ class Daemon:
             LongLived("MIG geometries", self.geometries.run, "follows the ConfigMap that says how GPUs may be divided"),
             LongLived("policy file", self._follow_policy, "takes edits of the policy into force"),
             LongLived("heartbeat", Heartbeat(self.telemetry, self.caller).run, "measures how late the event loop is"),
-            LongLived("upkeep", self._upkeep.run, "has garbage looked for, little by little"),
+            LongLived("upkeep", self._upkeep.run, "has garbage looked for, every few hours"),
         )
 
     async def run(self) -> None:

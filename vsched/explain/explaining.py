@@ -26,13 +26,14 @@ from vsched.explain.names import POD, POD_GROUP, find_pod, job_named, jobs_made_
 from vsched.explain.order import WaitingOrder, waiting_order
 from vsched.explain.places import places_of
 from vsched.explain.queues import explain_queue, past_use
-from vsched.explain.records import CUT_SHORT, SAYS, ClaimState, Constraint, Explanation, Whereabouts
+from vsched.explain.records import ClaimState, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, Goal, never, until
-from vsched.explain.why.constraints import GATED, Examiner
+from vsched.explain.why.constraints import Examiner
 from vsched.explain.why.holding import of_devices
 from vsched.explain.why.planned import goes_before, why_no_start
 from vsched.explain.why.scaling import nodes_may_come, note_of_nodes
 from vsched.explain.why.undisturbed import undisturbed
+from vsched.explain.words import reasons as words
 from vsched.explain.words.owners import found_by, pods_to_come
 from vsched.explain.words.requests import notes_of_requests
 from vsched.framework.callout import Callout
@@ -52,7 +53,6 @@ from vsched.model.snapshot import Snapshot
 
 __all__ = ["explain", "explain_queue"]
 
-NOTHING_WAITS = "none of its pods waits: all are being deleted or have ended"
 CHANGES_SHARE = 0.6
 """The part of the time for both searches in which changes are searched for; the rest is for the start."""
 PODS_TOLD = 20
@@ -112,7 +112,7 @@ def explain(
             spent=spent,
             over=over,
         )
-        cut = () if helping.complete else (CUT_SHORT,)
+        cut = () if helping.complete else (words.CUT_SHORT,)
         found = replace(found, changes=helping.changes, notes=(*found.notes, *cut))
     if foreseen is not None and found.state is Whereabouts.WAITS:
         goal = Goal(found.job or key, pod)
@@ -182,7 +182,7 @@ class Explaining:
             POD_GROUP,
             key,
             state,
-            message or SAYS[state],
+            message or words.SAYS[state],
             queue=job.spec.queue,
             called=job.called,
             phase=outcome.phase if outcome is not None else job.spec.phase,
@@ -215,7 +215,7 @@ class Explaining:
         """For a job that waits: that its queue has used more than its share; else empty."""
         outcome = self._report.queues.get(job.spec.queue)
         more = waits and outcome is not None and (outcome.used_times or 0.0) > 1.0
-        return f"{past_use(outcome)}, so other queues go first beyond what they deserve" if more else ""
+        return words.others_go_first(past_use(outcome)) if more else ""
 
     def _notes(self, job: Job) -> Iterator[str]:
         """What is not followed of the job's wishes, by the scheduler and by the plugins; and of nodes for it."""
@@ -233,19 +233,19 @@ class Explaining:
             return self._of_stray(job, task)
         verdict = self._report.unschedulable.get(task.key)
         state, node = self._state_of_pod(task)
-        message = GATED if task.at_gate else ""
+        message = words.GATED if task.at_gate else ""
         constraints: tuple[Constraint, ...] = ()
         if verdict is not None:
             message = verdict.message
         elif state is Whereabouts.STARTING and (said := self._snapshot.setbacks.get(task.uid)):
             claims = said.startswith(NOT_HAD)
-            message = said if claims else f"the API server does not bind it: {said}"
+            message = said if claims else words.not_bound(said)
             constraints = (Constraint(Code.CLAIM if claims else Code.BINDING, message, repeats=True),)
         found = Explanation(
             POD,
             task.key,
             state,
-            message or SAYS[state],
+            message or words.SAYS[state],
             queue=job.spec.queue,
             job=job.key,
             called=job.called,
@@ -278,8 +278,8 @@ class Explaining:
         never = found.state is Whereabouts.WAITS and any(one.lasting for one in constraints)
         never = never and not nodes_may_come(self._snapshot, job.key)
         message = found.message
-        if message == SAYS[found.state]:
-            unsaid = NOTHING_WAITS if found.state is Whereabouts.WAITS and not view.job.pending else message
+        if message == words.SAYS[found.state]:
+            unsaid = words.NO_POD_WAITS if found.state is Whereabouts.WAITS and not view.job.pending else message
             message = constraints[0].message if constraints else unsaid
         reasons: Counter[str] = Counter()
         for counts in groups.values():
@@ -340,7 +340,7 @@ class Explaining:
         messages = Counter(verdict.message for verdict in verdicts if verdict is not None)
         gated = sum(task.at_gate for task in job.pending.values())
         if gated:
-            messages[GATED] = gated
+            messages[words.GATED] = gated
         return dict(messages.most_common(PODS_TOLD))
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from vsched.actions.assigning import AllocateArgs
 from vsched.actions.ordering import OrderingArgs, QueueOrdering
 from vsched.explain.records import WaitingPlace
+from vsched.explain.words import reasons as words
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobOrder, NamespaceOrder, UserOrder
@@ -21,16 +22,15 @@ from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
 from vsched.model.snapshot import Snapshot
-from vsched.model.sorting import in_order
 
 AHEAD_MAX = 3
 """How many of the jobs before a job are named."""
 AGE, NAME, PRIORITY, LOST_PODS = "age", "name", "priority", "lost pods"
 SAYS = {
-    LOST_PODS: "runs and lost pods, which are replaced first",
+    LOST_PODS: words.LOST_PODS_FIRST,
     AGE: "is older",
-    NAME: "is as old and comes first by name",
-    PRIORITY: "has the higher priority",
+    NAME: words.FIRST_BY_NAME,
+    PRIORITY: words.HIGHER_PRIORITY,
 }
 """Why the previous job goes first, by the sort key that decided; for the keys that are not plugins."""
 
@@ -66,8 +66,8 @@ class WaitingOrder:
         self._job_names = [*(one.name for one in orders), AGE, NAME]
         self._says = SAYS | {one.name: one.goes_first for one in orders if one.goes_first}
         spaces, people = plugins.taking_part(NamespaceOrder), plugins.taking_part(UserOrder)
-        self._namespace_says = {one.name: one.goes_before or f"goes first by {one.name}" for one in spaces}
-        self._user_says = {one.name: one.goes_before or f"goes first by {one.name}" for one in people}
+        self._namespace_says = {one.name: one.goes_before or words.goes_first_by(one.name) for one in spaces}
+        self._user_says = {one.name: one.goes_before or words.goes_first_by(one.name) for one in people}
         self._namespace_names = [one.name for one in spaces]
         self._user_names = [one.name for one in people]
         waiting = [view for view in session.jobs.values() if waits(view)]
@@ -87,8 +87,8 @@ class WaitingOrder:
                 self._lanes.setdefault(view.queue, []).append(standing)
                 across.append((standing.wave, queue, standing.namespace, standing.user, standing.job, view.key))
         for lane in self._lanes.values():
-            lane[:] = [lane[at] for _, at in in_order((standing.key, at) for at, standing in enumerate(lane))]
-        self._overall = {entry[-1]: at for at, entry in enumerate(in_order(across), start=1)}
+            lane[:] = [lane[at] for _, at in sorted((standing.key, at) for at, standing in enumerate(lane))]
+        self._overall = {entry[-1]: at for at, entry in enumerate(sorted(across), start=1)}
         self._positions = {
             standing.view.key: at for lane in self._lanes.values() for at, standing in enumerate(lane, start=1)
         }
@@ -140,18 +140,17 @@ class WaitingOrder:
 
     def _message(self, position: int, of: int, queue: str, before: RankedJob | None, decided_by: str) -> str:
         """The place as a sentence: ``2nd of 5 in queue research: default/train is older``."""
-        where = f"{ordinal(position)} of {of} in queue {queue}"
         if before is None:
-            return where
+            return words.position_in_queue(ordinal(position), of, queue)
         name = decided_by.removesuffix(OF_NAMESPACES).removesuffix(OF_USERS)
         if decided_by.endswith(OF_NAMESPACES):
             why = f"namespace {before.view.namespace} {self._namespace_says[name]}"
         elif decided_by.endswith(OF_USERS):
             user = before.view.job.user
-            why = f"{f'user {user}' if user else 'who is not named'} {self._user_says[name]}"
+            why = f"{f'user {user}' if user else words.WHO_IS_NOT_NAMED} {self._user_says[name]}"
         else:
-            why = f"{before.view.called} {self._says.get(name, f'goes first by {name}')}"
-        return f"{where}: {why}"
+            why = f"{before.view.called} {self._says.get(name, words.goes_first_by(name))}"
+        return words.position_in_queue(ordinal(position), of, queue, why)
 
 
 def waiting_order(snapshot: Snapshot, policy: Policy, registry: Registry) -> WaitingOrder:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCounts
+from vsched.explain.words import reasons as words
 from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
@@ -82,15 +83,15 @@ def _sub_groups(session: Session, view: JobView, sights: Sequence[TierSight]) ->
 
 def _sub_group(session: Session, view: JobView, group: SubGroup, sights: Sequence[TierSight]) -> SubGroupPlace:
     topology = group.topology or view.spec.topology or SOFT
-    footing = session.places.footing(view, topology, group)
-    at = footing.lowest()
-    number = None if at is None else footing.domain(at)
+    pods_by_domain = session.places.pods_by_domain(view, topology, group)
+    at = pods_by_domain.lowest()
+    number = None if at is None else pods_by_domain.domain(at)
     tier = session.places.tiers_for(topology)[at] if at is not None and number is not None else None
     return SubGroupPlace(
         group.name,
         "" if group.topology is None else asks_of(group.topology, sights),
         group.minimum,
-        footing.pods,
+        pods_by_domain.total,
         "" if tier is None or number is None else tier.domains[number],
         None if tier is None else tier.level,
     )
@@ -99,22 +100,22 @@ def _sub_group(session: Session, view: JobView, group: SubGroup, sights: Sequenc
 def asks_of(topology: NetworkTopology, sights: Sequence[TierSight]) -> str:
     """``one domain of tier 1 (rack) or closer``."""
     if topology.key:
-        return f"nodes with one value of label {topology.key}"
+        return words.nodes_with_one_value(topology.key)
     if not topology.hard:
-        return "as close as possible"
+        return words.AS_CLOSE_AS_POSSIBLE
     if topology.tier_name:
-        return f"one domain of tier {topology.tier_name} or closer"
+        return words.domain_or_closer(f"tier {topology.tier_name}")
     if topology.highest_tier is None:
-        return "one domain, as close as possible"
-    words = next((tier_words(one.tier) for one in sights if one.tier.level == topology.highest_tier), "")
-    return f"one domain of {words or f'tier {topology.highest_tier}'} or closer"
+        return words.ONE_DOMAIN_AS_CLOSE
+    tier = next((tier_words(one.tier) for one in sights if one.tier.level == topology.highest_tier), "")
+    return words.domain_or_closer(tier or f"tier {topology.highest_tier}")
 
 
 def _sights(session: Session, view: JobView, topology: NetworkTopology, tasks: Sequence[Task]) -> list[TierSight]:
     places = session.places
-    footing = places.footing(view, topology)
+    pods_by_domain = places.pods_by_domain(view, topology)
     allowed = places.allowed(topology)
-    reach = places.reach(topology, footing)
+    reach = places.reach(topology, pods_by_domain)
     usable = {} if isinstance(reach, Refusal) else dict(reach)
     may = () if isinstance(allowed, Refusal) else allowed
     tiers = may if topology.key else () if places.tiers.is_flat else places.tiers.tiers
@@ -125,7 +126,12 @@ def _sights(session: Session, view: JobView, topology: NetworkTopology, tasks: S
         only = usable.get(tier, NO_DOMAIN)
         found.append(
             TierSight(
-                tier, places.grouping(tier).sizes, room, footing.inside(at), only, any(tier is one for one in may)
+                tier,
+                places.grouping(tier).sizes,
+                room,
+                pods_by_domain.inside(at),
+                only,
+                any(tier is one for one in may),
             )
         )
     return found

@@ -15,6 +15,7 @@ from vsched.explain.order import waiting_order
 from vsched.explain.records import Change, Constraint, Explanation, Whereabouts
 from vsched.explain.simulation import Asked, never, until
 from vsched.explain.why.constraints import Examiner, ordered
+from vsched.explain.words import reasons as words
 from vsched.framework.callout import Callout
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_actions
@@ -22,7 +23,8 @@ from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
 from vsched.framework.times import length
-from vsched.framework.wording import counted, in_words
+from vsched.framework.words.limits import in_words
+from vsched.framework.words.lists import counted
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport, QueueOutcome
@@ -107,7 +109,7 @@ def past_use(outcome: QueueOutcome | None) -> str:
     if outcome is None or outcome.used_times is None:
         return ""
     times, span = outcome.used_times, length(outcome.used_seconds)
-    return f"queue {outcome.name} used {times:.1f} times its share over the last {span}"
+    return words.used_times_its_share(outcome.name, times, span)
 
 
 def _may_be_helped(job: Job) -> bool:
@@ -116,7 +118,7 @@ def _may_be_helped(job: Job) -> bool:
 
 
 def _missing(snapshot: Snapshot, name: str, jobs: list[Job]) -> Explanation:
-    message = f"queue {name} does not exist: {counted(len(jobs), 'job waits', 'jobs wait')} for it to be created"
+    message = words.queue_awaited(name, len(jobs))
     constraint = Constraint(Code.QUEUE_NOT_FOUND, message, lasting=True, subject=name, repeats=True)
     return Explanation(
         QUEUE, name, Whereabouts.NEVER, message, at=snapshot.now, constraints=(constraint,), counts={"jobs": len(jobs)}
@@ -172,10 +174,10 @@ def _headline(
     if lane:
         first, count = snapshot.jobs[lane[0]], counted(len(lane), "job waits", "jobs wait")
         own = first.spec.queue
-        where = first.called if own == queue.name else f"{first.called} of queue {own}"
+        where = first.called if own == queue.name else words.job_of_queue(first.called, own)
         return f"{count}, {where} first: {headline_of(report.jobs[first.key].message)}"
     closed = "" if queue.open else f"is {queue.state}, not Open; "
-    waits = f"{counted(podless, 'job waits', 'jobs wait')} for pods that do not exist" if podless else "no job waits"
+    waits = words.wait_for_pods(podless) if podless else words.NO_JOB_WAITS
     return f"{closed}{waits}; {_share(snapshot, outcome, held)}"
 
 
@@ -185,8 +187,8 @@ def _share(snapshot: Snapshot, outcome: QueueOutcome, held: Mapping[str, int]) -
         return "holds nothing"
     amount = _most(held, outcome.deserved)
     if amount:
-        return f"holds {amount} that it deserves"
-    return f"holds {_most(held, dict(zip(snapshot.axis.names, snapshot.total, strict=False)))} of the cluster"
+        return words.holds_deserved(amount)
+    return words.holds_of_cluster(_most(held, dict(zip(snapshot.axis.names, snapshot.total, strict=False))))
 
 
 def _most(held: Mapping[str, int], of: Mapping[str, int]) -> str:
@@ -194,7 +196,7 @@ def _most(held: Mapping[str, int], of: Mapping[str, int]) -> str:
     if not parts:
         return ""
     _, name = max(parts)
-    return f"{in_words(name, held.get(name, 0))} of the {in_words(name, of[name])} {name}"
+    return words.amount_of(in_words(name, held.get(name, 0)), in_words(name, of[name]), name)
 
 
 def _groups(snapshot: Snapshot, report: CycleReport, lane: list[str], branch: Sequence[str]) -> Iterator[Constraint]:
@@ -234,13 +236,13 @@ def _holders(
         if other.name in branch or not over or found == HOLDERS_TOLD:
             continue
         found += 1
-        has = ", ".join(f"{_has(other.allocated, r)} where it deserves {_has(other.deserved, r)}" for r in over)
+        has = [(_has(other.allocated, one), _has(other.deserved, one)) for one in over]
         queue = session.snapshot.queues[other.name]
         if not queue.reclaimable:
-            why = ", and is not reclaimable"
+            why = words.NOT_RECLAIMABLE
         else:
-            why = "" if reclaims else ", and the policy takes nothing back (it has no action reclaim)"
-        yield Constraint(Code.PROTECTED, f"queue {other.name} holds {has}{why}", False, over[0], other.name)
+            why = "" if reclaims else words.NOTHING_TAKEN_BACK
+        yield Constraint(Code.PROTECTED, words.holds_more(other.name, has, why), False, over[0], other.name)
 
 
 def _has(amounts: Mapping[str, int], resource: str) -> str:

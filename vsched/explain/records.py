@@ -24,18 +24,6 @@ class Whereabouts(StrEnum):
     FINISHED = "finished"
 
 
-SAYS = {
-    Whereabouts.WAITS: "waits and was not tried yet",
-    Whereabouts.NEVER: "waits for something that cannot happen",
-    Whereabouts.STARTING: "has its nodes and starts once its pods are bound",
-    Whereabouts.RUNS: "runs",
-    Whereabouts.FINISHED: "has finished",
-}
-"""The default message of each state, for an explanation without another one."""
-CUT_SHORT = "not all changes were tried (the search has a limit), so there may be others or smaller ones"
-"""The note of an explanation whose search for changes ended before its time."""
-
-
 class Constraint(msgspec.Struct, frozen=True):
     """One constraint that keeps a pod, a PodGroup or a queue's jobs from starting."""
 

@@ -14,6 +14,7 @@ import msgspec
 from vsched.errors import BadInput
 from vsched.framework.points.levers import argument_of
 from vsched.framework.policy import PluginConf, Policy
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.whatif.edits import (
     ClusterEdit,
@@ -105,7 +106,7 @@ def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dic
         case SetArgument():
             argument = argument_of(args, edit.key)
             if argument is None:
-                raise BadInput(f"plugin {edit.plugin}: has no argument {edit.key}")
+                raise BadInput(words.no_argument(edit.plugin, edit.key))
             value = int(edit.value) if edit.value == int(edit.value) else edit.value
             return {argument.name: msgspec.convert(value, argument.type)}
 
@@ -113,7 +114,7 @@ def _changed(edit: SetThreshold | SetOvercommit | SetArgument, args: Any) -> dic
 def _with_args(policy: Policy, plugin: str, change: Callable[[Any], dict[str, Any]]) -> Policy:
     """The policy with some arguments of a plugin changed; raises BadInput if the policy does not use the plugin."""
     if policy.plugin(plugin) is None:
-        raise BadInput(f"plugin {plugin}: the policy does not use it")
+        raise BadInput(words.plugin_not_used(plugin))
     with_ = msgspec.structs.replace
 
     def changed(conf: PluginConf) -> PluginConf:

@@ -12,6 +12,7 @@ from hashlib import sha256
 
 from vsched.errors import Unavailable
 from vsched.framework.callout import Callout, CalloutEndpoint
+from vsched.framework.words import engine as words
 from vsched.model.dump.cycle import ExternalCall
 
 MOST_BYTES = 32 << 20
@@ -67,8 +68,8 @@ class Repeating:
         answers = self._answers.get((verb, digest_of(body))) or self._answers.get((verb, ""))
         if not answers:
             self.unknown += 1
-            raise Unavailable(f"{verb}: was not called when this was recorded")
+            raise Unavailable(words.not_called(verb))
         answer = answers.popleft()
         if answer is None:
-            raise Unavailable(f"{verb}: was not answered when this was recorded")
+            raise Unavailable(words.not_answered(verb))
         return answer

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal
+from vsched.framework.words import victims as words
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.pods.shape import PodLabels
 from vsched.model.pods.status import Status
@@ -24,10 +25,6 @@ from vsched.model.pods.task import Task
 
 About = tuple[DisruptionBudget, ...]
 NOBODY: About = ()
-NAMED_MAX = 3
-"""How many budgets a message names at most."""
-SPENT = "disruption budgets are used up"
-"""The message for pods that budgets protect."""
 
 
 class Budgets:
@@ -63,20 +60,14 @@ class Budgets:
                     allowed.append(victim)
         return allowed
 
-    def protects(self, kept: Sequence[Task]) -> Refusal | None:
+    def protects(self, protected: Sequence[Task]) -> Refusal | None:
         """The refusal that names the budgets protecting these tasks; None where no budget protects them."""
-        found = [about for victim in kept if (about := self._binding(victim))]
+        found = [about for victim in protected if (about := self._binding(victim))]
         spent = {_name(about[0]) for about in found if len(about) == 1 and self._is_spent(about[0])}
         if spent:
-            forbid, allow = ("forbids", "it allows") if len(spent) == 1 else ("forbid", "they allow")
-            again = f"(retried as soon as {allow} more)"
-            return _refusal(sorted(spent), f"{_named(sorted(spent))} {forbid} the only victims {again}")
+            return _refusal(sorted(spent), words.budgets_forbid(sorted(spent)))
         doubled = sorted({_name(budget) for about in found if len(about) > 1 for budget in about})
-        if not doubled:
-            return None
-        several = f"the only victims are in more than one disruption budget ({_list(doubled)})"
-        message = f"{several}: the Eviction API refuses such pods"
-        return _refusal(doubled, message)
+        return _refusal(doubled, words.in_several_budgets(doubled)) if doubled else None
 
     def expect(self, task: Task) -> None:
         """Count the eviction of a pod that earlier cycles asked to end by itself."""
@@ -123,15 +114,6 @@ def _refusal(names: Sequence[str], message: str) -> Refusal:
 
 def _name(budget: DisruptionBudget) -> str:
     return f"{budget.namespace}/{budget.name}"
-
-
-def _named(names: Sequence[str]) -> str:
-    return f"disruption budget {names[0]}" if len(names) == 1 else f"disruption budgets {_list(names)}"
-
-
-def _list(names: Sequence[str]) -> str:
-    """The first few of many names."""
-    return ", ".join(names[:NAMED_MAX]) + (", …" if len(names) > NAMED_MAX else "")
 
 
 NO_BUDGETS = Budgets({})

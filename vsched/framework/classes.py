@@ -1,8 +1,8 @@
 """Classes of waiting jobs: jobs that differ in names and ages alone, in the order of their turns.
 
-A session works on one job of a class and says the same of the rest in one step. So a long backlog costs little for each
-of its jobs. Where plugins tell all jobs apart, each is the only one of its class. Classes are kept from session to
-session; one changes only where one of its jobs has changed, came, or went.
+A session works on one job of a class and gives the others the same result in one step, so a long backlog costs little
+for each of its jobs. Where plugins distinguish all jobs, each is the only one of its class. Classes are carried from
+session to session; one changes only where one of its jobs has changed, come or gone.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from sortedcontainers import SortedSet
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.model.jobs.likeness import waiting_job
+from vsched.model.jobs.kinds import waiting_job
 from vsched.model.pods.shape import Shape
 
 T = TypeVar("T")
-_FEW = 16
-"""So many changes are made one by one; more of them by sorting."""
+_INSERTS_MAX = 16
+"""Up to so many changes are made one by one; more of them by sorting."""
 
 
 class JobClass:
@@ -31,7 +31,7 @@ class JobClass:
     __slots__ = ("keys", "kind", "namespace", "priority", "queue", "ranks", "shapes", "sub_grouped", "user")
 
     def __init__(self, job: JobView, ranks: Sequence[OrderKey], kind: Hashable = None) -> None:
-        """``job`` is one of the jobs; ``ranks`` are the sort keys of all, in order. The kinds of two classes differ."""
+        """``job`` is one of the jobs; ``ranks`` are the sort keys of all, in order. No two classes have equal kinds."""
         self.kind = kind
         self.queue = job.queue
         self.namespace = job.namespace
@@ -49,7 +49,7 @@ class JobClass:
     def change(self, gone: Iterable[OrderKey], new: Sequence[OrderKey]) -> None:
         """Take jobs out and add others, by their sort keys."""
         gone = set(gone)
-        if len(gone) + len(new) > _FEW:
+        if len(gone) + len(new) > _INSERTS_MAX:
             self.ranks = [rank for rank in self.ranks if rank not in gone] if gone else self.ranks
             self.ranks.extend(new)
             self.ranks.sort()
@@ -65,13 +65,13 @@ class JobClass:
 
 
 class Span(NamedTuple, Generic[T]):
-    """Jobs of a class, one after the other, of which the same is said."""
+    """Consecutive jobs of a class that share a value."""
 
     job_class: JobClass
     start: int
     """The position of the first job."""
     end: int
-    """That after the last job."""
+    """The position after the last job."""
     value: T
 
     @property
@@ -89,24 +89,24 @@ Rank = tuple[bool, OrderKey]
 """False for a gang that lost pods, where such gangs go first; and the sort key."""
 
 
-class Row:
-    """Jobs of one class, one after the other, that wait for their turns."""
+class Segment:
+    """Consecutive jobs of one class that wait for turns."""
 
     __slots__ = ("_span", "at", "is_shared", "job_class", "lead", "passed")
 
     def __init__(self, span: Span[Any], *, lead: bool = True) -> None:
         self._span = span
         self.is_shared = span.value is not None
-        """Whether what was said of the jobs before was said of a span."""
+        """Whether the jobs come from a span of more than one job."""
         self.job_class = span.job_class
         self.at = span.start
         """The position of the next job in its class."""
         self.lead = lead
         self.passed: list[Span[Any]] | tuple[()] = ()
-        """Jobs without turns of their own, and what they get."""
+        """Jobs that got a result without turns of their own, with the result."""
 
     @classmethod
-    def again(cls, job: JobView, key: OrderKey) -> Row:
+    def again(cls, job: JobView, key: OrderKey) -> Segment:
         """A job that had a turn, and waits for another one."""
         return cls(Span(JobClass(job, [key]), 0, 1, None))
 
@@ -125,7 +125,7 @@ class Row:
 
     @property
     def waiting(self) -> Span[Any]:
-        """The jobs that wait, with what was said of all of them before."""
+        """The jobs that still wait, with the value of their span."""
         return self._span._replace(start=self.at)
 
     @property
@@ -134,7 +134,7 @@ class Row:
         return self.job_class.keys[self.at]
 
     def until(self, bound: Rank | None) -> int:
-        """The position of the first job that does not go before a sort key; that after the last one without a key."""
+        """The position of the first job that does not go before a sort key; without a key, the end."""
         if bound is None:
             return self._span.end
         return (
@@ -142,7 +142,7 @@ class Row:
         )
 
     def pass_over(self, value: object, end: int | None = None) -> None:
-        """The jobs before a position, or all, get this without turns."""
+        """The jobs before a position, or all, get a result without turns."""
         end = self._span.end if end is None else end
         if self.at < end:
             if not self.passed:
@@ -163,7 +163,7 @@ class ClassMember(NamedTuple):
 
 
 class JobClasses:
-    """The classes of the jobs that a session may work on. A job some pods of which do not wait is in none."""
+    """The classes of the jobs that a session may work on. A job is in none where some of its pods do not wait."""
 
     def __init__(self) -> None:
         self._classes: dict[Hashable, JobClass] = {}
@@ -172,7 +172,7 @@ class JobClasses:
         """By job."""
         self.others: SortedSet[str] = SortedSet()
         """The keys of the jobs that are in none."""
-        self.may_be_kept = True
+        self.may_be_carried = True
         """Whether the next session may go on with them."""
 
     def follow(self, plugins: PluginSet, left: Iterable[str], changed: Collection[JobView]) -> None:
@@ -221,9 +221,9 @@ class JobClasses:
 
 
 def _kind(plugins: PluginSet, job: JobView) -> Hashable | None:
-    """Equal for jobs of one class; None for a job some pods of which do not wait."""
+    """Equal for jobs of one class; None for a job of which some pods do not wait."""
     waiting = waiting_job(job.job) if job.job.frozen else None
-    if waiting is None or job.moved or job.job.best_effort or (job.waiting_to_enter and not plugins.admits_alike):
+    if waiting is None or job.moved or job.job.best_effort or (job.waiting_to_enter and not plugins.admits_by_class):
         return None
-    apart = job.key if plugins.tells_jobs_apart else ""
-    return waiting.likeness, job.phase, apart, *[ask(job) for ask in plugins.job_classes]
+    own = job.key if plugins.distinguishes_jobs else ""
+    return waiting.kind, job.phase, own, *[ask(job) for ask in plugins.job_classes]

@@ -114,7 +114,7 @@ class NoStart(StrEnum):
     INCOMPLETE = "Incomplete"
     """Too few of its pods are there and may be placed."""
     NOT_SOUGHT = "NotSought"
-    """A start was sought in vain for so many jobs before it that none was sought."""
+    """No start was found for so many jobs before it that none was searched."""
     LIMITS = "Limits"
     """Queue or namespace do not let it in even when all work with a known end has ended."""
     ROOM = "Room"

@@ -6,15 +6,15 @@ import msgspec
 
 from vsched.framework.callout import Callout
 from vsched.framework.ending import end_overdue
-from vsched.framework.holding import hold_nominations
+from vsched.framework.nominations import reserve_nominations
 from vsched.framework.policy import Policy
 from vsched.framework.proving import prove
 from vsched.framework.registry import Action, Registry
-from vsched.framework.reports.closing import close, tells_of_active
+from vsched.framework.reports.closing import close, is_repeatable
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
-from vsched.framework.unchanged import LastCycle, is_same, is_timeless, lasting_situation
-from vsched.model.memo import NOTHING_KEPT, Memo
+from vsched.framework.unchanged import LastCycle, is_same, is_timeless, lasting_inputs
+from vsched.model.memo import NO_MEMO, Memo
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 
@@ -27,18 +27,18 @@ def run_cycle(
     registry: Registry,
     trace: Trace | None = None,
     callout: Callout | None = None,
-    memo: Memo = NOTHING_KEPT,
+    memo: Memo = NO_MEMO,
 ) -> CycleReport:
     """Open a session, run the policy's actions in order, report. Equal inputs give equal reports.
 
-    ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``memo`` keeps
-    what has not changed from cycle to cycle; it saves time and changes no report. A report that is given again as a
-    whole has the same maps as before, and no spans.
+    ``callout`` is for plugins that call external services. The answers of these services are inputs too. ``memo``
+    carries what has not changed from cycle to cycle; it saves time and changes no report. A report that is repeated as
+    a whole has the same maps as before, and no spans.
     """
     memo.begin(policy, registry)
     report = _cycle(snapshot, policy, registry, trace or Trace(), callout, memo)
     if memo.proves and callout is None:  # an external service may be asked only once
-        prove(report, _cycle(snapshot, policy, registry, Trace(), None, NOTHING_KEPT), policy, registry)
+        prove(report, _cycle(snapshot, policy, registry, Trace(), None, NO_MEMO), policy, registry)
     memo.end()
     return report
 
@@ -47,17 +47,17 @@ def _cycle(
     snapshot: Snapshot, policy: Policy, registry: Registry, trace: Trace, callout: Callout | None, memo: Memo
 ) -> CycleReport:
     last = memo.take(OWNER, LastCycle)
-    situation = lasting_situation(snapshot, timeless=memo.of(OWNER, "timeless", (policy, registry), is_timeless))
-    if last is not None and (situation is None or not is_same(last.situation, situation)):
+    inputs = lasting_inputs(snapshot, timeless=memo.of(OWNER, "timeless", (policy, registry), is_timeless))
+    if last is not None and (inputs is None or not is_same(last.inputs, inputs)):
         last = None
-    if last is not None and last.whole and not snapshot.changed:
+    if last is not None and last.repeatable and not snapshot.changed:
         memo.leave(OWNER, last)
         return last.report
     session = run_actions(snapshot, policy, registry, trace, callout, memo, by_span=True)
     report = close(session, trace, None if last is None else last.report)
-    if situation is not None:
-        again = msgspec.structs.replace(report, spans=()) if report.spans else report
-        memo.leave(OWNER, LastCycle(situation, again, tells_of_active(session)))
+    if inputs is not None:
+        repeated = msgspec.structs.replace(report, spans=()) if report.spans else report
+        memo.leave(OWNER, LastCycle(inputs, repeated, is_repeatable(session)))
     session.leave()
     session.plugins.release()
     return report
@@ -69,19 +69,19 @@ def run_actions(
     registry: Registry,
     trace: Trace,
     callout: Callout | None = None,
-    memo: Memo = NOTHING_KEPT,
+    memo: Memo = NO_MEMO,
     *,
     by_span: bool = False,
 ) -> Session:
     """Open a session and run the policy's actions in order; returns the session, without building a report.
 
-    ``by_span``: what is said of spans of jobs is left to the report, and not said of each job.
+    ``by_span``: spans of waiting jobs are left to the report, and not split into jobs.
     """
     session = trace.timed("session", "open", _opened, snapshot, policy, registry, trace, callout, memo)
     for name in policy.actions:
         trace.timed("action", name, _act, registry.actions[name], session)
     if not by_span:
-        session.waiting.open_all()
+        session.waiting.split_all()
     trace.timed("close", "plugins", session.plugins.end_cycle)
     return session
 
@@ -91,11 +91,11 @@ def _opened(
 ) -> Session:
     session = Session(snapshot, policy, registry, trace, callout, memo)
     end_overdue(session)
-    hold_nominations(session)
+    reserve_nominations(session)
     return session
 
 
 def _act(action: Action, session: Session) -> None:
     if not action.by_class:
-        session.waiting.open_all()
+        session.waiting.split_all()
     action.run(session)

@@ -27,8 +27,8 @@ SAMPLES_MIN = 3
 """The least number of finished pods for an estimate from their durations."""
 WORTH_MIN = 8
 """The least number of finished pods for what declared durations are worth: with a third overrun, so few show it."""
-FEW = 4
-"""Of so many samples, gaps count twice; of more, less."""
+SMALL_SAMPLE = 4
+"""With so many samples, gaps count twice; with more, less."""
 UNPROVEN = (1.0, 2.0)
 """What declared durations are taken to be worth before: as declared at the earliest, twice that at the latest."""
 LEAVING_SECONDS = 30.0
@@ -104,7 +104,7 @@ def span(samples: Sequence[float], elapsed: float) -> tuple[float, float] | None
     half, mean = count // 2, (longer[-1] - longer[0]) / max(1, count - 1)
     below = (longer[half] - longer[0]) / half if half else longer[0] - elapsed
     above = (longer[-1] - longer[half]) / (count - 1 - half) if count - 1 > half else below
-    times = 1.0 + FEW / max(FEW, count)
+    times = 1.0 + SMALL_SAMPLE / max(SMALL_SAMPLE, count)
     return max(elapsed, longer[0] - times * below), longer[-1] + times * max(above, mean)
 
 

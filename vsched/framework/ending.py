@@ -1,7 +1,7 @@
 """Ends the jobs that have run for as long as they may, at the start of a cycle.
 
-All of their pods leave, whatever protects them: minimum run times, disruption budgets, ``preemptable: false``. They
-would stand in the way for ever.
+All of their pods leave, whatever protects them: minimum run times, disruption budgets, ``preemptable: false``. Else
+they would never make room.
 """
 
 from __future__ import annotations

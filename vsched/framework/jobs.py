@@ -6,14 +6,11 @@ Only the ledger changes a view. Plugins and actions read it.
 from __future__ import annotations
 
 from vsched.framework.counting import TaskCounts
-from vsched.framework.subgroups import Step, SubGroups
+from vsched.framework.subgroups import NodeChange, SubGroups
 from vsched.model.amounts.resources import Vector
 from vsched.model.jobs.job import Job
 from vsched.model.pods.status import HOLDS, Phase, Status
 from vsched.model.pods.task import Task
-
-# An attribute of an enumeration takes several times as long as a name of the module.
-PENDING, PIPELINED, RELEASING, RUNNING = Status.PENDING, Status.PIPELINED, Status.RELEASING, Status.RUNNING
 
 
 class JobView:
@@ -30,6 +27,7 @@ class JobView:
         "min_member",
         "moved",
         "namespace",
+        "node_changes",
         "pending_count",
         "phase",
         "priority",
@@ -40,7 +38,6 @@ class JobView:
         "spec",
         "sub_groups",
         "touched",
-        "trail",
         "waiting",
     )
 
@@ -57,11 +54,11 @@ class JobView:
         self.phase = spec.phase
         self.ready = job.ready
         """Number of tasks that count towards the minimum: allocated, bound, running, succeeded."""
-        self.waiting = counts[PIPELINED]
+        self.waiting = counts[Status.PIPELINED]
         """Number of pipelined tasks: they have a node and wait for other pods to leave it."""
-        self.leaving = counts[RELEASING]
+        self.leaving = counts[Status.RELEASING]
         """Number of releasing tasks, including those that this session evicts."""
-        self.running = counts[RUNNING]
+        self.running = counts[Status.RUNNING]
         self.pending_count = len(job.pending)
         self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
@@ -75,10 +72,11 @@ class JobView:
         self.roles: dict[str, TaskCounts] | None = self._count_roles() if spec.min_task_member else None
         self.sub_groups = SubGroups(spec.sub_groups, job.tasks.values()) if spec.sub_groups else None
         """Its sub-groups; None where its spec has none."""
-        self.trail: list[Step] | None = None if spec.topology is None and not spec.sub_groups else self._begin_trail()
+        asks_closeness = spec.topology is not None or bool(spec.sub_groups)
+        self.node_changes: list[NodeChange] | None = self._first_nodes() if asks_closeness else None
         """Each time that a task got a node or gave it up, in order, beginning with the nodes that tasks have.
 
-        A pipelined task has a node. None where nothing asks how close pods are; sub-groups have trails of their own.
+        A pipelined task has a node. None where nothing asks how close pods are; sub-groups have lists of their own.
         """
 
     @property
@@ -86,7 +84,12 @@ class JobView:
         """How sentences name it."""
         return self.job.called
 
-    def _begin_trail(self) -> list[Step]:
+    @property
+    def asks_closeness(self) -> bool:
+        """Whether the job or its sub-groups ask how close to each other their pods are."""
+        return self.node_changes is not None
+
+    def _first_nodes(self) -> list[NodeChange]:
         found = self.job.tasks.values()
         return [(task.node, 1) for task in found if HOLDS[task.status].allocated or HOLDS[task.status].reserves]
 
@@ -102,22 +105,22 @@ class JobView:
         self.touched = True
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
-        if before is PENDING or after is PENDING:
-            step = 1 if after is PENDING else -1
+        if before is Status.PENDING or after is Status.PENDING:
+            step = 1 if after is Status.PENDING else -1
             self.pending_count += step
             if task.best_effort:
                 self.best_effort_pending += step
-        if before is PIPELINED or after is PIPELINED:
-            self.waiting += (after is PIPELINED) - (before is PIPELINED)
-        if before is RELEASING or after is RELEASING:
-            self.leaving += (after is RELEASING) - (before is RELEASING)
-        if before is RUNNING or after is RUNNING:
-            self.running += (after is RUNNING) - (before is RUNNING)
+        if before is Status.PIPELINED or after is Status.PIPELINED:
+            self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
+        if before is Status.RELEASING or after is Status.RELEASING:
+            self.leaving += (after is Status.RELEASING) - (before is Status.RELEASING)
+        if before is Status.RUNNING or after is Status.RUNNING:
+            self.running += (after is Status.RUNNING) - (before is Status.RUNNING)
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
-            if self.trail is not None:
+            if self.node_changes is not None:
                 change = (node, 1) if holds else (self._node_of(task), -1)
-                self.trail.append(change)
+                self.node_changes.append(change)
                 if self.sub_groups is not None:
                     self.sub_groups.follow(task, change)
             sign = 1 if holds else -1
@@ -146,7 +149,7 @@ class JobView:
         return self.min_member >= sum(minimum for _, minimum in self.spec.min_task_member)
 
     @property
-    def is_as_new(self) -> bool:
+    def is_unmodified(self) -> bool:
         """Whether it is as it was when it was made, so that another session may go on with it."""
         return not self.touched and self.phase == self.spec.phase and self.sub_groups is None
 

@@ -9,7 +9,7 @@ from collections.abc import Container
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
-from vsched.framework.wording import counted
+from vsched.framework.words import jobs as words
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.native import title_of
 
@@ -29,13 +29,13 @@ def obstacle(job: Job, queues: Container[str]) -> Refusal | None:
             job.unsupported if own else f"{job.called if job.spec.made_for else title_of(job.key)}: {job.unsupported}"
         )
     if job.kept_out:
-        return unsupported(told_of_pods(job))
+        return unsupported(unsupported_pods(job))
     return None
 
 
 def no_such_queue(name: str) -> Refusal:
     """The refusal of jobs whose queue does not exist."""
-    return Refusal(NO_SUCH_QUEUE, f"queue {name} does not exist", code=Code.QUEUE_NOT_FOUND, subject=name)
+    return Refusal(NO_SUCH_QUEUE, words.no_queue(name), code=Code.QUEUE_NOT_FOUND, subject=name)
 
 
 def unsupported(message: str) -> Refusal:
@@ -43,11 +43,10 @@ def unsupported(message: str) -> Refusal:
     return Refusal(UNSUPPORTED, message, code=Code.UNSUPPORTED)
 
 
-def told_of_pods(job: Job) -> str:
+def unsupported_pods(job: Job) -> str:
     """The message for a job with pods that ask for a feature that is not supported; it names the oldest such pod."""
     asking = (task for task in job.pending.values() if task.unsupported)
     first = min(asking, key=lambda task: (task.created, task.name))
     if len(job.tasks) == 1:
         return first.unsupported
-    others = counted(job.unplaceable, "of its pods waits", "of its pods wait")
-    return f"{others}: {first.name}: {first.unsupported}"
+    return words.some_wait(job.unplaceable, first.name, first.unsupported)

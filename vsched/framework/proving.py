@@ -1,4 +1,4 @@
-"""Compares a report with that of a cycle that nothing was kept for, and names who may have made a difference."""
+"""Compares a report with that of a cycle without a memo, and names the plugins that may have made a difference."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import msgspec
 
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
+from vsched.framework.words import engine as words
 from vsched.model.dump.cycle import report_bytes
 from vsched.model.memo import Unequal
 from vsched.model.plan import CycleReport
 
 PROMISES = ("timeless", "by_job_alone", "by_nodes_alone", "by_request_alone", "votes_by_kind")
-"""What plugins may say of themselves that lets answers be kept or shared."""
+"""What plugins may promise so that their answers are carried over or shared."""
 
 
-def prove(report: CycleReport, anew: CycleReport, policy: Policy, registry: Registry) -> None:
-    """Raises Unequal where both do not say the same."""
-    if report_bytes(msgspec.structs.replace(report, spans=())) == report_bytes(anew):
+def prove(report: CycleReport, fresh: CycleReport, policy: Policy, registry: Registry) -> None:
+    """Raises Unequal where the reports differ; ``fresh`` was made without a memo."""
+    if report_bytes(msgspec.structs.replace(report, spans=())) == report_bytes(fresh):
         return
-    promising = [*_promising_plugins(policy, registry)]
-    who = f"; look at what these plugins promise: {', '.join(promising)}" if promising else ""
-    raise Unequal(f"a cycle that nothing was kept for reports something else{who}")
+    raise Unequal(words.keeps_too_much([*_promising_plugins(policy, registry)]))
 
 
 def _promising_plugins(policy: Policy, registry: Registry) -> Iterator[str]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from vsched.framework.points.extension import NoArgs, Plugin, Point
+from vsched.framework.words import engine as words
 
 T = TypeVar("T")
 
@@ -60,6 +61,6 @@ def _by_name(named: Iterable[tuple[str, T]]) -> dict[str, T]:
     found: dict[str, T] = {}
     for name, value in named:
         if name in found:
-            raise ValueError(f"{name!r} is registered twice")
+            raise ValueError(words.registered_twice(name))
         found[name] = value
     return found

@@ -22,7 +22,7 @@ from vsched.model.queues.queue import Queue
 from vsched.model.queues.tree import above
 from vsched.model.snapshot import Snapshot
 
-NOTHING_KEPT = nullcontext()
+NOTHING_RESERVED = nullcontext()
 
 
 class JobReservation(NamedTuple):
@@ -46,27 +46,27 @@ class Reservations:
     def __init__(self, snapshot: Snapshot, plugins: PluginSet) -> None:
         self._queues = snapshot.queues
         self._plugins = plugins
-        self._keepers = plugins.taking_part(Reserving)
-        self._kept: dict[str, JobReservation] = {}
+        self._listeners = plugins.taking_part(Reserving)
+        self._reserved: dict[str, JobReservation] = {}
         """By job."""
         self._queue_of: dict[str, str] = {}
-        self._let_in: set[str] = set()
+        self._ungated: set[str] = set()
         """Uids of tasks whose gate this cycle removes."""
         for key in snapshot.reserving:
             job = snapshot.jobs[key]
             queue = self._queues.get(job.spec.queue)
             if queue is not None:
-                self._keep_for(queue, job, ())
+                self._reserve_for(queue, job, ())
 
     def add(self, queue: Queue, task: Task) -> None:
         """Reserve room for a task whose gate is removed."""
-        self._let_in.add(task.uid)
-        self._keep(queue, task.job, JobReservation().plus(task))
+        self._ungated.add(task.uid)
+        self._reserve(queue, task.job, JobReservation().plus(task))
 
     def of(self, queue: str) -> list[str]:
         """The keys of the jobs that room is reserved for in a queue or below it, sorted."""
-        kept = {key for key, found in self._kept.items() if found.amounts or found.claiming}
-        below = ((key, self._queues[key_queue]) for key, key_queue in self._queue_of.items() if key in kept)
+        reserved = {key for key, found in self._reserved.items() if found.amounts or found.claiming}
+        below = ((key, self._queues[key_queue]) for key, key_queue in self._queue_of.items() if key in reserved)
         return sorted(key for key, one in below if queue in self._path(one))
 
     def _path(self, queue: Queue) -> set[str]:
@@ -75,32 +75,32 @@ class Reservations:
 
     def lifted(self, job: JobView) -> AbstractContextManager[None]:
         """A context that lifts the job's reservation; at its end, room is reserved for tasks still without a place."""
-        return self._lifted(job) if job.key in self._kept else NOTHING_KEPT
+        return self._lifted(job) if job.key in self._reserved else NOTHING_RESERVED
 
     @contextmanager
     def _lifted(self, job: JobView) -> Iterator[None]:
         queue = self._queues[job.queue]
-        self._tell(queue, self._kept.pop(job.key), -1)
+        self._report(queue, self._reserved.pop(job.key), -1)
         try:
             yield
         finally:
-            self._keep_for(queue, job.job, job.moved)
+            self._reserve_for(queue, job.job, job.moved)
 
-    def _keep(self, queue: Queue, key: str, more: JobReservation) -> None:
+    def _reserve(self, queue: Queue, key: str, more: JobReservation) -> None:
         self._queue_of[key] = queue.name
-        before = self._kept.get(key, JobReservation())
-        self._kept[key] = JobReservation(plus(before.amounts, more.amounts), (*before.claiming, *more.claiming))
-        self._tell(queue, more, 1)
+        before = self._reserved.get(key, JobReservation())
+        self._reserved[key] = JobReservation(plus(before.amounts, more.amounts), (*before.claiming, *more.claiming))
+        self._report(queue, more, 1)
 
-    def _tell(self, queue: Queue, kept: JobReservation, sign: int) -> None:
-        for keeper in self._keepers:
-            keeper.reserve(queue, kept.amounts, sign)
-            if kept.claiming:
-                keeper.reserve_claims(queue, kept.claiming, sign)
+    def _report(self, queue: Queue, reserved: JobReservation, sign: int) -> None:
+        for listener in self._listeners:
+            listener.reserve(queue, reserved.amounts, sign)
+            if reserved.claiming:
+                listener.reserve_claims(queue, reserved.claiming, sign)
 
-    def _keep_for(self, queue: Queue, job: Job, placed: Container[str]) -> None:
+    def _reserve_for(self, queue: Queue, job: Job, placed: Container[str]) -> None:
         """Reserve what the job's tasks ask for whose gate was removed and that have no place, the older first."""
         for task in sorted(job.pending.values(), key=lambda task: (task.created, task.name)):
-            waits = (task.reserves or task.uid in self._let_in) and task.uid not in placed
+            waits = (task.reserves or task.uid in self._ungated) and task.uid not in placed
             if waits and self._plugins.grantable(queue, task) is None:
-                self._keep(queue, job.key, JobReservation().plus(task))
+                self._reserve(queue, job.key, JobReservation().plus(task))

@@ -1,4 +1,4 @@
-"""The room of a session that is reserved: for planned starts, and for gangs that nodes were asked for."""
+"""The room on nodes that a session reserves: for planned starts, and for gangs with ProvisioningRequests."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from vsched.framework.claims.claims import Claims
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.booked import BookedRoom
-from vsched.framework.nodes.kept import KeptRoom
-from vsched.framework.nodes.kept_limits import LimitsOf
+from vsched.framework.nodes.limited import LimitsOf
+from vsched.framework.nodes.planned_room import PlannedRoom
+from vsched.framework.nodes.provisioned import ProvisionedRoom
 from vsched.framework.points.backfilling import PlannedStarts
 from vsched.framework.policy import Policy
 from vsched.model.nodes.table import NodeTable
@@ -18,7 +18,7 @@ from vsched.model.snapshot import Snapshot
 
 
 class ReservedRoom:
-    """Who has room reserved, and who plans it."""
+    """The reserved room, and the plugin that plans it."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class ReservedRoom:
     ) -> None:
         self.planner = next(iter(plugins.taking_part(PlannedStarts)), None)
         """The plugin that plans the starts of jobs without room; None where the policy has none."""
-        self.planned: KeptRoom | None = None
+        self.planned: PlannedRoom | None = None
         """The planned starts, and the room that is reserved for them; None without such a plugin."""
         if self.planner is not None:
             planner, jobs, queues = self.planner, snapshot.jobs, snapshot.queues
@@ -42,17 +42,17 @@ class ReservedRoom:
                 return planner.ends_by(job.spec, task, longest(job))
 
             limits_of = LimitsOf(queues, jobs)
-            self.planned = KeptRoom(nodes, ends_by, limits_of, claims.has_devices, views, plugins.starts_left)
-        self.booked = BookedRoom(nodes, snapshot.jobs) if keeps_nodes(snapshot) else None
-        """The room that is reserved for gangs that nodes were asked for; None where it is for none."""
+            self.planned = PlannedRoom(nodes, ends_by, limits_of, claims.has_devices, views, plugins.starts_left)
+        self.provisioned = ProvisionedRoom(nodes, snapshot.jobs) if has_provisioned_nodes(snapshot) else None
+        """The room that is reserved for gangs with ProvisioningRequests; None where there are none."""
 
     @property
-    def keepers(self) -> Sequence[KeptRoom | BookedRoom]:
-        """Those that keep room from others."""
-        return [one for one in (self.planned, self.booked) if one is not None]
+    def reservers(self) -> Sequence[PlannedRoom | ProvisionedRoom]:
+        """All that reserve room."""
+        return [one for one in (self.planned, self.provisioned) if one is not None]
 
 
-def keeps_nodes(snapshot: Snapshot) -> bool:
-    """Whether nodes that were asked for are kept for some gang."""
+def has_provisioned_nodes(snapshot: Snapshot) -> bool:
+    """Whether nodes of a ProvisioningRequest are reserved for some gang."""
     requests = snapshot.provisioning
     return requests is not None and any(found.kept_until > snapshot.now for found in requests.values())

@@ -38,7 +38,7 @@ from vsched.framework.reserved import ReservedRoom
 from vsched.framework.trace import Trace
 from vsched.framework.waiting import Refusals, WaitingJobs
 from vsched.model.jobs.job import Job
-from vsched.model.memo import NOTHING_KEPT, Memo
+from vsched.model.memo import NO_MEMO, Memo
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -61,17 +61,17 @@ class Session:
         registry: Registry,
         trace: Trace,
         callout: Callout | None = None,
-        memo: Memo = NOTHING_KEPT,
+        memo: Memo = NO_MEMO,
     ) -> None:
         self.memo = memo
-        """What cycles keep for the next one."""
+        """What cycles carry over to the next one."""
         self.snapshot = snapshot
         self.policy = policy
         self._carried = carried_nodes(memo, snapshot)
         self.usage = SessionUsage(snapshot)
         before = memo.take(BACKLOG, Backlog) or nothing_left()
         self.opened = opened_on(snapshot, before)
-        """The active jobs, and what has become of those of the last session."""
+        """The active jobs, compared with those of the last session."""
         self.refused = Refusals(self.opened.refusals)
         """Why jobs and tasks were skipped, refused or not placed."""
         self.victimised: dict[str, JobView] = {}
@@ -81,13 +81,13 @@ class Session:
         self.plugins = PluginSet(policy, registry, trace, layout)
         self.decisions = SessionDecisions()
         self.checks = JobChecks(self.plugins, snapshot.queues)
-        self.standing = _standings(self.jobs, self.victimised, snapshot.jobs)
+        self.job_state = _job_lookup(self.jobs, self.victimised, snapshot.jobs)
         """Looks up a job by key: the session's view where there is one, else the mirror's record."""
         self.plugins.open(
-            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.standing, callout=callout, memo=memo)
+            SessionContext(snapshot, self.nodes, self.jobs, self.usage, self.job_state, callout=callout, memo=memo)
         )
         self.claims = claims_of(snapshot, self.nodes, memo.of("claims", "rules", (policy,), rules_of))
-        """What tasks claim besides room: volumes and devices."""
+        """The volumes and devices that tasks claim."""
         self.reserved = ReservedRoom(snapshot, policy, self.plugins, self.nodes, self.claims, self.jobs)
         planned = self.reserved.planned
         listeners = self.plugins.listeners if planned is None else [*self.plugins.listeners, planned]
@@ -100,39 +100,36 @@ class Session:
             lambda task: snapshot.jobs[task.job].spec.queue,
             trace.checkpoint,
             self.claims,
-            self.reserved.keepers,
+            self.reserved.reservers,
             shards_of(snapshot.masks, self.nodes.statics),
             self._carried,
         )
-        alone = bool(self.reserved.keepers) or self.claims.implicit
+        alone = bool(self.reserved.reservers) or self.claims.implicit
         classes = classes_of(self.plugins, self.opened, before.classes, alone=alone)
         self.waiting = WaitingJobs(
             classes, self.jobs, self.plugins.job_key, self.refused, self.node_selection, self.ledger
         )
-        """The active jobs by class, and what is said of them."""
+        """The active jobs by class, and their refusals."""
         self.places = Places(
             snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
         )
         """Tiers, and the domains that jobs may use."""
 
     def leave(self) -> None:
-        """Leave what is known of nodes and jobs to the next session.
-
-        Nothing may be asked of this one any more.
-        """
+        """Leave what is known of nodes and jobs to the next session; this one may not be used any more."""
         self.node_selection.leave()
         self.memo.leave(NODES, self._carried)
         views, classes = self.jobs, self.waiting.classes
         touched = (
             views[key]
-            for key in chain(self.waiting.keys_alone(), self.waiting.let_in, self.ledger.touched)
+            for key in chain(self.waiting.keys_alone(), self.waiting.admitted, self.ledger.touched)
             if key in views
         )
-        worn = {view.key for view in touched if not view.is_as_new}
-        worn.update(*(one.keys for one in classes if one.sub_grouped))
+        modified = {view.key for view in touched if not view.is_unmodified}
+        modified.update(*(one.keys for one in classes if one.sub_grouped))
         snapshot, refusals = self.snapshot, self.opened.refusals
-        kept = classes if classes.may_be_kept else None
-        self.memo.leave(BACKLOG, Backlog(views, worn, refusals, snapshot.queues, snapshot.state, kept))
+        carried = classes if classes.may_be_carried else None
+        self.memo.leave(BACKLOG, Backlog(views, modified, refusals, snapshot.queues, snapshot.state, carried))
 
     @property
     def jobs(self) -> SortedDict[str, JobView]:
@@ -206,7 +203,7 @@ class Session:
         return found
 
 
-def _standings(
+def _job_lookup(
     active: Mapping[str, JobView], victimised: Mapping[str, JobView], known: Mapping[str, Job]
 ) -> Callable[[str], JobState | None]:
     """A job lookup that does not refer to the session.
@@ -214,7 +211,7 @@ def _standings(
     Plugins keep the lookup. If it referred to the session, the memory of the whole cycle would not be freed.
     """
 
-    def standing(key: str) -> JobState | None:
+    def job_state(key: str) -> JobState | None:
         return active.get(key) or victimised.get(key) or known.get(key)
 
-    return standing
+    return job_state

@@ -1,4 +1,4 @@
-"""What is said of tasks that have a node and cannot start yet, and of limits that are the whole cluster."""
+"""Refusals of tasks that have a node and cannot start yet, and whether limits are those of the whole cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
-from vsched.framework.wording import leaving_by_themselves
+from vsched.framework.words import jobs as words
+from vsched.framework.words.victims import leaving_by_themselves
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
@@ -16,13 +17,14 @@ PIPELINED = "Pipelined"
 
 def to_leave(node: str, asked: Sequence[Task] = ()) -> Refusal:
     """The refusal of a task that has a node and waits for other pods to leave it; ``asked`` may end by themselves."""
-    what = leaving_by_themselves(asked) if asked else "the terminating pods are gone"
-    return Refusal(PIPELINED, f"will go to {node} once {what}", code=Code.LEAVING, subject=node)
+    requests = [(task.key, task.asked) for task in asked if task.asked is not None]
+    message = words.goes_once(node, leaving_by_themselves(requests) if requests else "")
+    return Refusal(PIPELINED, message, code=Code.LEAVING, subject=node)
 
 
 def to_start(node: str, *, at_once: bool) -> Refusal:
     """The refusal of a task that has a free node and waits for the next session (``at_once``) or for its gang."""
-    message = f"will go to {node} in the next session" if at_once else f"has a place on {node} and waits for its gang"
+    message = words.goes_next(node) if at_once else words.has_place(node)
     return Refusal(PIPELINED, message, code=Code.STARTING, subject=node)
 
 

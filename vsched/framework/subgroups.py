@@ -1,6 +1,6 @@
 """The sub-groups of a job in a session, with counts of their tasks by status.
 
-Policies may form a tree: those below another one are its parts, as its sub-groups are.
+Policies may form a tree: those below another one are its children, as its sub-groups are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NO_POLICY, SubGroupPolicy
 from vsched.model.topology.subgroups import LEFT_OVER, Membership, SubGroupKey, have_parts
 
-Step = tuple[str, int]
-"""A node, and 1 where a task got it, -1 where a task gave it up."""
+NodeChange = tuple[str, int]
+"""A node, and 1 where a task got it or -1 where a task gave it up."""
 LEAST = -(1 << 31)
 """No pod has a lower priority."""
 
@@ -24,7 +24,7 @@ LEAST = -(1 << 31)
 class SubGroup(TaskCounts):
     """One sub-group: a gang within the gang."""
 
-    __slots__ = ("key", "minimum", "name", "priority", "standing", "topology", "trail")
+    __slots__ = ("key", "minimum", "name", "node_changes", "placed", "priority", "topology")
 
     def __init__(self, key: SubGroupKey, policies: Sequence[SubGroupPolicy], membership: Membership) -> None:
         super().__init__()
@@ -35,9 +35,9 @@ class SubGroup(TaskCounts):
             self.minimum, self.topology = group.size, group.topology
         elif key != LEFT_OVER:
             self.minimum, self.topology = policies[key.policy].size, policies[key.policy].topology
-        self.trail: list[Step] = []
-        """When its tasks got nodes and gave them up, as ``JobView.trail``."""
-        self.standing = 0
+        self.node_changes: list[NodeChange] = []
+        """The nodes that its tasks got and gave up, as in ``JobView.node_changes``."""
+        self.placed = 0
         """How many of its tasks have a node."""
         self.priority = LEAST
         """The highest priority of its tasks."""
@@ -58,9 +58,9 @@ class SubGroup(TaskCounts):
 
 
 class Composite:
-    """A policy below another one: so many of its parts form one part of that."""
+    """A policy below another one: with so many of its children, it counts as a child of that."""
 
-    __slots__ = ("_groups", "key", "minimum", "name", "position", "standing", "topology", "trail")
+    __slots__ = ("_groups", "key", "minimum", "name", "node_changes", "placed", "position", "topology")
 
     def __init__(self, groups: SubGroups, position: int) -> None:
         policy = groups.policies[position]
@@ -70,14 +70,14 @@ class Composite:
         self.name = policy.name
         self.minimum = policy.minimum
         self.topology = policy.together
-        self.trail: list[Step] = []
-        """When tasks of its sub-groups got nodes and gave them up."""
-        self.standing = 0
+        self.node_changes: list[NodeChange] = []
+        """The nodes that tasks of its sub-groups got and gave up."""
+        self.placed = 0
         """How many of these tasks have a node."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether enough of its parts have their minimum."""
+        """Whether enough of its children have their minimum."""
         return self._groups.ready_of(self.position) >= self.minimum
 
     @property
@@ -90,22 +90,22 @@ class Composite:
         return self._groups.shortage(self.position, waiting=waiting, pending=pending).missing
 
 
-Part = SubGroup | Composite
-"""What a policy counts."""
+AnyGroup = SubGroup | Composite
+"""A child of a policy."""
 
 
 class SubGroupShortage(NamedTuple):
-    """What one policy lacks: it has fewer parts with their minimum than it needs."""
+    """What one policy lacks: it has fewer children with their minimum than it needs."""
 
     policy: SubGroupPolicy
     complete: int
-    """How many of its parts have their minimum."""
-    others: tuple[tuple[Part, int], ...]
-    """The other parts and how many tasks each lacks, the fewest first."""
+    """How many of its children have their minimum."""
+    others: tuple[tuple[AnyGroup, int], ...]
+    """The other children and how many tasks each lacks, the fewest first."""
 
     @property
     def missing(self) -> int:
-        """The fewest tasks with which the policy would have its minimum; parts that do not exist yet count."""
+        """The fewest tasks with which the policy would have its minimum; children that do not exist yet count."""
         wanted = max(0, self.policy.minimum - self.complete)
         return sum(lacks for _, lacks in self.others[:wanted]) + self.policy.size * max(0, wanted - len(self.others))
 
@@ -114,10 +114,10 @@ class SubGroups:
     """The sub-groups of one job."""
 
     __slots__ = (
+        "_children",
         "_keys",
         "_membership",
         "_needed",
-        "_parts",
         "_paths",
         "_pipelined",
         "_ready",
@@ -135,13 +135,13 @@ class SubGroups:
         self._membership = Membership(policies)
         self._keys: dict[str, SubGroupKey] = {}
         """The sub-group of each task, by uid."""
-        self._parts: list[list[Part]] = [[] for _ in policies]
+        self._children: list[list[AnyGroup]] = [[] for _ in policies]
         """By policy."""
         self._paths: list[tuple[Composite, ...]] = [() for _ in policies]
-        """By policy: itself and those above it that are parts, the topmost first."""
+        """By policy: itself and the composites above it, the topmost first."""
         for one in self.composites:
             above = policies[one.position].above
-            self._parts[above].append(one)
+            self._children[above].append(one)
             self._paths[one.position] = (*self._paths[above], one)
         for task in tasks:
             group = self.of(task)
@@ -150,12 +150,12 @@ class SubGroups:
             if HOLDS[task.status].allocated or HOLDS[task.status].reserves:
                 self.follow(task, (task.node, 1))
         self._ready = [0] * len(policies)
-        """By policy: how many parts have their minimum."""
+        """By policy: how many of its children have their minimum."""
         self._pipelined = [0] * len(policies)
         """The same, counting pipelined tasks."""
         for position in reversed(range(len(policies))):  # what is below another one comes first
-            self._ready[position] = sum(part.is_ready for part in self._parts[position])
-            self._pipelined[position] = sum(part.is_pipelined for part in self._parts[position])
+            self._ready[position] = sum(child.is_ready for child in self._children[position])
+            self._pipelined[position] = sum(child.is_pipelined for child in self._children[position])
 
     def of(self, task: Task) -> SubGroup:
         """The sub-group of a task of the job."""
@@ -166,15 +166,15 @@ class SubGroups:
         if group is None:
             group = self.groups[key] = SubGroup(key, self.policies, self._membership)
             if key.policy != NO_POLICY:
-                self._parts[key.policy].append(group)
+                self._children[key.policy].append(group)
         return group
 
     def path(self, group: SubGroup) -> tuple[Composite, ...]:
         """The composites that a sub-group is in, the topmost first."""
         return () if group.key.policy == NO_POLICY else self._paths[group.key.policy]
 
-    def unit(self, task: Task, within: Composite | None = None) -> Part:
-        """What a task can only be placed with: the topmost composite that lacks its minimum, else its sub-group.
+    def group_for(self, task: Task, within: Composite | None = None) -> AnyGroup:
+        """The group that a task is placed with: the topmost composite that lacks its minimum, else its sub-group.
 
         Inside of a composite, only those below it count.
         """
@@ -184,11 +184,11 @@ class SubGroups:
             path = path[path.index(within) + 1 :]
         return next((one for one in path if not one.is_pipelined), group)
 
-    def around(self, task: Task, within: Composite | None, unit: Part) -> Iterator[Part]:
-        """What a task is placed with, and the composites that contain that inside of ``within``, from inside out."""
+    def around(self, task: Task, within: Composite | None, first: AnyGroup) -> Iterator[AnyGroup]:
+        """The group that a task is placed with (``first``), and the composites around it inside of ``within``."""
         group = self.of(task)
-        inside_out: list[Part] = [group, *reversed(self.path(group))]
-        for one in inside_out[inside_out.index(unit) :]:
+        inside_out: list[AnyGroup] = [group, *reversed(self.path(group))]
+        for one in inside_out[inside_out.index(first) :]:
             if one is within:
                 return
             yield one
@@ -198,19 +198,19 @@ class SubGroups:
         """Whether its sub-groups are native PodGroups, which may differ in size and topology."""
         return any(policy.groups is not None for policy in self.policies)
 
-    def policy_of(self, part: Part) -> int:
-        """The position of the policy that counts a part."""
-        return self.policies[part.position].above if isinstance(part, Composite) else part.key.policy
+    def policy_of(self, group: AnyGroup) -> int:
+        """The position of the policy that a group is a child of."""
+        return self.policies[group.position].above if isinstance(group, Composite) else group.key.policy
 
     # -- changes ------------------------------------------------------------------------------------------------------
 
-    def follow(self, task: Task, step: Step) -> None:
+    def follow(self, task: Task, change: NodeChange) -> None:
         """Note that a task got a node, or gave it up."""
         group = self.of(task)
-        parts: tuple[Part, ...] = (group, *self.path(group))
-        for part in parts:
-            part.trail.append(step)
-            part.standing += step[1]
+        around: tuple[AnyGroup, ...] = (group, *self.path(group))
+        for one in around:
+            one.node_changes.append(change)
+            one.placed += change[1]
 
     def move(self, task: Task, before: Status, after: Status) -> None:
         """Count the change of one task's status."""
@@ -222,7 +222,7 @@ class SubGroups:
         self._tally(self._pipelined, group.key.policy, group.is_pipelined - was_pipelined)
 
     def _tally(self, counts: list[int], position: int, by: int) -> None:
-        """Count one part of a policy more or less, and so on upwards where that changes whether it has its minimum."""
+        """Count one child of a policy more or less, and so on upwards where that changes whether it has its minimum."""
         while by and position != NO_POLICY:
             policy = self.policies[position]
             before = counts[position] >= policy.minimum
@@ -242,7 +242,7 @@ class SubGroups:
         return all(group.is_pipelined and all(one.is_pipelined for one in self.path(group)) for group in groups)
 
     def ready_of(self, policy: int) -> int:
-        """How many parts of a policy have their minimum."""
+        """How many children of a policy have their minimum."""
         return self._ready[policy]
 
     def pipelined_of(self, policy: int) -> int:
@@ -251,7 +251,7 @@ class SubGroups:
 
     @property
     def are_ready(self) -> bool:
-        """Whether enough parts of each policy that the job itself needs have their minimum."""
+        """Whether enough children of each policy that the job itself needs have their minimum."""
         return self._have_minima(self._ready)
 
     @property
@@ -269,7 +269,7 @@ class SubGroups:
         return 0 if self.are_ready else sum(short.missing for short in self.shortages())
 
     def shortages(self, *, waiting: bool = False, pending: bool = False) -> Iterator[SubGroupShortage]:
-        """The policies of the job itself with too few parts that have their minimum, in their order.
+        """The policies of the job itself with too few children that have their minimum, in their order.
 
         With ``waiting``, pipelined tasks count; with ``pending``, pending ones.
         """
@@ -280,11 +280,11 @@ class SubGroups:
                     yield short
 
     def shortage(self, position: int, *, waiting: bool = False, pending: bool = False) -> SubGroupShortage:
-        """How many parts of a policy have their minimum, and what the others lack."""
-        parts = self._parts[position]
-        lacking = [(part, lacks) for part in parts if (lacks := part.lacks(waiting=waiting, pending=pending))]
+        """How many children of a policy have their minimum, and what the others lack."""
+        children = self._children[position]
+        lacking = [(child, lacks) for child in children if (lacks := child.lacks(waiting=waiting, pending=pending))]
         lacking.sort(key=lambda one: (one[1], one[0].key.number, one[0].name))
-        return SubGroupShortage(self.policies[position], len(parts) - len(lacking), tuple(lacking))
+        return SubGroupShortage(self.policies[position], len(children) - len(lacking), tuple(lacking))
 
     def choice(self, groups: Iterable[SubGroup], weight: Callable[[SubGroup], int]) -> list[SubGroup]:
         """Those of these sub-groups that would give the job what it needs, were they completed: the lightest ones.
@@ -292,7 +292,7 @@ class SubGroups:
         Of equal weight, the first. Their order stays; where they are too few, all that would help are chosen.
         """
         found: list[list[tuple[int, int, list[int]]]] = [[] for _ in self.policies]
-        """By policy, the parts that can be completed: weight, first sub-group, all sub-groups."""
+        """By policy, the children that can be completed: weight, first sub-group, all sub-groups."""
         order = list(groups)
         for at, group in enumerate(order):
             if group.key.policy != NO_POLICY and not group.is_ready:
@@ -301,12 +301,12 @@ class SubGroups:
         for position in reversed(range(len(self.policies))):
             policy = self.policies[position]
             lacking = policy.minimum - self._ready[position]
-            parts = sorted(found[position])[: max(0, lacking)]
-            members = [at for _, _, inner in parts for at in inner]
+            children = sorted(found[position])[: max(0, lacking)]
+            members = [at for _, _, inner in children for at in inner]
             if policy.above == NO_POLICY:
                 chosen += members
-            elif lacking > 0 and len(parts) == lacking:
-                found[policy.above].append((sum(one[0] for one in parts), min(members), members))
+            elif lacking > 0 and len(children) == lacking:
+                found[policy.above].append((sum(one[0] for one in children), min(members), members))
         return [order[at] for at in sorted(chosen)]
 
     def would_do(self, groups: Iterable[SubGroup]) -> bool:
@@ -316,7 +316,7 @@ class SubGroups:
         return have_parts(self.policies, complete)
 
     def contiguous(self, order: Sequence[SubGroup]) -> list[SubGroup]:
-        """These sub-groups with those of one composite side by side, where the first of them stands."""
+        """These sub-groups with those of one composite side by side, at the place of the first of them."""
         if not self.composites:
             return list(order)
         first: dict[Composite, int] = {}

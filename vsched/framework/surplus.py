@@ -1,4 +1,4 @@
-"""Which tasks a job can lose and still keep what it needs."""
+"""Which tasks a job can lose without losing what it needs."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from vsched.model.topology.constraints import NO_POLICY
 from vsched.model.topology.subgroups import SubGroupKey
 
 
-def kept_by(job: JobView, *, waiting: bool = False) -> Callable[[Task], bool] | None:
-    """Says task by task whether a job keeps it by its preemptibility; None where it may lose any of its tasks.
+def protected_by(job: JobView, *, waiting: bool = False) -> Callable[[Task], bool] | None:
+    """A function that says task by task whether the job's preemptibility protects it; None where it protects none.
 
     Each task that it may lose counts as lost from then on. With ``waiting``, pipelined tasks count as if they had
     started.
     """
     match job.spec.preemptibility:
         case Preemptibility.NONE:
-            return keeps_all
+            return _non_preemptible
         case Preemptibility.SEMI:
             surplus = Surplus(job, waiting=waiting)
             return lambda task: not surplus.lose(task)
     return None
 
 
-def keeps_all(task: Task) -> bool:
-    """Of a job that is not preemptible."""
+def _non_preemptible(task: Task) -> bool:
+    """All tasks of a job that is not preemptible are protected."""
     return True
 
 
@@ -51,7 +51,7 @@ class Surplus:
                 have = 0 if counts is None else counts.occupied(waiting=waiting)
                 self._of_roles[role] = have - minimum
         self._of_policies: dict[int, int] = {}
-        """By policy: how many complete parts there are beyond its minimum; below 0 where it lacks some."""
+        """By policy: how many complete children there are beyond its minimum; below 0 where it lacks some."""
         self._lost: dict[SubGroupKey, int] = {}
         """By sub-group: how many of its tasks count as lost."""
 
@@ -84,10 +84,10 @@ class Surplus:
         return group.key.policy != NO_POLICY and have == group.minimum
 
     def _broken(self, groups: SubGroups, policy: int) -> list[int] | None:
-        """The policies that have one complete part less if one of this policy breaks: itself, and those above it.
+        """The policies that have one complete child less if one of this policy breaks: itself, and those above it.
 
-        None where the job needs that part. A policy below another one may lose its minimum: then it counts no more as
-        a part of that.
+        None where the job needs that child. A policy below another one may lose its minimum: then it does not count as
+        a child of that any more.
         """
         found: list[int] = []
         while True:

@@ -1,7 +1,7 @@
-"""What a session has said of the jobs that wait: of each by itself, or of spans of a class together.
+"""The waiting jobs of a session and their refusals: of each job by itself, or of spans of a class together.
 
-All jobs of a span differ in names and ages alone, and so far the same was said of all of them. A job leaves its span
-when something is said or decided of it alone. Whoever needs to see each job opens the spans up.
+All jobs of a span differ in names and ages alone, and so far all have the same refusals. A job leaves its span when
+something is recorded or decided for it alone. Callers that need to see each job split the spans.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import chain
 from typing import Any, NamedTuple
 
-from vsched.framework.classes import JobClass, JobClasses, Span
+from vsched.framework.classes import JobClass, JobClasses, Segment, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import Ledger, LedgerEntry
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
-from vsched.model.jobs.likeness import tasks_of
+from vsched.model.jobs.kinds import tasks_of
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
 
@@ -25,19 +25,19 @@ OfTasks = Mapping[str, NodeReasons | Refusal | None]
 """Why tasks were refused, by uid; None for those that were not."""
 
 
-class Said(NamedTuple):
-    """What is said of a waiting job and its tasks."""
+class JobRefusals(NamedTuple):
+    """The refusals of a waiting job and its tasks."""
 
     of_job: Refusal | None = None
     of_tasks: tuple[tuple[int, NodeReasons | Refusal], ...] = ()
-    """By position among the tasks of the job (``likeness.tasks_of``)."""
+    """By position among the tasks of the job (``tasks_of``)."""
     tried: tuple[int, ...] = ()
     """The positions of the tasks that found a node."""
     protected: Refusal | None = None
     """What protects the only victims that would have made room for the job."""
 
 
-NOTHING_SAID = Said()
+NO_REFUSALS = JobRefusals()
 
 
 class Refusals:
@@ -54,19 +54,19 @@ class Refusals:
         """By key of a job: what protects the only victims that would have made room for it."""
 
     def of_tasks(self, tasks: Iterable[Task]) -> OfTasks:
-        """Why tasks were refused, to be said again after a try (``restore``)."""
+        """The refusals of tasks, for ``restore`` after a try."""
         return {task.uid: self.tasks.get(task.uid) for task in tasks}
 
     def restore(self, before: OfTasks) -> None:
-        """Say again of tasks what was said of them, and nothing else."""
+        """Give tasks back the refusals that they had, and nothing else."""
         for uid, why in before.items():
             if why is None:
                 self.tasks.pop(uid, None)
             else:
                 self.tasks[uid] = why
 
-    def of(self, view: JobView) -> Said:
-        """What is said of a job of a class."""
+    def of(self, view: JobView) -> JobRefusals:
+        """The refusals of a job of a class."""
         of_tasks: list[tuple[int, NodeReasons | Refusal]] = []
         tried: list[int] = []
         for at, task in enumerate(tasks_of(view.job)) if self.tasks or self.tried else ():
@@ -75,32 +75,32 @@ class Refusals:
                 of_tasks.append((at, why))
             if task.uid in self.tried:
                 tried.append(at)
-        return Said(self.jobs.get(view.key), tuple(of_tasks), tuple(tried), self.protected.get(view.key))
+        return JobRefusals(self.jobs.get(view.key), tuple(of_tasks), tuple(tried), self.protected.get(view.key))
 
-    def tell(self, view: JobView, said: Said) -> None:
-        """Say this of a job of a class of which nothing was said, or less."""
-        if said.of_job is not None:
-            self.jobs[view.key] = said.of_job
-        if said.protected is not None:
-            self.protected[view.key] = said.protected
-        if said.of_tasks or said.tried:
+    def record(self, view: JobView, found: JobRefusals) -> None:
+        """Record the refusals of a job of a class, in addition to those that it has."""
+        if found.of_job is not None:
+            self.jobs[view.key] = found.of_job
+        if found.protected is not None:
+            self.protected[view.key] = found.protected
+        if found.of_tasks or found.tried:
             tasks = tasks_of(view.job)
-            for at, why in said.of_tasks:
+            for at, why in found.of_tasks:
                 self.tasks[tasks[at].uid] = why
-            self.tried.update([tasks[at].uid for at in said.tried])
+            self.tried.update([tasks[at].uid for at in found.tried])
 
-    def retell(self, view: JobView, said: Said) -> None:
-        """Say this of a job of a class, and nothing else that was said of it before."""
+    def replace(self, view: JobView, found: JobRefusals) -> None:
+        """Record these refusals of a job of a class in place of all that it has."""
         self.jobs.pop(view.key, None)
         self.protected.pop(view.key, None)
         for task in tasks_of(view.job):
             self.tasks.pop(task.uid, None)
             self.tried.discard(task.uid)
-        self.tell(view, said)
+        self.record(view, found)
 
 
 class WaitingJobs:
-    """The jobs of a session: those of spans, and those that stand alone."""
+    """The jobs of a session: those of spans, and those that are in none."""
 
     def __init__(
         self,
@@ -116,20 +116,20 @@ class WaitingJobs:
         self._job_key = job_key
         self._refused = refused
         self._selection, self._ledger = selection, ledger
-        self.spans: list[Span[Said]] = []
-        """Of more than one job each. Nothing was said or decided of one of these jobs alone."""
+        self.spans: list[Span[JobRefusals]] = []
+        """Of more than one job each. Nothing was recorded or decided for one of these jobs alone."""
         self._single: list[str] = []
         for one in classes:
             if len(one.keys) > 1:
-                self.spans.append(Span(one, 0, len(one.keys), NOTHING_SAID))
+                self.spans.append(Span(one, 0, len(one.keys), NO_REFUSALS))
             else:
                 self._single += one.keys
-        self.let_in: list[str] = []
-        """The keys of jobs of spans that an action has let in, for it takes part without admission."""
+        self.admitted: list[str] = []
+        """The keys of jobs of spans that an action has admitted, because the policy has no ``enqueue``."""
         self._left: set[str] = set()
         """The keys of jobs that have left their spans."""
         self._reads: dict[Shape, bool] = {}
-        """Whether labels are read of tasks of a shape, as of the latest step in the ledger."""
+        """By shape: whether labels of its tasks are read, as of the latest step in the ledger."""
         self._latest: LedgerEntry | None = None
 
     def keys_alone(self) -> Iterator[str]:
@@ -140,43 +140,47 @@ class WaitingJobs:
         """The jobs in no span, sorted by key."""
         return [*map(self._jobs.__getitem__, sorted(self.keys_alone()))]
 
-    def say(self, span: Span[Said]) -> None:
-        """Say the same of all jobs of a span that was taken (``take``)."""
-        if span.end - span.start == 1:
-            self.open(span)
-        elif span.end > span.start:
-            self.spans.append(span)
+    def put_back(self, segments: Iterable[Segment]) -> None:
+        """Put back the spans of jobs that had no turns of their own, with the refusals that they got."""
+        for segment in segments:
+            for span in (*segment.passed, segment.waiting):
+                if not isinstance(span.value, JobRefusals):
+                    continue
+                if span.end - span.start == 1:
+                    self.split(span)
+                elif span.end > span.start:
+                    self.spans.append(span)
 
-    def open(self, span: Span[Said], keys: Iterable[str] | None = None) -> None:
-        """Say of each job of a span, or of some, by itself what is said of the span: it stands alone from now on."""
+    def split(self, span: Span[JobRefusals], keys: Iterable[str] | None = None) -> None:
+        """Give each job of a span, or some of its jobs, the refusals of the span: from now on they are in none."""
         for key in span.keys if keys is None else keys:
             self._left.add(key)
-            self._refused.tell(self._jobs[key], span.value)
+            self._refused.record(self._jobs[key], span.value)
 
-    def open_all(self) -> None:
-        """From now on, all jobs stand alone."""
+    def split_all(self) -> None:
+        """Split all spans."""
         spans, self.spans = self.spans, []
         for span in spans:
-            self.open(span)
+            self.split(span)
 
     def take(self, wanted: Callable[[JobView], bool]) -> list[Span[Any]]:
-        """The jobs that an action works on; it says again what is said of those of spans (``say``).
+        """The jobs that an action works on, as spans; those of more jobs are to be put back (``put_back``).
 
-        ``wanted`` is asked of each job that stands alone and of one of each span; it may record why not. The value of a
-        job that stands alone is None.
+        ``wanted`` is asked about each job in no span and about one of each span; it may record why not. The value of
+        the span of a single job is None.
         """
         spans, self.spans = self.spans, []
         taken: list[Span[Any]] = []
         for span in spans:
             view, refused = self._jobs[span.first], self._refused
-            refused.tell(view, span.value)
+            refused.record(view, span.value)
             phase, takes_part = view.phase, wanted(view)
-            if view.phase != phase:  # the action has let it in, so it lets in all of them
-                self.let_in += span.keys
+            if view.phase != phase:  # the action has admitted it, so it admits all of them
+                self.admitted += span.keys
                 for key in span.keys:
                     self._jobs[key].phase = view.phase
             asked = span._replace(value=refused.of(view))
-            refused.retell(view, NOTHING_SAID)
+            refused.replace(view, NO_REFUSALS)
             if takes_part:
                 taken.append(asked)
             else:
@@ -184,7 +188,7 @@ class WaitingJobs:
         return [*taken, *(self.span_of(view) for view in self.alone() if wanted(view))]
 
     def span_of(self, view: JobView) -> Span[None]:
-        """A job that stands alone as a span."""
+        """A job in no span, as a span of its own."""
         found = None if view.moved else self.classes.of(view.key)
         if found is None:
             return Span(JobClass(view, [self._job_key(view)]), 0, 1, None)
@@ -195,7 +199,7 @@ class WaitingJobs:
     # -- which jobs get the same answers -----------------------------------------------------------------------------
 
     def kind(self, job: JobView) -> Hashable | None:
-        """Equal for jobs that get equal answers at present; None for a job that is like no other."""
+        """Equal for jobs that get equal answers at present; None for a job in no class."""
         found = None if job.moved else self.classes.of(job.key)
         if found is None:
             return None
@@ -204,7 +208,7 @@ class WaitingJobs:
         return found, job.phase, *[self._selection.label_class(task) for task in tasks_of(job.job)]
 
     def reads_labels(self, job_class: JobClass) -> bool:
-        """Whether rules about pods may tell jobs of a class apart by the labels of their pods, at present."""
+        """Whether rules about pods may distinguish jobs of a class by the labels of their pods, at present."""
         if self._latest is not self._ledger.latest:
             self._latest = self._ledger.latest
             self._reads.clear()

@@ -99,8 +99,8 @@ def _by_size(demand: Demand, room: Room) -> Iterator[tuple[int, Mask]]:
     for row, amounts in enumerate(np.hstack([room.free, room.most])):
         alike.setdefault(amounts.tobytes(), []).append(row)
     firsts = [rows[0] for rows in alike.values()]
-    fits = (demand.use <= room.free[firsts][:, :, None]).all(axis=1)
-    fits &= (demand.levels <= room.most[firsts][:, :, None]).all(axis=1)
+    enough = demand.use <= room.free[firsts][:, :, None]
+    fits: Mask = np.logical_and(enough.all(axis=1), (demand.levels <= room.most[firsts][:, :, None]).all(axis=1))
     sizes = fits.sum(axis=1).tolist()
     groups = sorted(zip(sizes, alike.values(), fits, strict=True), key=lambda group: (-group[0], group[1][0]))
     for size, rows, vectors in groups:

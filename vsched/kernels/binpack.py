@@ -14,7 +14,7 @@ import numpy as np
 from vsched.model.nodes.table import Floats, Ints, Mask
 
 
-class PackedResource(msgspec.Struct, frozen=True, gc=False):
+class PackedResource(msgspec.Struct, frozen=True):
     """One requested resource that counts for the score."""
 
     column: int

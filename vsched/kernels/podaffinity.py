@@ -63,8 +63,7 @@ def attracted(terms: Sequence[tuple[LabelDomains, Mask]], found: bool, matches_i
     for domains, occupied in terms:
         allowed = domains.present if first else occupied
         mask = allowed.copy() if mask is None else np.logical_and(mask, allowed, out=mask)
-    if mask is None:
-        raise ValueError("required affinity without terms")
+    assert mask is not None, "required affinity has terms"
     return mask
 
 

@@ -131,7 +131,7 @@ def rows_by_value(statics: NodeStatics, key: str) -> Sequence[Rows]:
         bounds = np.searchsorted(column.ids[order], np.arange(column.count + 1))
         return [order[bounds[value] : bounds[value + 1]] for value in range(column.count)]
 
-    return statics.remember(("rows by value", known), compute)
+    return statics.remember(("rows/value", known), compute)
 
 
 def least(where: NodeReach, values: Ints) -> Ints:

@@ -24,6 +24,7 @@ from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.errors import ApiError, ServerError, TooManyRequests, error_from_answer, unexpected
 from vsched.kube.http.answers import HttpAnswer, TooLong
 from vsched.kube.http.pool import Pool, PoolSettings
+from vsched.kube.http.slots import Slots
 from vsched.kube.paths import Params, target, verb_of
 from vsched.kube.silence import NO_ANSWER, Chunks, why_no_answer
 from vsched.kube.unpacking import BadPacking
@@ -42,6 +43,8 @@ IDEMPOTENT = frozenset({"GET", "HEAD", "PUT", "DELETE", "PATCH"})
 
 ERROR_BYTES = 1 << 20
 """So much is read of the body of an error."""
+_LEAST_SECONDS = 0.001
+"""No time at all would be no limit."""
 _IN_A_REQUEST = re.compile(r"/[A-Za-z0-9%/?&=._~:,*+!@$'()-]*")
 """Paths and queries that are quoted as they have to be; the HTTP library takes others apart as it likes."""
 
@@ -78,9 +81,10 @@ class ApiClient:
         self.on_answer: Callable[[str, int], None] = lambda verb, code: None
         """Called after every request with its verb (as API servers count it) and the code, 0 if there was no answer."""
         self._settings = settings or ClientSettings()
-        self._calls = self._session(self._settings.connections)
-        # Watches hold their connections for minutes, so they must not count against those for requests.
-        self._streams = self._session(0)
+        self._session = self._new_session()
+        self._slots = Slots(self._settings.connections)
+        """Watches need none: they hold their connections for minutes. When a kind has been listed, its watch goes on
+        the connection that is free then: with TLS, another one would cost more than the list."""
         self._writes = None if connection.proxy else self._pool()
         """None behind a proxy, where writes go out as other requests do."""
 
@@ -89,8 +93,8 @@ class ApiClient:
         limits = PoolSettings(settings.connections, settings.connect_seconds, settings.answer_bytes)
         return Pool(connection.server, connection.tls, connection.server_name, tuple(FIXED.items()), limits)
 
-    def _session(self, limit: int) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=limit, ssl=self.connection.tls or True, keepalive_timeout=60.0)
+    def _new_session(self) -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(limit=0, ssl=self.connection.tls or True, keepalive_timeout=60.0)
         return aiohttp.ClientSession(
             connector=connector,
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -107,8 +111,7 @@ class ApiClient:
 
     async def close(self) -> None:
         """Close all connections; requests under way fail with Unavailable."""
-        await self._calls.close()
-        await self._streams.close()
+        await self._session.close()
         if self._writes is not None:
             self._writes.close()
 
@@ -241,23 +244,41 @@ class ApiClient:
         headers: Headers,
     ) -> ApiResponse:
         seconds = self._settings.timeout_seconds if timeout_seconds is None else timeout_seconds
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._settings.connect_seconds)
-        response = await self._open(self._calls, method, target(path, params), timeout, body, content_type, headers)
-        async with response:
-            return ApiResponse(response.status, response.headers, await self._read(method, path, response))
+        async with self._slot(method, path, seconds) as timeout:
+            response = await self._open(method, target(path, params), timeout, body, content_type, headers)
+            async with response:
+                return ApiResponse(response.status, response.headers, await self._read(method, path, response))
 
     async def fetch(
         self, path: str, params: Params | None, take: Callable[[bytes], Awaitable[None]], *, timeout_seconds: float
     ) -> ApiResponse:
         """GET something long, once: ``take`` is called with each chunk as it arrives; the answer has the first one."""
-        timeout = aiohttp.ClientTimeout(total=timeout_seconds, sock_connect=self._settings.connect_seconds)
-        response = await self._open(self._calls, "GET", target(path, params), timeout)
-        async with response:
+        async with (
+            self._slot("GET", path, timeout_seconds) as timeout,
+            await self._open("GET", target(path, params), timeout) as response,
+        ):
             start = b""
             async for chunk in self._chunks("GET", path, response):
                 start = start or chunk
                 await take(chunk)
             return ApiResponse(response.status, response.headers, start)
+
+    @asynccontextmanager
+    async def _slot(self, method: str, path: str, seconds: float) -> AsyncIterator[aiohttp.ClientTimeout]:
+        """One of the requests that are on the wire at once; it ends within so many seconds, waiting included."""
+        until = time.monotonic() + seconds
+        if not self._slots.take_now():
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._slots.take()
+            except TimeoutError as error:
+                self.on_answer(verb_of(method, path), 0)
+                raise Unavailable(f"{self._at(method, path)}: {why_no_answer(error, seconds)}") from error
+        try:
+            left = max(_LEAST_SECONDS, until - time.monotonic())
+            yield aiohttp.ClientTimeout(total=left, sock_connect=self._settings.connect_seconds)
+        finally:
+            self._slots.give()
 
     @asynccontextmanager
     async def stream(
@@ -268,7 +289,7 @@ class ApiClient:
             total=None, sock_connect=self._settings.connect_seconds, sock_read=silence_seconds
         )
         where = self._at("GET", path)
-        response = await self._open(self._streams, "GET", target(path, params), timeout)
+        response = await self._open("GET", target(path, params), timeout, streams=True)
         async with response:
             chunks = Chunks(where, response, endless=True)
             if "html" in response.content_type:
@@ -278,24 +299,25 @@ class ApiClient:
 
     async def _open(
         self,
-        session: aiohttp.ClientSession,
         method: str,
         path: str,
         timeout: aiohttp.ClientTimeout,
         body: bytes | None = None,
         content_type: str = JSON,
         headers: Headers = (),
+        streams: bool = False,
     ) -> aiohttp.ClientResponse:
         """A successful response with an unread body; refused credentials are renewed once."""
-        if session.closed:
+        verb = "WATCH" if streams else verb_of(method, path)
+        if self._session.closed:
             raise Unavailable(f"{self._at(method, path)}: the client is closed")
         began = time.monotonic()
         try:
             credentials = await self.connection.credentials.headers()
-            response = await self._send(session, method, path, timeout, body, content_type, credentials, headers)
+            response = await self._send(verb, method, path, timeout, body, content_type, credentials, headers)
             if response.status == 401 and await self._renewed(response, credentials):
                 credentials = await self.connection.credentials.headers()
-                response = await self._send(session, method, path, timeout, body, content_type, credentials, headers)
+                response = await self._send(verb, method, path, timeout, body, content_type, credentials, headers)
         except NO_ANSWER as error:
             problem = why_no_answer(error, time.monotonic() - began)
             raise Unavailable(f"{self._at(method, path)}: {problem}") from error
@@ -307,7 +329,7 @@ class ApiClient:
 
     async def _send(
         self,
-        session: aiohttp.ClientSession,
+        verb: str,
         method: str,
         path: str,
         timeout: aiohttp.ClientTimeout,
@@ -322,9 +344,8 @@ class ApiClient:
         if body is not None:
             headers.append(("Content-Type", content_type))
         connection = self.connection
-        verb = "WATCH" if session is self._streams else verb_of(method, path)
         try:
-            response = await session.request(
+            response = await self._session.request(
                 method,
                 URL(connection.server + path, encoded=True),
                 data=body,

@@ -75,20 +75,20 @@ class PodEntry:
     finished: bool = False
 
 
-class _Metadata(msgspec.Struct, gc=False):
+class _Metadata(msgspec.Struct):
     name: str
     namespace: str
 
 
-class _Spec(msgspec.Struct, rename="camel", gc=False):
+class _Spec(msgspec.Struct, rename="camel"):
     node_name: str = ""
 
 
-class _Status(msgspec.Struct, gc=False):
+class _Status(msgspec.Struct):
     phase: str = ""
 
 
-class PodSeen(msgspec.Struct, gc=False):
+class PodSeen(msgspec.Struct):
     """The few fields that are read of a pod."""
 
     metadata: _Metadata

@@ -246,7 +246,6 @@ class Cache(ObjectIntake):
 
         Events may be taken in between. The last snapshot is not valid any more from the first step on.
         """
-        yield from self._pods.sweeping()
         yield from self._settling_defaults()
         yield from self._jobs.prepare()
         yield from self._nodes.prepare()
@@ -272,28 +271,28 @@ class Cache(ObjectIntake):
             nodes, placed = self._nodes.publish(self._published_axis)
         self._accounts.see_nodes(self._nodes.capacity_version, nodes.allocatable)
         self._pods.sweep_overgrown()
-        sums = self._jobs.sums
+        jobs, sums = self._jobs.published, self._jobs.published.sums
         self.history.advance(now)
         self.history.see(self._published_axis, self._nodes.total, sums.take_moved())
         held, held_limits = self._accounts.publish_kept()
         queues = self._defaults.queues(sums.usage, ("Queue", self._default_queue) not in self.broken)
         queues = self._restarts.asking(queues, sums.usage, now)
-        versions, since = (self._jobs.version, self._nodes.version, self._accounts.kept_version), self._state
+        versions, since = (jobs.version, self._nodes.version, self._accounts.kept_version), self._state
         if versions != self._versions:
             self._versions, self._state = versions, object()
         return Snapshot(
             now=now,
             axis=self._published_axis,
             nodes=nodes,
-            jobs=self._jobs.published,
-            active=self._jobs.active,
+            jobs=jobs.jobs,
+            active=jobs.active,
             changed=changed,
-            nominated=sorted(self._jobs.nominated),
-            admitted=sorted(self._jobs.admitted),
-            reserving=sorted(self._jobs.reserving),
-            asked=sorted(self._jobs.asked),
-            holders=self._jobs.holders.by_queue,
-            runs=self._jobs.runs.by_class,
+            nominated=sorted(jobs.nominated),
+            admitted=sorted(jobs.admitted),
+            reserving=sorted(jobs.reserving),
+            asked=sorted(jobs.asked),
+            holders=jobs.holders.by_queue,
+            runs=jobs.runs.by_class,
             queues=queues,
             books=sums.usage,
             shares=sums.shares,
@@ -314,7 +313,7 @@ class Cache(ObjectIntake):
             advice=self._advice,
             provisioning=self._provisioning,
             node_pools=self._node_pools,
-            strays=self._jobs.strays,
+            strays=jobs.orphans,
             history=self.history.publish(),
             learnt=self._pods.learn(),
             setbacks=self._pods.refused.publish(),
@@ -325,7 +324,7 @@ class Cache(ObjectIntake):
             zones=self._zones.publish(),
             device_shares=self._device_shares.publish(),
             masks=self._masks,
-            phases=self._jobs.phases,
+            phases=jobs.phases,
             state=self._state,
             since=since,
         )
@@ -432,9 +431,9 @@ class Cache(ObjectIntake):
         """What the owners of a pod say of its gang; None for a pod whose owners do not matter."""
         return self._gangs.of(uid)
 
-    def stand_in(self, key: str) -> ImplicitPodGroup | None:
+    def implicit_group(self, key: str) -> ImplicitPodGroup | None:
         """The implicit PodGroup of this key, None where there is none."""
-        return self._jobs.stand_in(key)
+        return self._jobs.implicit_group(key)
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""

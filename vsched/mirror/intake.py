@@ -117,7 +117,7 @@ class ObjectIntake(WatchHandler):
         """Called with the uid of a pod that belongs to another gang now."""
         self._accounts = NamespaceAccounts(self.axis, self._defaults.weight_of)
         if arbitrating:
-            self._jobs.on_shown = lambda key, job: self._accounts.see_job(key, job)
+            self._jobs.published.on_change = lambda key, job: self._accounts.see_job(key, job)
         self.history = HistoryBook()
         self._ceilings: Mapping[str, Ceiling] = {}
         self._pools: Mapping[str, PoolLimits] = {}
@@ -158,13 +158,12 @@ class ObjectIntake(WatchHandler):
             self._zones,
             self._device_shares,
             accounts,
-            self.on_arrival,
-            self.on_foreign,
             self._native.joined,
             self._responders.answered,
             self._gangs,
-            lambda: self.on_calm_change(),
         )
+        self._pods.on_arrival, self._pods.on_foreign = self.on_arrival, self.on_foreign
+        self._pods.on_start = lambda: self.on_calm_change()
         self._gangs.rejoin = self._regather
         self._native.rejoin = self._pods.rejoin
         self._settling: Iterator[None] | None = None
@@ -275,10 +274,10 @@ class ObjectIntake(WatchHandler):
         ours = (pod.spec.scheduler_name or "") in self._scheduler_names
         if ours:
             if len(self._foreign):
-                matters |= self._jobs.tell_again(self._foreign.drop(uid))
+                matters |= self._jobs.report_again(self._foreign.drop(uid))
             self._remark("Pod", uid, pod, remarks)
         else:
-            matters |= self._jobs.tell_again(self._foreign.put(uid, pod))
+            matters |= self._jobs.report_again(self._foreign.put(uid, pod))
             self._problems.put_foreign(uid, pod)
         return matters
 
@@ -314,7 +313,7 @@ class ObjectIntake(WatchHandler):
         """Forget an object; True where it was known."""
         match kind:
             case "Pod":
-                known = self._jobs.tell_again(self._foreign.drop(key))
+                known = self._jobs.report_again(self._foreign.drop(key))
                 gone = self._pods.drop(key)
                 self._gangs.lose(key)
                 return self._native.lose(key) or gone or known

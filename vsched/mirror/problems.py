@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from vsched.mirror import wire
-from vsched.mirror.ingest.annotations import NO_EFFECT
-from vsched.mirror.ingest.device_overlaps import APART
+from vsched.mirror.ingest.words import devices, groups
+from vsched.mirror.state import words
 
 BAD, NO_EFFECT_REASON, APART_REASON = "BadObject", "NoEffect", "SeveralDevicePlugins"
 """Reasons of Events: the object cannot be used, asks for what is not supported, or may offer its GPUs twice."""
-_REASONS = {NO_EFFECT: NO_EFFECT_REASON, APART: APART_REASON}
+_REASONS = {groups.NO_EFFECT: NO_EFFECT_REASON, devices.EACH_KIND_BY_ITSELF: APART_REASON}
 """By the end of all remarks on an object."""
 LONGEST = 1000
 """The longest message; messages may quote the object."""
@@ -63,7 +63,7 @@ class ObjectProblems:
     def put_foreign(self, key: str, pod: wire.Pod) -> None:
         self.drop("Pod", key)
         metadata, scheduler = pod.metadata, pod.spec.scheduler_name or "default-scheduler"
-        message = f"{wire.named('Pod', metadata)}: it is for another scheduler: spec.schedulerName is {scheduler}"
+        message = words.for_another_scheduler(wire.named("Pod", metadata), scheduler)
         _note(self.foreign, key, Problem("Pod", metadata.namespace, metadata.name, metadata.uid, message))
 
     def drop(self, kind: str, key: str) -> None:

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 
 from vsched.model.claims.catalogue import ClaimCatalogue
 from vsched.model.deviceshare.records import DeviceShareCatalogue
 from vsched.model.history.records import UsageHistory
 from vsched.model.nodes.zones import ZoneCatalogue
-from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
-
-_SOME = 200
-"""So many records are freed in a part of a millisecond."""
 
 
 def freeze(snapshot: Snapshot) -> Snapshot:
@@ -49,19 +43,6 @@ def freeze(snapshot: Snapshot) -> Snapshot:
         state=None,
         since=None,
     )
-
-
-def pieces_of(frozen: Snapshot, report: CycleReport) -> list[object]:
-    """What a copy and its decisions are made of, in pieces none of which takes long to free if the last goes first."""
-    records = [*_some_at_a_time(frozen.jobs.values()), *_some_at_a_time(report.jobs.values())]
-    maps = [frozen.jobs, frozen.active, *frozen.holders.values(), *frozen.runs.values(), report.jobs]
-    return [*records, *maps, *frozen.placed.tables]
-
-
-def _some_at_a_time(found: Iterable[object]) -> Iterator[object]:
-    rest = iter(found)
-    while some := list(islice(rest, _SOME)):
-        yield some
 
 
 def frozen_history(found: UsageHistory) -> UsageHistory:

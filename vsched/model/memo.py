@@ -147,5 +147,5 @@ def _equal(one: object, other: object) -> bool:
     return one is other or bool(one == other)
 
 
-NOTHING_KEPT = Memo(Mode.OFF)
+NO_MEMO = Memo(Mode.OFF)
 """For cycles that stand alone."""

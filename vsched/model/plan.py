@@ -35,7 +35,7 @@ WALL_TIME = "wall-time"
 """The ``action`` of evictions of jobs whose wall time is over."""
 
 
-class Evict(msgspec.Struct, frozen=True, gc=False):
+class Evict(msgspec.Struct, frozen=True):
     """Evict a pod in favour of another job, the beneficiary."""
 
     uid: str

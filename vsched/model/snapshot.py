@@ -167,6 +167,10 @@ class Snapshot:
         job = self.jobs.get(key) or self.strays.get(key)
         return key if job is None else job.called
 
+    def by_name(self, key: str) -> tuple[str, str]:
+        """Sorts jobs of equal rank in sentences: by how they are named there, as keys may be made up."""
+        return self.called(key), key
+
     def named_otherwise(self, key: str) -> str:
         """How sentences name the job of a key; empty where by its key."""
         called = self.called(key)

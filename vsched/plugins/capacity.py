@@ -50,16 +50,16 @@ from vsched.model.queues.queue import ROOT, Queue
 from vsched.plugins.queues.accounts import Account, Accounts, Sums, guarantees_of, problems_of, sums_of
 from vsched.plugins.queues.devices import DeviceQuotas, limits_of
 from vsched.plugins.queues.giving_back import deserves_some
+from vsched.plugins.queues.ranks import Key, QueueRanks
 from vsched.plugins.queues.reclaiming import Reclaiming
 from vsched.plugins.queues.refusals import (
     QUEUE_FULL,
     beyond_cluster,
     columns_short,
-    named,
     not_open,
     quota_insufficient,
 )
-from vsched.plugins.queues.standings import Key, QueueStandings
+from vsched.plugins.words import queues as words
 
 QUEUE_LEFT_OUT = "QueueLeftOut"
 QUEUE_NOT_LEAF = "QueueNotLeaf"
@@ -128,7 +128,7 @@ class Capacity(
         level = self.args.normalised().ancestor_reclaim_level if self._hierarchy else 0
         self._reclaiming = Reclaiming(self._accounts, context, level)
         self._devices = self._device_quotas()
-        self._standings = QueueStandings(self._usage, self._accounts, in_a_tree=self._hierarchy)
+        self._ranks = QueueRanks(self._usage, self._accounts, in_a_tree=self._hierarchy)
 
     def _device_quotas(self) -> DeviceQuotas | None:
         """The quotas of devices; None where no queue has any, so that nothing is paid for them."""
@@ -142,15 +142,15 @@ class Capacity(
 
     def queue_key(self, queue: Queue) -> Key:
         """Higher priority first, then the smaller share; in a tree, compared level by level among siblings."""
-        return self._standings.key(queue, admitting=False)
+        return self._ranks.key(queue, admitting=False)
 
     def queue_admission_key(self, queue: Queue) -> Key:
         """Like ``queue_key``, but admitted amounts count as held."""
-        return self._standings.key(queue, admitting=True)
+        return self._ranks.key(queue, admitting=True)
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> Sequence[QueuePart]:
         """The parts of the sort key; in a tree, one for each queue on the path down."""
-        return list(self._standings.parts(queue, admitting=admitting))
+        return list(self._ranks.parts(queue, admitting=admitting))
 
     def queues_move_together(self) -> bool:
         """True in a tree: what one queue gets counts for the queues above it, and so for all queues below those."""
@@ -158,11 +158,11 @@ class Capacity(
 
     def queue_score(self, queue: Queue) -> float:
         """1 minus the share: the free part of the deserved amount, of the resource with the least left."""
-        return self._standings.score(queue, admitting=False)
+        return self._ranks.score(queue, admitting=False)
 
     def queue_admission_score(self, queue: Queue) -> float:
         """Like ``queue_score``, but admitted amounts count as held."""
-        return self._standings.score(queue, admitting=True)
+        return self._ranks.score(queue, admitting=True)
 
     # -- limits -------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Capacity(
         for one in (account, *account.above):
             short = shortages(self._names, request, one.terms.limit, one.taken(self._usage), one.reserved)
             if short:
-                message = f"{_named(one, account)} would hold more than it may of {named(short)}"
+                message = words.over_limit(one.name, account.name, words.names_of(short))
                 return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
         return None if self._guarantees is None else self._guarantees.refusal(queue.name, request)
 
@@ -191,7 +191,7 @@ class Capacity(
         if found is None or account is None:
             return None
         one, short = found
-        message = f"{_named(one, account)} would hold more than it may of {named(short)}"
+        message = words.over_limit(one.name, account.name, words.names_of(short))
         return Refusal(QUEUE_FULL, message, False, Code.QUEUE_CAPABILITY, one.name, short)
 
     def reserve(self, queue: Queue, amounts: Amounts, sign: int) -> None:
@@ -229,7 +229,7 @@ class Capacity(
         devices = None if self._devices is None else self._devices.short_for_job(account, job.job)
         if devices is not None:
             one, short = devices
-            return quota_insufficient(one.name, _named(one, account), short, None, ())
+            return quota_insufficient(one.name, words.called(one.name, account.name), short, None, ())
         wanted = job.spec.min_resources
         if wanted is None:
             return Vote.PERMIT
@@ -241,7 +241,7 @@ class Capacity(
                 found = self._queues.get(one.name, Queue(one.name))
                 bounds = (self.bound(found, column) for column in columns_short(self._names, short))
                 beyond = None if self._hierarchy else beyond_cluster(self._snapshot, wanted)
-                return quota_insufficient(one.name, _named(one, account), short, beyond, bounds)
+                return quota_insufficient(one.name, words.called(one.name, account.name), short, beyond, bounds)
         return Vote.PERMIT
 
     def job_enqueued(self, job: JobView) -> None:
@@ -258,10 +258,10 @@ class Capacity(
         """The account of a queue that takes jobs, or the refusal."""
         account = self._accounts.get(queue.name)
         if account is None:
-            message = f"queue {queue.name} is ignored: {self._problems[queue.name].message}"
+            message = words.ignored(queue.name, self._problems[queue.name].message)
             return Refusal(QUEUE_LEFT_OUT, message, code=Code.QUEUE_LEFT_OUT, subject=queue.name)
         if account.subtree is not None:
-            message = f"queue {queue.name} has child queues; submit jobs to one of these"
+            message = words.not_leaf(queue.name)
             return Refusal(QUEUE_NOT_LEAF, message, code=Code.QUEUE_NOT_LEAF, subject=queue.name)
         if not queue.open:
             return not_open(self._queues, queue)
@@ -375,7 +375,3 @@ class Capacity(
         for name, guarantee in self._accounts.guaranteed_beside(account):
             if dict(guarantee).get(column):
                 yield name
-
-
-def _named(one: Account, account: Account) -> str:
-    return f"queue {one.name}" if one is account else f"queue {one.name} above queue {account.name}"

@@ -9,6 +9,7 @@ from vsched.framework.points.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.plugins.words import victims
 
 
 class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
@@ -23,7 +24,7 @@ class Cdp(Plugin[NoArgs], Preemptable, Reclaimable):
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All tasks except running ones in their cool-down."""
-        return Votes.each(self._is_cooled, "their cool-down after the start is not over", depends_on=None)
+        return Votes.each(self._is_cooled, victims.COOLING_DOWN, depends_on=None)
 
     def _is_cooled(self, victim: Task) -> bool:
         return victim.protected_until <= self._now or victim.status is not Status.RUNNING

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from vsched.framework.points.extension import JobState, NoArgs, Plugin
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
 from vsched.model.pods.task import Task
+from vsched.plugins.words import victims
 
 CRITICAL_CLASSES = ("system-cluster-critical", "system-node-critical")
 SYSTEM_NAMESPACE = "kube-system"
@@ -22,7 +23,7 @@ class Conformance(Plugin[NoArgs], Preemptable, Reclaimable):
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """All candidates except critical pods and pods of the system namespace."""
-        return Votes(_ordinary, "they are system-critical", _is_system, depends_on=None)
+        return Votes(_ordinary, victims.SYSTEM_CRITICAL, _is_system, depends_on=None)
 
 
 def _ordinary(candidates: Sequence[Task]) -> list[Task]:

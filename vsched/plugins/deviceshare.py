@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 import numpy as np
@@ -38,14 +38,12 @@ from vsched.plugins.devices.gpus import gpu_annotations, vgpu_annotations
 from vsched.plugins.devices.neighbours import Rule, Tags, as_rule
 from vsched.plugins.devices.npu_parts import Chips, in_parts_of_several
 from vsched.plugins.devices.npus import npu_annotations
-from vsched.plugins.devices.reasons import NO_ROOM, closest, reasons_of_room, reasons_of_size
+from vsched.plugins.devices.reasons import closest, reasons_of_room, reasons_of_size
 from vsched.plugins.devices.refusals import refusal_of
 from vsched.plugins.devices.scores import BINPACK, SPREAD, DeviceScores
+from vsched.plugins.words import arguments
+from vsched.plugins.words import devices as words
 
-NO_DEVICES = "node(s) had no registered devices of the kind {kind}"
-OTHER_MODE = "node(s) whose devices use another mode than {mode}"
-NOT_ACCEPTED = "node(s) had no device{which} that the pod accepts"
-ONLY_WHOLE = "node(s) can share one NPU with a container, but several only whole"
 GEOMETRIES, GEOMETRIES_NAMESPACE = "volcano-vgpu-device-config", "kube-system"
 
 
@@ -80,23 +78,17 @@ class DeviceShareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def normalised(self) -> Self:
         """The same; raises ValueError for what is not supported, or not together."""
         if self.mind_cluster:
-            raise ValueError("deviceshare.AscendMindClusterVNPUEnable: it is not supported (expected false or nothing)")
+            raise ValueError(arguments.MIND_CLUSTER)
         if self.gpu_sharing + self.gpu_number + self.vgpu > 1:
-            raise ValueError(
-                "deviceshare.GPUSharingEnable, deviceshare.GPUNumberEnable, deviceshare.VGPUEnable: "
-                "several are true (expected one of them at most)"
-            )
+            raise ValueError(arguments.SEVERAL_KINDS)
         if not (self.geometries and self.geometries_namespace):
-            raise ValueError(
-                "deviceshare.KnownGeometriesCMName, deviceshare.KnownGeometriesCMNamespace: one is empty "
-                "(expected a ConfigMap and its namespace)"
-            )
+            raise ValueError(arguments.NO_GEOMETRIES)
         if self.exclusive and not self.vgpu:
-            raise ValueError("deviceshare.GPUExclusiveRules: it needs deviceshare.VGPUEnable: true")
+            raise ValueError(arguments.RULES_WITHOUT_VGPU)
         if not all(self.exclusive):
-            raise ValueError("deviceshare.GPUExclusiveRules: a rule has no labels (expected some)")
+            raise ValueError(arguments.RULE_WITHOUT_LABELS)
         if self.policy not in ("", BINPACK, SPREAD):
-            raise ValueError(f"deviceshare.SchedulePolicy: {self.policy!r} is unknown (expected binpack or spread)")
+            raise ValueError(arguments.unknown_schedule_policy(self.policy))
         return self
 
     def device_config(self) -> DeviceConfigAt | None:
@@ -164,17 +156,17 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         books, count = self._opened(request), len(nodes)
         there = np.zeros(count, np.bool_)
         there[books.rows] = True
-        checks = [Check(NO_DEVICES.format(kind=request.chip or request.kind), there, code=Code.NO_DEVICES)]
+        checks = [Check(words.no_devices(request.chip or request.kind), there, code=Code.NO_DEVICES)]
         if in_parts_of_several(request):
-            checks.append(Check(ONLY_WHOLE, np.zeros(count, np.bool_), code=Code.NO_DEVICES, lasting=True))
+            checks.append(Check(words.ONLY_WHOLE, np.zeros(count, np.bool_), code=Code.NO_DEVICES, lasting=True))
         if request.mode:
             other = _but(books.rows[[one.mode != request.mode for one in books.found]], count)
-            reason = OTHER_MODE.format(mode=request.mode)
+            reason = words.other_mode(request.mode)
             checks.append(Check(reason, other, code=Code.NO_DEVICES, lasting=True))
         accepted = books.accepted(request)
         if accepted is not None:
             none = _but(books.rows[~accepted.any(axis=0)], count)
-            reason = NOT_ACCEPTED.format(which=_named_by(request))
+            reason = words.none_accepted(_named_by(request))
             checks.append(Check(reason, none, code=Code.NO_DEVICES, lasting=True))
         for one in reasons_of_size(books, request):
             code = Code.NO_DEVICES if one.lasting else Code.DEVICES
@@ -202,7 +194,7 @@ class DeviceShare(Plugin[DeviceShareArgs], NodeFilter, NodeScore, TaskScore, Pla
         now = self._by_row(books, books.fit(request, avoided).passes)
         later = self._by_row(books, books.fit(request, avoided, later=True).passes) if books.in_motion else None
         details = partial(self._details, books, request, avoided)
-        return [Check(NO_ROOM, now, True, Code.DEVICES, later, details=details)]
+        return [Check(words.NO_ROOM, now, True, Code.DEVICES, later, details=details)]
 
     def _details(self, books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags) -> list[Check]:
         """What is short on which nodes."""
@@ -332,7 +324,7 @@ def _but(rows: Ints, count: int) -> Mask:
     return found
 
 
-def _named_by(request: SharedDeviceRequest) -> str:
+def _named_by(request: SharedDeviceRequest) -> Literal["", "type", "uuid"]:
     """By what a pod names the devices that it accepts; empty where that is more than one property."""
     types, uuids = request.types or request.other_types or request.chip, request.uuids or request.other_uuids
-    return "" if types and uuids else " of a type" if types else " with a uuid" if uuids else ""
+    return "" if types and uuids else "type" if types else "uuid" if uuids else ""

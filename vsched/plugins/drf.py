@@ -30,10 +30,10 @@ from vsched.model.amounts.resources import NOTHING, Amounts, Vector, add, subtra
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.hierarchy import HierarchyTree, TreeKey
+from vsched.plugins.words import victims
 
 SHARE_DELTA = 1e-6
 """Shares closer than this count as equal."""
-NO_LARGER = "their jobs do not hold a larger share"
 
 
 class Drf(
@@ -45,7 +45,7 @@ class Drf(
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "has the smaller share"
+    goes_first = victims.SMALLER_SHARE
     hierarchical = True
     judges_gangs = False
 
@@ -53,7 +53,7 @@ class Drf(
         """Keep the inputs of shares; the tree is built at the first question that needs it."""
         self._context = context
         self._shares = DominantShares(context, context.usage)
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._by_namespace = context.switches.namespace_order
         self._by_hierarchy = context.switches.hierarchy
         self._built: HierarchyTree | None = None
@@ -132,9 +132,9 @@ class Drf(
         Shares are compared as they would be with the evictor placed, and with the victim and all candidates before it
         evicted. Jobs with equal shares may preempt each other; for equal namespaces, their jobs decide.
         """
-        own, shares, by_namespace = self._standing(evictor.job), self._shares, self._by_namespace
+        own, shares, by_namespace = self._job_state(evictor.job), self._shares, self._by_namespace
         if own is None:
-            return Votes.none(NO_LARGER, depends_on=None)
+            return Votes.none(victims.NO_LARGER_SHARE, depends_on=None)
         key, queue, namespace = own.key, own.spec.queue, evictor.namespace
         least = shares.of(own.allocated, evictor.shape.request)
 
@@ -143,7 +143,7 @@ class Drf(
             return [
                 victim
                 for victim in candidates
-                if (job := self._standing(victim.job)) is not None and comparison.is_victim(victim, job)
+                if (job := self._job_state(victim.job)) is not None and comparison.is_victim(victim, job)
             ]
 
         def rules_out(job: JobState) -> bool:
@@ -158,23 +158,23 @@ class Drf(
                 return least / shares.weight(namespace) - share > SHARE_DELTA
             return least - shares.of(job.allocated) > SHARE_DELTA
 
-        return Votes(agreed, NO_LARGER, rules_out, (least, namespace if by_namespace else ""))
+        return Votes(agreed, victims.NO_LARGER_SHARE, rules_out, (least, namespace if by_namespace else ""))
 
     def _between(self, evictor: Task) -> Votes:
         """Tasks of queues that still come after the evictor's queue once the evictor is placed and the victim gone."""
-        tree, taker, request = self._tree, self._standing(evictor.job), evictor.shape.request
+        tree, taker, request = self._tree, self._job_state(evictor.job), evictor.shape.request
         if taker is None or not tree.has(taker.key):
-            return Votes.none(NO_LARGER)
+            return Votes.none(victims.NO_LARGER_SHARE)
 
         def agrees(victim: Task) -> bool:
-            giver = self._standing(victim.job)
+            giver = self._job_state(victim.job)
             return (
                 giver is not None
                 and tree.has(giver.key)
                 and tree.goes_before(taker, request, giver, victim.shape.request)
             )
 
-        return Votes.each(agrees, NO_LARGER)
+        return Votes.each(agrees, victims.NO_LARGER_SHARE)
 
     # -- placements ---------------------------------------------------------------------------------------------
 

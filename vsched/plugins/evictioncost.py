@@ -15,6 +15,7 @@ from vsched.model.amounts.resources import PODS
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.plugins.words import arguments
 
 
 class EvictionCostArgs(msgspec.Struct, frozen=True):
@@ -27,7 +28,7 @@ class EvictionCostArgs(msgspec.Struct, frozen=True):
         """The same; raises ValueError for a negative weight."""
         for name, weight in self.weights.items():
             if not weight >= 0:
-                raise ValueError(f"resourceWeights.{name}: expected a number of at least 0, got {weight}")
+                raise ValueError(arguments.negative_weight(name, weight))
         return self
 
 
@@ -41,7 +42,7 @@ class EvictionCost(Plugin[EvictionCostArgs], VictimCost):
         """Keep the time, the jobs, and what one base unit of each resource counts."""
         snapshot = context.snapshot
         self._now = snapshot.now
-        self._standing = context.standing
+        self._job_state = context.job_state
         names = snapshot.axis.names
         self._rates = [
             self.args.weights.get(names[column], 0.0 if column == PODS else 1.0) / total if total else 0.0
@@ -53,7 +54,7 @@ class EvictionCost(Plugin[EvictionCostArgs], VictimCost):
         """The pod's weighted share of the cluster, times the seconds since its start or its last checkpoint."""
         if victim.status is not Status.RUNNING:
             return 0.0
-        job = self._standing(victim.job)
+        job = self._job_state(victim.job)
         saved = 0.0 if job is None else job.spec.checkpoint
         since = max(victim.started or victim.created, victim.checkpoint, saved)
         return self._share(victim.shape) * max(0.0, self._now - since)

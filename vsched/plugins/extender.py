@@ -79,10 +79,11 @@ from vsched.plugins.callouts.payloads import (
     VictimsRequest,
 )
 from vsched.plugins.callouts.wording import Wording
+from vsched.plugins.words import nodes
 
 __all__ = ["Extender", "ExtenderArgs"]
 
-REJECTED = Refusal("ExtenderRejected", "the extender rejected it", code=Code.REFUSED)
+REJECTED = Refusal("ExtenderRejected", nodes.REJECTED, code=Code.REFUSED)
 FAILED = "ExtenderFailed"
 
 ALL_NODES = ""

@@ -28,19 +28,18 @@ from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, V
 from vsched.framework.refusal import Refusal
 from vsched.framework.subgroups import SubGroup, SubGroupShortage
 from vsched.framework.surplus import Surplus
-from vsched.framework.wording import counted
 from vsched.model.jobs.job import STATED, Condition
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.plugins.words import jobs as words
+from vsched.plugins.words import victims
 
 NOT_ENOUGH_TASKS = "NotEnoughTasks"
 NOT_ENOUGH_OF_ROLE = "NotEnoughPodsOfTask"
 NOT_ENOUGH_RESOURCES = "NotEnoughResources"
 ROLES_TOLD = 8
 """The most roles that a message names, and the most sub-groups of a policy."""
-BELOW_MINIMUM = "their gangs would fall below the minimum"
-READY_REASON = "tasks in gang are ready to be scheduled"
-READY = Condition("Scheduled", "True", READY_REASON, "")
+READY = Condition("Scheduled", "True", words.GANG_READY, "")
 
 
 class Gang(
@@ -61,13 +60,13 @@ class Gang(
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "has not reached its minimum yet"
+    goes_first = victims.MINIMUM_NOT_REACHED
     protects_absolutely = True
     judges_gangs = False
 
     def open(self, context: SessionContext) -> None:
         """Keep the states of jobs, to look up how many tasks a victim's job has beyond its minimum."""
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._foreign = context.snapshot.foreign
         self._views: dict[str, JobView] = {}
         """Views of jobs with roles or sub-groups that the session has none of; by key, made at the first use."""
@@ -76,26 +75,24 @@ class Gang(
         """None if enough tasks exist for the minima of the job, of each role, and of the sub-groups it needs."""
         missing = job.roles_missing(waiting=True, pending=True)
         if missing:
-            message = f"{_named_roles(job, missing)}{self._of_others(job)}"
+            message = words.others_too(_named_roles(job, missing), self._of_others(job))
             return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE, subject=next(iter(missing)))
         if job.sub_groups is not None and (short := [*job.sub_groups.shortages(waiting=True, pending=True)]):
-            message = f"not enough pods exist for its sub-groups: {_named_shortages(short)}{self._of_others(job)}"
+            message = words.others_too(words.sub_groups_lack_pods(_named_shortages(short)), self._of_others(job))
             return Refusal(NOT_ENOUGH_OF_ROLE, message, code=Code.GANG_INCOMPLETE)
         if job.valid_count < job.min_member:
-            gone, others = _gone(job), self._foreign.get(job.key, "")
-            message = f"{job.valid_count} of the gang's {job.min_member} pods exist{gone}"
-            if not job.valid_count and others:
-                message = f"the gang needs {counted(job.min_member, 'pod', 'pods')}, and {others}{gone}"
-            elif not job.valid_count:
-                message = f"no pods {'are left' if gone else 'exist'}, and the gang needs {job.min_member}{gone}"
+            gone, others = _gone(job), self._of_others(job)
+            if job.valid_count:
+                message = words.others_too(words.some_exist(job.valid_count, job.min_member, gone), others)
+            elif others:
+                message = words.none_is_for_it(job.min_member, others, gone)
             else:
-                message += self._of_others(job)
+                message = words.none_exists(job.min_member, gone)
             return Refusal(NOT_ENOUGH_TASKS, message, code=Code.GANG_INCOMPLETE)
         return None
 
     def _of_others(self, job: JobView) -> str:
-        others = self._foreign.get(job.key)
-        return f"; {others}" if others else ""
+        return self._foreign.get(job.key, "")
 
     def job_key(self, job: JobView) -> bool:
         """Jobs whose minimum is not met go first."""
@@ -129,14 +126,14 @@ class Gang(
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """Tasks that their jobs can lose without falling below a minimum: of the job, its roles or its sub-groups."""
-        return Votes(self._spare, BELOW_MINIMUM, _has_none_to_spare, depends_on=None, regains=self._has_more)
+        return Votes(self._spare, victims.BELOW_MINIMUM, _has_none_to_spare, depends_on=None, regains=self._has_more)
 
     def job_class(self, job: JobView) -> None:
         """Only spec and pods count."""
 
     def _has_more(self, taker: Task) -> bool:
         """Whether the taker's job has more tasks than its minimum once its waiting tasks are placed."""
-        job = self._standing(taker.job)
+        job = self._job_state(taker.job)
         if job is not None and job.spec.leaves_whole:
             return True
         if job is not None and _has_parts(job):
@@ -149,7 +146,7 @@ class Gang(
         surpluses: dict[str, Surplus] = {}
         spare: list[Task] = []
         for victim in candidates:
-            job = self._standing(victim.job)
+            job = self._job_state(victim.job)
             if job is None:
                 continue
             if job.spec.leaves_whole:
@@ -200,7 +197,7 @@ class Gang(
         if job.is_ready:
             return None
         if job.waiting_to_enter:
-            return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, "its queue has not admitted it")
+            return Condition("Unschedulable", "True", NOT_ENOUGH_RESOURCES, words.NOT_ADMITTED)
         refusal = self.job_valid(job)
         had_pods = job.key in self._foreign or any(
             one.kind in STATED and one.status == "True" for one in job.spec.conditions
@@ -210,11 +207,8 @@ class Gang(
 
 def _gone(job: JobView) -> str:
     """The pods that exist and do not count, as a note for a message."""
-    failed = job.job.counts[Status.FAILED]
-    lost = job.job.counts[Status.UNKNOWN]
-    counts = ((failed, "failed"), (job.leaving, "leaving"), (lost, "in an unknown state"))
-    notes = [f"{count} {what}" for count, what in counts if count]
-    return f" ({', '.join(notes)})" if notes else ""
+    counts = job.job.counts
+    return words.pods_gone(counts[Status.FAILED], job.leaving, counts[Status.UNKNOWN])
 
 
 def _to_be_placed(job: JobView) -> str:
@@ -222,9 +216,9 @@ def _to_be_placed(job: JobView) -> str:
     lacking: list[str] = []
     missing = job.min_member - job.ready
     if missing > 0:
-        lacking.append(f"{missing} more of the minimum of {job.min_member} tasks must be placed")
+        lacking.append(words.tasks_to_place(missing, job.min_member))
     if job.sub_groups is not None and (short := [*job.sub_groups.shortages()]):
-        lacking.append(f"sub-groups must be placed: {_named_shortages(short)}")
+        lacking.append(words.sub_groups_to_place(_named_shortages(short)))
     return "; ".join(lacking)
 
 
@@ -238,34 +232,19 @@ def _has_none_to_spare(job: JobState) -> bool:
 
 
 def _named_roles(job: JobView, missing: Mapping[str, int]) -> str:
-    """``role ps has 0 of the 1 pod that it needs, w 2 of 4``."""
-    minima, shown = dict(job.spec.min_task_member), list[str]()
-    for role, count in islice(sorted(missing.items()), ROLES_TOLD):
-        least, name = minima[role], role or "(none)"
-        has = f"{least - count} of {least}"
-        shown.append(f"{name} {has}" if shown else f"role {name} has {_of_pods(least - count, least)} that it needs")
-    others = len(missing) - len(shown)
-    return ", ".join(shown) + (f", and {others} more lack pods" if others else "")
-
-
-def _of_pods(count: int, least: int) -> str:
-    return f"{count} of the {least} {'pod' if least == 1 else 'pods'}"
+    minima = dict(job.spec.min_task_member)
+    shown = [(role, minima[role] - lacks, minima[role]) for role, lacks in islice(sorted(missing.items()), ROLES_TOLD)]
+    return words.roles_lack_pods(shown, len(missing) - len(shown))
 
 
 def _named_shortages(shortages: Sequence[SubGroupShortage]) -> str:
-    """``workers has 1 of 2 sub-groups of 4 pods (workers/b lacks 1)``, for each policy."""
     shown = [_named_shortage(one) for one in shortages[:ROLES_TOLD]]
-    others = len(shortages) - len(shown)
-    return "; ".join(shown) + (f"; and {others} more policies" if others else "")
+    return words.sub_group_shortages(shown, len(shortages) - len(shown))
 
 
 def _named_shortage(short: SubGroupShortage) -> str:
     policy = short.policy
-    size = "1 pod" if policy.size == 1 else f"{policy.size} pods"
-    parts = f"sub-groups of {size}" if policy.groups is None else "groups"
-    lacking = [f"{part.name} lacks {lacks}" for part, lacks in short.others[:ROLES_TOLD]]
+    size = policy.size if policy.groups is None else None
+    lacking = [(part.name, lacks) for part, lacks in short.others[:ROLES_TOLD]]
     more = len(short.others) - len(lacking)
-    if more:
-        lacking.append(f"{more} more lack some")
-    named = f" ({', '.join(lacking)})" if lacking else ""
-    return f"{policy.name} has {short.complete} of {policy.minimum} {parts}{named}"
+    return words.sub_group_shortage(policy.name, short.complete, policy.minimum, size, lacking, more)

@@ -21,13 +21,13 @@ from vsched.framework.points.extension import JobEnqueued, PlacementListener, Pl
 from vsched.framework.points.levers import ArgumentLever, QueueTerm, argument_edit
 from vsched.framework.points.runs import StartLimit
 from vsched.framework.refusal import Refusal
-from vsched.framework.wording import counted
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.runs import RunClass, class_of
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
 from vsched.model.queues.tree import above
+from vsched.plugins.words import jobs as words
 
 TOO_MANY_JOBS = "TooManyRunningJobs"
 MORE_JOBS = 100
@@ -97,7 +97,7 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
         for scope, most in limits:
             running = self._running[scope]
             if running + (0 if waiting is None else waiting[scope]) >= most:
-                message = _told(scope, running, most)
+                message = words.runs_enough_jobs(running, most, **scope._asdict())
                 return Refusal(TOO_MANY_JOBS, message, code=Code.RUNNING_JOBS, subject=scope.queue, lasting=not most)
         return None
 
@@ -182,16 +182,6 @@ class JobLimits(Plugin[JobLimitsArgs], StartLimit, JobEnqueued, PlacementListene
 def _states(queue: Queue) -> bool:
     limits = queue.limits
     return limits.running_jobs is not None or limits.running_jobs_per_user is not None
-
-
-def _told(scope: Scope, running: int, most: int) -> str:
-    where = f"in queue {scope.queue}" if scope.queue else "in the cluster"
-    runs = f"runs {running:,} of at most {counted(most, 'job', 'jobs')}" if most else "may run no job"
-    if scope.user:
-        return f"user {scope.user} {runs} {where}"
-    if scope.namespace:
-        return f"namespace {scope.namespace} {runs} {where}"
-    return f"queue {scope.queue} {runs}"
 
 
 def _raised(key: str, most: int, step: int) -> dict[str, object]:

@@ -19,6 +19,7 @@ from vsched.framework.policy import Seconds
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.plugins.queues.inheriting import inherited
+from vsched.plugins.words import victims
 
 PREEMPT, RECLAIM = "preemptMinRuntime", "reclaimMinRuntime"
 
@@ -39,11 +40,11 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
 
     name = "minruntime"
     args_type = MinRuntimeArgs
-    protects_because = "their minimum run time is not over"
+    protects_because = victims.MIN_RUNTIME
 
     def open(self, context: SessionContext) -> None:
         """Keep the jobs and the queues; times are looked up when a pod is asked about."""
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._queues = context.snapshot.queues
         self._of_jobs: dict[str, tuple[float, float]] = {}
         """The times for preemption and for reclaim, by job."""
@@ -65,7 +66,7 @@ class MinRuntime(Plugin[MinRuntimeArgs], VictimProtection):
         return (victim.started or victim.created) + length
 
     def _times_of(self, key: str) -> tuple[float, float]:
-        args, job = self.args, self._standing(key)
+        args, job = self.args, self._job_state(key)
         if job is None:
             return args.preempt, args.reclaim
         terms, queue, queues = job.spec.terms, job.spec.queue, self._queues

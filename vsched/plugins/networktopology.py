@@ -22,6 +22,7 @@ from vsched.model.nodes.table import NO_DOMAIN, Floats, Mask, NodeTable
 from vsched.model.pods.task import Task
 from vsched.model.topology.tiers import LabelTier, Tier
 from vsched.plugins.pods.weights import by_resource, lenient
+from vsched.plugins.words import arguments
 
 POINTS = 100.0
 """The highest score, before the weight."""
@@ -62,15 +63,15 @@ class NetworkTopologyArgs(msgspec.Struct, frozen=True):
         """The same with defaults in place of numbers that make no sense. Raises ValueError for bad labels."""
         for position, entry in enumerate(self._entries()):
             if not entry.key:
-                raise ValueError(f"hypernode.labels: entry {position} has no key (expected the key of a node label)")
+                raise ValueError(arguments.label_without_key(position))
         levels = [tier.level for tier in self.label_tiers()]
         if any(level < 0 for level in levels):
-            raise ValueError(f"hypernode.labels: tier {min(levels)} is below zero (expected zero or more)")
+            raise ValueError(arguments.tier_below_zero(min(levels)))
         if sorted(set(levels)) != levels:
-            raise ValueError("hypernode.labels: tiers have to rise from each label to the next (closest first)")
+            raise ValueError(arguments.TIERS_FALL)
         keys = [tier.key for tier in self.label_tiers()]
         if len(set(keys)) != len(keys):
-            raise ValueError("hypernode.labels: a key is there twice (expected each label once)")
+            raise ValueError(arguments.LABEL_TWICE)
         return msgspec.structs.replace(
             self,
             cpu=lenient(self.cpu),
@@ -155,7 +156,7 @@ class NetworkTopologyAware(
         """Whether it belongs to a job that does not ask for closeness, and there are tiers."""
         if not self.args.normal_pods or not self.args.weight or not self._known_tiers():
             return False
-        job = self._context.standing(task.job)
+        job = self._context.job_state(task.job)
         return job is None or job.spec.topology is None
 
     def task_score(self, task: Task, nodes: NodeTable, candidates: Mask) -> Floats | None:

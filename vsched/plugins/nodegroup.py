@@ -27,10 +27,8 @@ from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import NodeGroups, Queue
 from vsched.model.queues.tree import above
+from vsched.plugins.words import nodes as words
 
-OTHER_GROUP = "node(s) weren't in a node group of the queue"
-AT_LIMIT = "node(s) were in a node group where the queue has reached its limit"
-UNREADABLE = "node(s) were ruled out: the queue's limits by node group cannot be read"
 REQUIRED_SCORE, PREFERRED_SCORE, AVOIDED_SCORE = 100.0, 50.0, -1.0
 
 Held = dict[str, Vector]
@@ -74,7 +72,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
     def queue_checks(self, queue: str, shape: Shape, nodes: NodeTable) -> Sequence[Check]:
         """Rules out nodes of groups that the queue may not use, and by the arguments also nodes without a group."""
         if self._queues[queue].group_limits is None:
-            return (Check(UNREADABLE, np.zeros(len(nodes), dtype=np.bool_), code=Code.NODE_GROUP),)
+            return (Check(words.LIMITS_UNREADABLE, np.zeros(len(nodes), dtype=np.bool_), code=Code.NODE_GROUP),)
         affinity, strict = self._affinity(queue), self.args.strict
         key = ("nodegroup", affinity, strict)
         return nodes.statics.remember(key, lambda: _checks(affinity, strict, nodes.statics))
@@ -95,7 +93,7 @@ class NodeGroup(Plugin[NodeGroupArgs], QueuePlacement, QueuePreference, Placemen
             return ()
         column = nodes.statics.label(GROUP)
         passes: Mask = _spread(column, [group not in full for group in column.values], True).astype(np.bool_)
-        return (Check(AT_LIMIT, passes, code=Code.NODE_GROUP),)
+        return (Check(words.GROUP_AT_LIMIT, passes, code=Code.NODE_GROUP),)
 
     def queue_score(self, queue: str, shape: Shape, nodes: NodeTable) -> Floats | None:
         """100 for required groups, 50 for preferred ones, the sum for both; -1 for preferred anti-affinity."""
@@ -185,7 +183,7 @@ def _checks(affinity: NodeGroups | None, strict: bool, statics: NodeStatics) -> 
     allowed = [_admits(affinity, group) if group else nobodys for group in column.values]
     passes: Mask = _spread(column, allowed, nobodys).astype(np.bool_)
     passes.flags.writeable = False
-    return () if passes.all() else (Check(OTHER_GROUP, passes, code=Code.NODE_GROUP),)
+    return () if passes.all() else (Check(words.OTHER_GROUP, passes, code=Code.NODE_GROUP),)
 
 
 def _admits(affinity: NodeGroups | None, group: str) -> bool:

@@ -65,7 +65,7 @@ class NodeOrderArgs(msgspec.Struct, frozen=True):
     pod_topology_spread: Weight = msgspec.field(default=2, name="podtopologyspread.weight")
 
 
-class ScoredShape(msgspec.Struct, frozen=True, gc=False):
+class ScoredShape(msgspec.Struct, frozen=True):
     """What scoring needs of one shape."""
 
     scoring: tuple[int, int]
@@ -120,9 +120,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         """How many of the moves ``_now`` knows."""
         self._taken = Following(nodes.scoring, self._moves)
         self._held = Following(nodes.requested[: MEMORY + 1], self._moves)
-        self._capacity = nodes.of_capacity(
-            "capacity of cpu and memory", lambda: capacity_of(nodes.allocatable[: MEMORY + 1])
-        )
+        self._capacity = nodes.of_capacity("capacity/cpu,memory", lambda: capacity_of(nodes.allocatable[: MEMORY + 1]))
         # Elements read through a view cost a third of numpy's own indexing.
         self._has = nodes.allocatable.data
         self._scoring = nodes.scoring.data
@@ -202,7 +200,7 @@ class NodeOrder(Plugin[NodeOrderArgs], NodeScore, PlacementListener):
         else:
             columns = [column for column, _ in asked]
             requested = nodes.requested[columns]
-            capacity = nodes.of_capacity(f"capacity of {columns}", lambda: capacity_of(nodes.allocatable[columns]))
+            capacity = nodes.of_capacity(f"capacity/{columns}", lambda: capacity_of(nodes.allocatable[columns]))
             if at is not None:
                 requested, capacity = requested[:, at], capacity_at(capacity, at)
         return balanced_allocation(requested, _column([amount for _, amount in asked]), capacity, now)

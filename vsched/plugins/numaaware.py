@@ -26,14 +26,7 @@ from vsched.model.plan import TOPOLOGY_DECISION
 from vsched.model.pods.shape import PodLabels, Shape, ZoneRequest
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.zones import ZoneBooks
-
-NO_REPORT = "node(s) whose numa info is empty"
-NOT_STATIC = "node(s) whose cpu manager policy isn't static"
-OTHER_POLICY = "node(s) whose topology policy {found} is different from the task's {wanted}"
-NO_CPUS = "node(s) whose cpu allocatable map is empty"
-NO_ZONE = "node(s) had too little {resource} free in every NUMA node"
-TOO_FEW = "node(s) had too little {resource} free in as few NUMA nodes as could hold it"
-NOT_TOGETHER = "node(s) had no NUMA nodes with enough of everything that a container requests"
+from vsched.plugins.words import nodes as words
 
 
 class NumaAwareArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,13 +68,13 @@ class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener,
             elif not any(amount for zone in found.zones for name, amount in zone.allocatable if name == "cpu"):
                 busy[row] = True
         checks = [
-            Check(NO_REPORT, ~unknown, code=Code.TOPOLOGY),
-            Check(NOT_STATIC, static, code=Code.TOPOLOGY),
+            Check(words.NO_REPORT, ~unknown, code=Code.TOPOLOGY),
+            Check(words.NOT_STATIC, static, code=Code.TOPOLOGY),
             *(
-                Check(OTHER_POLICY.format(found=policy, wanted=wanted), ~others[policy], code=Code.TOPOLOGY)
+                Check(words.other_policy(policy, wanted), ~others[policy], code=Code.TOPOLOGY)
                 for policy in sorted(others)
             ),
-            Check(NO_CPUS, ~busy, code=Code.TOPOLOGY),
+            Check(words.NO_CPUS, ~busy, code=Code.TOPOLOGY),
         ]
         return [check for check in checks if not check.passes.all()]
 
@@ -106,12 +99,12 @@ class NumaAware(Plugin[NumaAwareArgs], NodeFilter, NodeScore, PlacementListener,
         for column, row in books.columns.items():
             lacks = left & ~books.fit(asked, row).passes
             left = left & ~lacks
-            for reason, those in ((NO_ZONE, lacks & single), (TOO_FEW, lacks & ~single)):
+            for reason, those in ((words.no_zone, lacks & single), (words.too_few_zones, lacks & ~single)):
                 if those.any():
-                    text = reason.format(resource=self._nodes.axis.names[column])
+                    text = reason(self._nodes.axis.names[column])
                     found.append(Check(text, _elsewhere(books, those, count), code=Code.TOPOLOGY))
         if left.any():
-            found.append(Check(NOT_TOGETHER, _elsewhere(books, left, count), code=Code.TOPOLOGY))
+            found.append(Check(words.NOT_TOGETHER, _elsewhere(books, left, count), code=Code.TOPOLOGY))
         return found
 
     # -- which node is best -------------------------------------------------------------------------------------------

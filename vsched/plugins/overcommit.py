@@ -22,10 +22,10 @@ from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, sub
 from vsched.model.jobs.job import without_gated
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import QueueUsage, Snapshot
-from vsched.plugins.queues.refusals import beyond_cluster, named
+from vsched.plugins.queues.refusals import beyond_cluster
+from vsched.plugins.words import queues as words
 
 OVERUSED = "ClusterOverused"
-PERMIT = Vote.PERMIT
 FACTOR_DEFAULT = 1.2
 TENTHS, FACTOR_STEPS = 10, 100
 
@@ -98,7 +98,7 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
         """Permits if used and promised amounts plus the job's minimum stay within the limit."""
         wanted = job.spec.min_resources
         if wanted is None or self._has_room(wanted):
-            return PERMIT
+            return Vote.PERMIT
         used, promised = self._used, self._counted()
         taken = {column: used[column] + promised.get(column, 0) for column, _ in wanted}
         short = shortages(self._names, wanted, self._limits(), taken, promised)
@@ -128,5 +128,4 @@ class Overcommit(Plugin[OvercommitArgs], JobEnqueueable, JobEnqueued):
 
 def overused(short: tuple[Shortage, ...]) -> Refusal:
     """The refusal of a job that would exceed the limit."""
-    message = f"resource in cluster is overused: overused {named(short)}"
-    return Refusal(OVERUSED, message, code=Code.QUEUE_ADMISSION, shortages=short)
+    return Refusal(OVERUSED, words.overused(words.names_of(short)), code=Code.QUEUE_ADMISSION, shortages=short)

@@ -6,9 +6,9 @@ plugin makes its tier agree to victims within the budgets where no other plugin 
 
 from __future__ import annotations
 
-from vsched.framework.budgets import SPENT
 from vsched.framework.points.extension import NoArgs, Plugin, SessionContext
 from vsched.framework.points.victims import Preemptable, Purpose, Reclaimable, Votes
+from vsched.framework.words.victims import BUDGETS_SPENT
 from vsched.model.pods.task import Task
 
 
@@ -26,4 +26,4 @@ class Pdb(Plugin[NoArgs], Preemptable, Reclaimable):
 
     def victim_votes(self, evictor: Task, purpose: Purpose) -> Votes:
         """The candidates that all their budgets allow; earlier candidates use up the budgets first."""
-        return Votes(self._budgets.allowed, SPENT, depends_on=None, refusal=self._budgets.protects)
+        return Votes(self._budgets.allowed, BUDGETS_SPENT, depends_on=None, refusal=self._budgets.protects)

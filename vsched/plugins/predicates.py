@@ -16,13 +16,14 @@ from typing import Annotated, Self
 import msgspec
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRules, VolumeScoring
+from vsched.framework.claims.handler import ClaimRules, VolumeScoring
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import PlacementListener, Plugin, SessionContext
 from vsched.framework.points.nodes import Check, NodeFilter
 from vsched.framework.points.victims import Rehearsing
 from vsched.framework.policy import inert
+from vsched.framework.words import nodes as words
 from vsched.kernels.domains import topology
 from vsched.kernels.selectors import node_mask, selector_mask
 from vsched.kernels.taints import REPELLING, UNSCHEDULABLE, cordoned, is_tolerated, taint_lists, untolerated
@@ -31,13 +32,9 @@ from vsched.model.pods.shape import PodLabels, Rules, Shape
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.apart import one_a_domain
 from vsched.plugins.pods.effective import effective
-from vsched.plugins.pods.rules import NO_CLASS, SKEWED, PodClass, PodRules, hard_spread
-
-CORDONED = "node(s) were unschedulable"
-OTHER_NODE = "node(s) didn't match the requested node name"
-TAINTED = "node(s) had untolerated taint {{{key}: {value}}}"
-NOT_SELECTED = "node(s) didn't match Pod's node affinity/selector"
-NO_TOPOLOGY = f"{SKEWED} (missing required label)"
+from vsched.plugins.pods.rules import NO_CLASS, PodClass, PodRules, hard_spread
+from vsched.plugins.words import arguments
+from vsched.plugins.words.nodes import OTHER_NODE
 
 
 class ShapePoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,9 +54,7 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
     taint_toleration: bool = msgspec.field(default=True, name="predicate.TaintTolerationEnable")
     pod_affinity: bool = msgspec.field(default=True, name="predicate.PodAffinityEnable")
     pod_topology_spread: bool = msgspec.field(default=True, name="predicate.PodTopologySpreadEnable")
-    cache: Annotated[bool, inert("what can be remembered is remembered anyway")] = msgspec.field(
-        default=False, name="predicate.CacheEnable"
-    )
+    cache: Annotated[bool, inert(arguments.CACHE_INERT)] = msgspec.field(default=False, name="predicate.CacheEnable")
     node_volume_limits: bool = msgspec.field(default=True, name="predicate.NodeVolumeLimitsEnable")
     """How many volumes of a CSI driver a node can attach."""
     volume_zone: bool = msgspec.field(default=True, name="predicate.VolumeZoneEnable")
@@ -86,10 +81,7 @@ class PredicatesArgs(msgspec.Struct, frozen=True):
         """The same; raises ValueError where the points of the curve are not in order."""
         points = [point.utilization for point in self.volume_shape]
         if any(later <= earlier for earlier, later in itertools.pairwise(points)):
-            raise ValueError(
-                f"volumebinding.shape: the utilizations are {', '.join(map(str, points))} "
-                "(expected each to be greater than the one before)"
-            )
+            raise ValueError(arguments.utilizations_fall(points))
         return self
 
     def claim_rules(self) -> ClaimRules:
@@ -167,18 +159,18 @@ class Predicates(Plugin[PredicatesArgs], NodeFilter, PlacementListener, Rehearsi
     def _static_checks(self, rules: Rules, keys: tuple[str, ...], statics: NodeStatics) -> tuple[Check, ...]:
         found: list[tuple[str, Code, Mask]] = []
         if not is_tolerated(UNSCHEDULABLE, rules.tolerations):
-            found.append((CORDONED, Code.CORDONED, ~cordoned(statics)))
+            found.append((words.CORDONED, Code.CORDONED, ~cordoned(statics)))
         if self.args.node_affinity and rules.node_name:
             found.append((OTHER_NODE, Code.SELECTOR, node_mask(rules.node_name, statics)))
         if self.args.taint_toleration:
             for taint, passes in untolerated(statics, rules.tolerations):
-                found.append((TAINTED.format(key=taint.key, value=taint.value), Code.TAINTS, passes))
+                found.append((words.tainted(taint.key, taint.value), Code.TAINTS, passes))
         selected = selector_mask(rules, statics) if self.args.node_affinity else None
         if selected is not None:
-            found.append((NOT_SELECTED, Code.SELECTOR, selected))
+            found.append((words.NOT_SELECTED, Code.SELECTOR, selected))
         if keys:
             present = np.logical_and.reduce([topology(statics, key).present for key in keys])
-            found.append((NO_TOPOLOGY, Code.SPREAD, present))
+            found.append((words.NO_TOPOLOGY, Code.SPREAD, present))
         return effective(found)
 
     # -- by the pods on nodes -----------------------------------------------------------------------------------

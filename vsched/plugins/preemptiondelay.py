@@ -17,6 +17,7 @@ from vsched.framework.points.levers import ArgumentLever, shorter_time
 from vsched.framework.points.victims import EvictionDelay
 from vsched.framework.policy import Seconds
 from vsched.plugins.queues.inheriting import inherited
+from vsched.plugins.words import victims
 
 DELAY = "preemptionDelay"
 
@@ -32,7 +33,7 @@ class PreemptionDelay(Plugin[PreemptionDelayArgs], EvictionDelay):
 
     name = "preemption-delay"
     args_type = PreemptionDelayArgs
-    delays_because = "its preemption delay is not over"
+    delays_because = victims.DELAYED
 
     def open(self, context: SessionContext) -> None:
         """Keep the queues."""

@@ -20,6 +20,7 @@ from vsched.framework.points.victims import Preemptable, Purpose, Votes
 from vsched.framework.subgroups import SubGroup
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
+from vsched.plugins.words import victims
 
 
 class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, Preemptable, JobStarving):
@@ -29,7 +30,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
     timeless = True
     votes_by_kind = True
     by_job_alone = True
-    goes_first = "has the higher priority"
+    goes_first = victims.HIGHER_PRIORITY
 
     def open(self, context: SessionContext) -> None:
         """Keep the jobs, to look up priorities of victims' jobs, and the range of priorities."""
@@ -75,7 +76,7 @@ class Priority(Plugin[NoArgs], JobOrder, SubGroupOrder, TaskOrder, QueueScore, P
         def rules_out(job: JobState) -> bool:
             return job.key != key and job.priority >= own
 
-        return Votes(agreed, "their priority is not lower", rules_out, self._class_of(evictor))
+        return Votes(agreed, victims.PRIORITY_NOT_LOWER, rules_out, self._class_of(evictor))
 
     def job_class(self, job: JobView) -> None:
         """Only the number of pods counts."""

@@ -45,17 +45,16 @@ from vsched.plugins.queues.giving_back import keeps_guarantee
 from vsched.plugins.queues.guarantees import Guarantees
 from vsched.plugins.queues.lacking import Lacking, asked_for
 from vsched.plugins.queues.refusals import (
-    HOLD_NO_MORE,
     beyond_cluster,
     columns_short,
-    named,
     not_open,
     quota_insufficient,
 )
 from vsched.plugins.queues.weighted import Shares, shares_of
+from vsched.plugins.words import queues as words
+from vsched.plugins.words import victims
 
 QUEUE_OVER_SHARE = "QueueOverShare"
-PERMIT = Vote.PERMIT
 NOTHING_DESERVED: Mapping[int, int] = {}
 
 
@@ -88,7 +87,7 @@ class Proportion(
         snapshot = context.snapshot
         self._names = snapshot.axis.names
         self._usage = context.usage
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._queues = snapshot.queues
         self._nodes = context.nodes
         self._snapshot = snapshot
@@ -178,8 +177,7 @@ class Proportion(
         short = shortages(self._names, request, bounds, held, reserved)
         if short:
             code = self._sort(queue, short)
-            bound = "its capability" if code is Code.QUEUE_CAPABILITY else "it deserves"
-            message = f"queue {queue.name} would hold more than {bound} of {named(short)}"
+            message = words.over_share(queue.name, words.names_of(short), capability=code is Code.QUEUE_CAPABILITY)
             return Refusal(QUEUE_OVER_SHARE, message, not self._is_capped(queue, short), code, queue.name, short)
         return None
 
@@ -232,7 +230,7 @@ class Proportion(
             return not self._exceeds(queue, self._usage.queue(queue), (one for one in job.allocated if one in asked))
 
         agreed = partial(self._exceeding, request)
-        return Votes(agreed, HOLD_NO_MORE, rules_out, asked, agreed_keeping=agreed)
+        return Votes(agreed, victims.QUEUES_HOLD_NO_MORE, rules_out, asked, agreed_keeping=agreed)
 
     def _exceeding(self, request: Amounts, candidates: Sequence[Task], keeping: Keeping | None = None) -> list[Task]:
         """Each victim counts as evicted for the candidates after it."""
@@ -240,7 +238,7 @@ class Proportion(
         left: dict[str, Vector] = {}
         victims: list[Task] = []
         for victim in candidates:
-            job = self._standing(victim.job)
+            job = self._job_state(victim.job)
             if job is None:
                 continue
             queue = job.spec.queue
@@ -278,13 +276,13 @@ class Proportion(
             return not_open(self._queues, queue)
         wanted = job.spec.min_resources
         if wanted is None:
-            return PERMIT
+            return Vote.PERMIT
         held, limits, admitted = self._usage.queue(queue.name), self._limits[queue.name], self._admitted_in(queue.name)
         aside = self._usage.pledges.aside
         if aside is not None:
             admitted = less(admitted, aside.queues.get(queue.name, {}))
         if within(wanted, limits, held, admitted):
-            return PERMIT
+            return Vote.PERMIT
         taken = dict(held)
         add(taken, admitted.items())
         short = shortages(self._names, wanted, limits, taken, admitted)

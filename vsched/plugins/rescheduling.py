@@ -41,6 +41,7 @@ from vsched.model.nodes.table import Floats, Mask
 from vsched.model.nodes.usage import DEFAULT_PERIOD, STALE_SECONDS, UsageTable, period_seconds
 from vsched.model.pods.shape import Rules
 from vsched.model.pods.task import Task
+from vsched.plugins.words import arguments
 
 Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 _COLUMNS = (CPU, MEMORY, PODS)
@@ -99,17 +100,14 @@ class ReschedulingArgs(msgspec.Struct, frozen=True):
     def normalised(self) -> Self:
         """The same; raises ValueError for a period that is none, and where a node could be low and high at once."""
         if not period_seconds(self.metrics_period):
-            raise ValueError(f"metricsPeriod: expected a length of time such as 5m or 1h, got {self.metrics_period!r}")
+            raise ValueError(arguments.no_metrics_period(self.metrics_period))
         strategies = []
         for at, strategy in enumerate(self.strategies):
             params = strategy.params
             low, high = params.thresholds.levels, params.target_thresholds.levels
             for name, least, most in zip(("cpu", "memory", "pod"), low, high, strict=True):
                 if least > most:
-                    raise ValueError(
-                        f"strategies: [{at}].params: thresholds.{name} is {least:g}, above targetThresholds.{name} with"
-                        f" {most:g}; a node would be low and high at once"
-                    )
+                    raise ValueError(arguments.low_and_high(at, name, least, most))
             strategies.append(structs.replace(strategy, params=params.folded()))
         return structs.replace(self, strategies=tuple(strategies))
 
@@ -232,7 +230,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         """The usage for each unit of a request."""
         goal = targets * whole / 100.0
         leaving: list[Task] = []
-        for task in sorted(tasks, key=_standing):
+        for task in sorted(tasks, key=_rank):
             too_much = amount > goal
             if not too_much.any() or not (budget > 0.0).all():
                 break
@@ -245,7 +243,7 @@ class Rescheduling(Plugin[ReschedulingArgs], VictimTasks):
         return leaving
 
 
-def _standing(task: Task) -> tuple[int, int]:
+def _rank(task: Task) -> tuple[int, int]:
     """The sort key of eviction, smallest first: priority, then quality of service by requests and limits."""
     shape = task.shape
     return task.priority, 0 if shape.best_effort else 1 if any(shape.burst) else 2

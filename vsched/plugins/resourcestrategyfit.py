@@ -22,6 +22,8 @@ from vsched.model.amounts.resources import CPU, MEMORY, scale_of
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.plugins.pods.packing import MAX_SCORE, Packing
+from vsched.plugins.words import arguments
+from vsched.plugins.words import nodes as words
 
 MOST = "MostAllocated"
 DEFAULT_WEIGHT = 10
@@ -83,7 +85,7 @@ class ResourceStrategyFitArgs(msgspec.Struct, frozen=True, forbid_unknown_fields
         """The same with defaults in place of weights that mean none; ValueError for a star that is not at the end."""
         for pattern in self.resources:
             if "*" in pattern[:-1]:
-                raise ValueError(f"resources.{pattern}: expected a name, or its beginning and one star after it")
+                raise ValueError(arguments.star_inside(pattern))
         resources = {
             pattern: msgspec.structs.replace(one, weight=one.weight if one.weight > 0 else 1)
             for pattern, one in self.resources.items()
@@ -222,7 +224,7 @@ class ResourceStrategyFit(Plugin[ResourceStrategyFitArgs], NodeFilter, Packing):
         proportional, scale = self.args.proportional, scale_of(name)
         return Reserve(
             column,
-            f"node(s) reserved cpu and memory for pods that ask for {name}",
+            words.reserved_beside(name),
             self._allocatable[column] == 0.0,
             proportional.beside(name, "cpu") * (MILLI_PER_CORE / scale),
             proportional.beside(name, "memory") * (BYTES_PER_GB / scale),

@@ -14,6 +14,7 @@ import msgspec
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import JobEnqueueable, JobOrder, JobPipelined, Plugin, SessionContext, Vote
 from vsched.framework.policy import Seconds
+from vsched.plugins.words import victims
 
 
 class SlaArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -31,7 +32,7 @@ class Sla(Plugin[SlaArgs], JobOrder, JobEnqueueable, JobPipelined):
     """Orders jobs by deadline, and permits those whose deadline has passed."""
 
     name = "sla"
-    goes_first = "has the earlier deadline"
+    goes_first = victims.EARLIER_DEADLINE
     args_type = SlaArgs
 
     def open(self, context: SessionContext) -> None:

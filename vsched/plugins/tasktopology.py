@@ -20,6 +20,7 @@ from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Floats, Mask, NodeTable
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.buckets import JobBuckets
+from vsched.plugins.words import jobs as words
 
 
 class TaskTopologyArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +72,7 @@ class TaskTopologyPlugin(Plugin[TaskTopologyArgs], TaskOrder, TaskScore, Placeme
     def job_notes(self, job: Job) -> Iterator[str]:
         """Which roles the annotations name that the job does not have: then none of them counts."""
         if (unknown := _unknown_roles(job)) is not None:
-            yield f"task-topology: no pod has the role {unknown[:40]!r}, so the roles' affinities do not count"
+            yield words.unknown_role(unknown[:40])
 
     def _move(self, job: JobView, task: Task, row: int, by: int) -> None:
         if job.spec.task_topology is not None:

@@ -36,11 +36,10 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.plugins.pods.effective import effective
+from vsched.plugins.words import nodes as words
+from vsched.plugins.words import victims
 
 ZONE = "volcano.sh/revocable-zone"
-CLOSED = "node(s) were in a revocable zone that is closed now"
-NOT_REVOCABLE = "node(s) were in a revocable zone that the pod may not use"
-BUDGETS_SPENT = "their jobs' own disruption budgets are used up"
 OPEN_SCORE = 100.0
 DAY_SECONDS = 86_400
 _WINDOW = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])-([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -77,13 +76,13 @@ class Tdm(
 
     name = "tdm"
     votes_by_kind = True
-    goes_first = "is not for time windows"
+    goes_first = victims.NOT_FOR_WINDOWS
     args_type = TdmArgs
 
     def open(self, context: SessionContext) -> None:
         """Compute which zones are open now, and whether this cycle evicts."""
         snapshot, self._nodes = context.snapshot, context.nodes
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._zones = self.args.normalised().zones
         self._open = frozenset(zone for zone, window in self._zones.items() if is_open(window, snapshot.now))
         period = self.args.evict_period
@@ -140,8 +139,8 @@ class Tdm(
         A preemptable or revocable evictor gets no victims, and cannot take its place back.
         """
         if _is_lodger(evictor):
-            return Votes.none(BUDGETS_SPENT, depends_on=True)
-        return Votes(self._on_ordinary_nodes, BUDGETS_SPENT, depends_on=False, regains=lambda taker: True)
+            return Votes.none(victims.OWN_BUDGETS_SPENT, depends_on=True)
+        return Votes(self._on_ordinary_nodes, victims.OWN_BUDGETS_SPENT, depends_on=False, regains=lambda taker: True)
 
     def _on_ordinary_nodes(self, candidates: Sequence[Task]) -> list[Task]:
         return self._within_budgets([victim for victim in candidates if self._zone_of(victim) == ""])
@@ -187,10 +186,10 @@ class Tdm(
 
     def _spare(self, key: str) -> int:
         """How many more running tasks of a job may be evicted now; one for a job without a budget."""
-        standing = self._standing(key)
-        if standing is None:
+        state = self._job_state(key)
+        if state is None:
             return 0
-        job = standing.job if isinstance(standing, JobView) else standing
+        job = state.job if isinstance(state, JobView) else state
         if job.spec.budget is None:
             return 1
         finished = job.counts[Status.SUCCEEDED] + job.counts[Status.FAILED]
@@ -215,7 +214,7 @@ def _in_zones(column: LabelColumn, zones: frozenset[str]) -> Mask:
 
 def _checks(column: LabelColumn, revocable: bool, open_now: frozenset[str]) -> tuple[Check, ...]:
     lent = frozenset(zone for zone in column.values if zone)
-    found = [(CLOSED, Code.TIME_WINDOW, ~_in_zones(column, lent - open_now))]
+    found = [(words.ZONE_CLOSED, Code.TIME_WINDOW, ~_in_zones(column, lent - open_now))]
     if not revocable:
-        found.append((NOT_REVOCABLE, Code.TIME_WINDOW, ~_in_zones(column, lent & open_now)))
+        found.append((words.NOT_REVOCABLE, Code.TIME_WINDOW, ~_in_zones(column, lent & open_now)))
     return effective(found)

@@ -45,14 +45,14 @@ from vsched.model.pods.task import Task
 from vsched.plugins.load.args import LoadLimit, UsageArgs
 from vsched.plugins.load.loads import Estimates, Loads, measured_loads, steady_loads, young_loads
 from vsched.plugins.pods.effective import effective
+from vsched.plugins.words import nodes as words
+from vsched.plugins.words import victims
 
 __all__ = ["Usage", "UsageArgs"]
 
 MAX_SCORE = 100.0
 PERCENT = 100
 ALL_ROWS = slice(None)
-HOT = "the usage of their nodes is not higher"
-ABOVE = "node(s) had {resource} usage above {percent:g}% ({period} average)"
 
 
 class Hot(NamedTuple):
@@ -201,7 +201,9 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
             return bool(load[row_of[victim.node]] > own)
 
         # Only the shape decides, and evictors of one class have one shape. The node to regain is the evictor's old one.
-        return Votes.each(agrees, HOT, depends_on=None)._replace(regains=lambda taker: agrees(evictor))
+        return Votes.each(agrees, victims.USAGE_NOT_HIGHER, depends_on=None)._replace(
+            regains=lambda taker: agrees(evictor)
+        )
 
     def _hot_for(self, shape: Shape) -> Hot | None:
         """The loads at the start of the cycle; None where loads are unknown or do not differ."""
@@ -234,4 +236,4 @@ class Usage(Plugin[UsageArgs], NodeFilter, NodeScore, Preemptable, PlacementList
 
 
 def _reason(limit: LoadLimit) -> str:
-    return ABOVE.format(resource=limit.resource, percent=limit.percent, period=limit.period)
+    return words.usage_above(limit.resource, limit.percent, limit.period)

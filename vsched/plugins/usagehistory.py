@@ -44,6 +44,7 @@ from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.history.used import NOBODY, Entitled, HeldParts, UsedParts, entitled
 from vsched.plugins.queues.tree import QueueParents
+from vsched.plugins.words import arguments, victims
 
 DAY_SECONDS, WEEK_SECONDS = 86_400.0, WEEK_HOURS * HOUR_SECONDS
 NOTHING = 1e-9
@@ -73,7 +74,7 @@ class UsageHistoryArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def normalised(self) -> UsageHistoryArgs:
         """The same; raises BadInput for a window of which nothing is known."""
         if not 0 < self.window <= WEEK_SECONDS:
-            raise BadInput(f"window: {self.window:g}s (expected more than 0 and at most {WEEK_HOURS}h)")
+            raise BadInput(arguments.window_out_of_range(self.window, WEEK_HOURS))
         return self
 
     @property
@@ -99,7 +100,7 @@ class UsageHistoryPlugin(
     """Orders queues, namespaces and users by what they hold and have used; changes the weights of divisions."""
 
     name = "usage-history"
-    goes_before = "has used less of its share"
+    goes_before = victims.USED_LESS
     queue_terms = frozenset({QueueTerm.WEIGHT})
     args_type = UsageHistoryArgs
     hierarchical = True
@@ -157,9 +158,9 @@ class UsageHistoryPlugin(
         if not self.args.queues:
             return []
         parts: list[tuple[str, Key]] = [(f"priority {queue.priority}", (-queue.priority,))]
-        return parts + [(name, self._standing(name, usage)) for name in self._path(queue.name)]
+        return parts + [(name, self._rank(name, usage)) for name in self._path(queue.name)]
 
-    def _standing(self, name: str, usage: UsageByQueue) -> Key:
+    def _rank(self, name: str, usage: UsageByQueue) -> Key:
         """0 for a queue below what it deserves; for others 1, and what it holds by what it is entitled to."""
         queue = self._context.snapshot.queues.get(name)
         division = None if queue is None else self._context.division(queue)
@@ -238,7 +239,7 @@ class UsageHistoryPlugin(
         """Reclaim takes first from the queue that holds most by what it is entitled to."""
         if not self.args.queues:
             return ()
-        return tuple(-number for number in self._standing(victim.name, self._context.usage))
+        return tuple(-number for number in self._rank(victim.name, self._context.usage))
 
     # -- namespaces and users -----------------------------------------------------------------------------------
 

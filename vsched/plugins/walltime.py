@@ -27,6 +27,7 @@ from vsched.model.jobs.runs import WALL_TIME_OVER, wall_time_over
 from vsched.model.queues.limits import exactly
 from vsched.model.queues.queue import Queue
 from vsched.plugins.queues.inheriting import inherited
+from vsched.plugins.words import jobs as words
 
 MOST = "maxWallTime"
 PER_USER = "maxWallTimePerUser"
@@ -108,8 +109,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
             return _refusal(self._ended(job.job), job.queue)
         asked, most = job.spec.wall_time, self._allowed(job.queue, job.job.user)
         if asked > most.seconds and not job.job.allocated_count:
-            who = f"user {most.user} may have" if most.user else f"queue {job.queue} allows"
-            message = f"asks for {exactly(asked)} of wall time, and {who} {exactly(most.seconds)}"
+            message = words.asks_for_too_long(exactly(asked), exactly(most.seconds), queue=job.queue, user=most.user)
             return _refusal(message, job.queue)
         return None
 
@@ -132,7 +132,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
     def job_notes(self, job: Job) -> Iterable[str]:
         """That the wall time of pods has no effect which a controller would make again."""
         if job.spec.wall_time and not _may_end(job):
-            yield "its wall time does not end it: its controller would create new pods, which no PodGroup holds back"
+            yield words.NOT_ENDED
 
     def _is_told(self, job: Job) -> bool:
         """Whether the job's condition says already that its present wall time is over."""
@@ -141,7 +141,7 @@ class WallTime(Plugin[WallTimeArgs], StartLimit, RunLimit):
 
     def _ended(self, job: Job) -> str:
         longest = min(job.spec.wall_time or inf, self._allowed(job.spec.queue, job.user).seconds)
-        return "" if longest == inf else f"its wall time of {exactly(longest)} is over"
+        return "" if longest == inf else words.wall_time_over(exactly(longest))
 
     def _allowed(self, queue: str, user: str) -> Longest:
         """For how long a user's job may run in a queue."""

@@ -10,6 +10,7 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NO_POLICY
 from vsched.model.topology.subgroups import LEFT_OVER, Membership
+from vsched.proof import words
 
 
 def lacking(job: Job, have: Iterable[Task]) -> str:
@@ -21,13 +22,13 @@ def lacking(job: Job, have: Iterable[Task]) -> str:
     counted |= {task.uid: task for task in job.pending.values() if task.best_effort and not task.unsupported}
     spec = job.spec
     if len(counted) < spec.min_member:
-        return f"{len(counted)} of the {spec.min_member} pods that it needs"
+        return words.lacks_pods(len(counted), spec.min_member)
     minima = spec.min_task_member
     if spec.min_member >= sum(minimum for _, minimum in minima):
         roles = Counter(task.role for task in counted.values())
         for role, minimum in minima:
             if roles[role] < minimum:
-                return f"{roles[role]} of the {minimum} pods that its role {role} needs"
+                return words.lacks_of_role(roles[role], minimum, role)
     membership, complete = Membership(spec.sub_groups), Counter[int]()
     for key, count in Counter(map(membership.of, counted.values())).items():
         if key != LEFT_OVER:
@@ -37,7 +38,7 @@ def lacking(job: Job, have: Iterable[Task]) -> str:
         if policy.above != NO_POLICY:
             complete[policy.above] += complete[position] >= policy.minimum
         elif complete[position] < policy.minimum:
-            return f"{complete[position]} of the {policy.minimum} complete sub-groups that it needs of {policy.name}"
+            return words.lacks_sub_groups(complete[position], policy.minimum, policy.name)
     return ""
 
 

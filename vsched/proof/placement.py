@@ -13,6 +13,7 @@ from vsched.model.nodes.table import NodeAttributes
 from vsched.model.pods.shape import NodeTerm, PodLabels, PodTerm, Rules, requirement_holds
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
+from vsched.proof import words
 from vsched.proof.cycle import Cycle, waits
 from vsched.proof.minima import lacking
 
@@ -29,7 +30,7 @@ def bound_where_allowed(cycle: Cycle) -> Iterator[str]:
     for uid, node in cycle.bound.items():
         task = cycle.tasks[uid]
         why = forbids(task.shape.rules, cycle.nodes[node])
-        yield f"{task.key} is bound to {node}, {why}" if why else ""
+        yield words.bound_where_forbidden(task.key, node, why) if why else ""
 
 
 def apart_where_asked(cycle: Cycle) -> Iterator[str]:
@@ -43,7 +44,7 @@ def apart_where_asked(cycle: Cycle) -> Iterator[str]:
             # Those that were bound come first, so that two are enough to find one that is another pod.
             for owner in repelling.owners_near(term, cycle.nodes[at])[:2]:
                 for one in {owner.uid, other.uid} & cycle.bound.keys() if owner is not other else ():
-                    clashes[one] = f"{owner.key} and {other.key} are in one domain, and have to be apart"
+                    clashes[one] = words.not_apart(owner.key, other.key)
     for uid in cycle.bound:
         yield clashes.get(uid, "")
 
@@ -82,17 +83,17 @@ class Repelling:
 def forbids(rules: Rules, node: NodeAttributes) -> str:
     """Why a pod with these rules may not be on a node; empty if it may."""
     if rules.node_name and rules.node_name != node.name:
-        return "and names another node"
+        return words.OTHER_NODE
     if any(node.labels.get(key) != value for key, value in rules.node_selector):
-        return "which its node selector does not match"
+        return words.NOT_SELECTED
     if rules.required is not None and not any(_term_holds(term, node) for term in rules.required):
-        return "which its node affinity does not match"
+        return words.NO_AFFINITY
     taints = [(taint.key, taint.value, taint.effect) for taint in node.taints]
     if node.unschedulable:
         taints.append((CORDONED, "", "NoSchedule"))
     for key, value, effect in taints:
         if effect != "PreferNoSchedule" and not any(one.tolerates(key, value, effect) for one in rules.tolerations):
-            return f"whose taint {key} it does not tolerate"
+            return words.not_tolerated(key)
     return ""
 
 
@@ -151,7 +152,7 @@ def nodes_hold_what_is_bound(cycle: Cycle) -> Iterator[str]:
     for node in dict.fromkeys(cycle.bound.values()):
         left, asked = cycle.room_on(node), cycle.sum_of(cycle.bound_on[node])
         short = {column: value for column, value in asked.items() if left[column] < 0 < value}
-        yield f"{node} is bound {cycle.words(short)}, of which it had less idle" if short else ""
+        yield words.too_much_bound(node, cycle.words(short)) if short else ""
 
 
 def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
@@ -160,7 +161,7 @@ def nodes_hold_what_is_kept(cycle: Cycle) -> Iterator[str]:
         left, asked = cycle.room_on(node, gone=True, kept=True), cycle.sum_of(cycle.reserved_on[node])
         left[PODS] += int(cycle.snapshot.nodes.releasing[PODS, cycle.snapshot.nodes.statics.row[node]])
         short = {column: value for column, value in asked.items() if left[column] < 0 < value}
-        yield f"{cycle.words(short)} is kept on {node}, more than there will be" if short else ""
+        yield words.too_much_kept(cycle.words(short), node) if short else ""
 
 
 def ports_are_free(cycle: Cycle) -> Iterator[str]:
@@ -177,7 +178,7 @@ def ports_are_free(cycle: Cycle) -> Iterator[str]:
         for port in cycle.tasks[uid].shape.ports:
             addresses = taken.setdefault((node, port.port, port.protocol), set())
             if addresses and (port.ip in (EVERY, *addresses) or EVERY in addresses):
-                clash = f"{cycle.tasks[uid].key} is bound to {node}, where port {port.port} is taken"
+                clash = words.port_taken(cycle.tasks[uid].key, node, port.port)
             addresses.add(port.ip)
         yield clash
 
@@ -189,11 +190,11 @@ def devices_are_given_once(cycle: Cycle) -> Iterator[str]:
         owners.update(dict.fromkeys(_whole_devices(claim.allocation), key))
     for bind in cycle.report.binds:
         for choice in bind.claims.devices if bind.claims is not None else ():
-            owner, clash = choice.claim or f"the claim of {bind.namespace}/{bind.name}", ""
+            owner, clash = choice.claim or words.claim_of(bind.namespace, bind.name), ""
             for device in _whole_devices(choice.allocation):
                 other = owners.setdefault(device, owner)
                 if other != owner:
-                    clash = f"device {device.device} of {device.pool} goes to {owner} and to {other}"
+                    clash = words.device_given_twice(device.device, device.pool, owner, other)
             yield clash
 
 

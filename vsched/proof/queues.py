@@ -12,6 +12,7 @@ from typing import NamedTuple
 from vsched.model.amounts.resources import PODS, add, maximum, subtract
 from vsched.model.pods.status import HOLDS
 from vsched.model.queues.tree import lineage, tree
+from vsched.proof import words
 from vsched.proof.cycle import Cycle, Sums
 
 LIMITING = frozenset({"capacity", "proportion"})
@@ -205,8 +206,8 @@ def queues_stay_within_capability(cycle: Cycle) -> Iterator[str]:
     before, after = queues.held(), queues.holds(cycle.evicted)
     for name, amounts in after.items():
         for column, most in queues.all[name].capability if amounts != before[name] else ():
-            what = f"{cycle.words({column: amounts[column]})} of at most {cycle.words({column: most})}"
-            yield f"queue {name} holds {what}" if amounts[column] > max(before[name][column], most) else ""
+            held, limit = cycle.words({column: amounts[column]}), cycle.words({column: most})
+            yield words.holds_more(name, held, limit) if amounts[column] > max(before[name][column], most) else ""
 
 
 def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
@@ -229,8 +230,7 @@ def guarantees_are_kept_free(cycle: Cycle) -> Iterator[str]:
             unused = held.claims_below[parent][column] - held.claims[name][column]
             unused -= held.below[parent][column] - amounts[column]  # more than there is may be held beside it already
             over = min(held.claims_below[parent][column] - queues.above(name)[column] - away[column], unused)
-            what = f"{cycle.words({column: over})} of what is guaranteed to others"
-            yield f"queue {name} takes {what}" if over > 0 and beyond else ""
+            yield words.takes_guaranteed(name, cycle.words({column: over})) if over > 0 and beyond else ""
 
 
 def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
@@ -246,8 +246,8 @@ def queues_get_what_they_deserve(cycle: Cycle) -> Iterator[str]:
     for name, amounts in queues.amounts_of(new).items():
         for column in [each for each in amounts if each != PODS and name in deserved]:
             has, part = holds[name][column], deserved[name][column]
-            what = f"{cycle.words({column: has})} of {cycle.words({column: int(part)})}"
-            yield f"queue {name} holds {what}" if has >= part + 1 else ""
+            held, own = cycle.words({column: has}), cycle.words({column: int(part)})
+            yield words.holds_more_than_deserved(name, held, own) if has >= part + 1 else ""
 
 
 def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
@@ -259,4 +259,4 @@ def reports_say_what_queues_hold(cycle: Cycle) -> Iterator[str]:
     for name, outcome in cycle.report.queues.items():
         amounts = {names[column]: value for column, value in holds[name].items() if value}
         told = {resource: value for resource, value in (outcome.subtree or outcome.allocated).items() if value}
-        yield f"queue {name} is reported to hold {told}, and holds {amounts}" if told != amounts else ""
+        yield words.reported_otherwise(name, told, amounts) if told != amounts else ""

@@ -11,6 +11,7 @@ from vsched.model.jobs.job import Job, shortfall_of
 from vsched.model.pods.shape import PodTerm, Shape
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
+from vsched.proof import words
 from vsched.proof.cycle import Cycle, Sums, waits
 from vsched.proof.minima import lacking
 from vsched.proof.placement import Repelling, could_be_whole, forbids, is_bound_by_more
@@ -30,7 +31,7 @@ def gangs_start_whole(cycle: Cycle) -> Iterator[str]:
     """
     for key in dict.fromkeys(bind.job for bind in cycle.report.binds):
         short = cycle.short(key, evicted=True)
-        yield f"{key} starts with {short}" if short else ""
+        yield words.starts_with(key, short) if short else ""
 
 
 def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
@@ -42,7 +43,7 @@ def gangs_keep_whole(cycle: Cycle) -> Iterator[str]:
     for key in dict.fromkeys(cycle.tasks[uid].job for uid in cycle.reserved):
         short = cycle.short(key, kept=True)
         wrong = short and not could_be_whole(cycle, cycle.jobs[key])
-        yield f"room is kept for {key}, which would start with {short}" if wrong else ""
+        yield words.kept_in_part(key, short) if wrong else ""
 
 
 def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
@@ -89,7 +90,7 @@ def nothing_that_fits_waits(cycle: Cycle) -> Iterator[str]:
             fit += min(_times(shape.request, room[node], own[node]), own[node])
         for name in queues.path(spec.queue) if LIMITING & facts.limits else ():
             fit = min(fit, _times(shape.request, left_of(name), own.total()))
-        what = f"{key} waits, and {missing} of its pods fit idle nodes, which is enough for it to go on"
+        what = words.waits_for_nothing(key, missing)
         yield what if 0 < missing <= fit and (_is_admitted(cycle, job) or not kept_out(job)) else ""
 
 

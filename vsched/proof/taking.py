@@ -12,6 +12,7 @@ from vsched.model.jobs.job import Job
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
+from vsched.proof import words
 from vsched.proof.cycle import TAKING, WHOLE, Cycle, Sums
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import is_bound_by_more
@@ -62,8 +63,8 @@ def queues_keep_what_they_deserve(cycle: Cycle) -> Iterator[str]:
             if under or (short and not over):
                 part = guarantee if under else deserved
                 has, own = ({column: amounts[column] for column in under or short} for amounts in (left, part))
-                why = why or f"leaves queue {name} {cycle.words(has)} of {cycle.words(own)} that are its own"
-        yield f"the eviction of {task.key} for {eviction.beneficiary} {why}" if why else ""
+                why = why or words.leaves_queue(name, cycle.words(has), cycle.words(own))
+        yield words.bad_eviction(task.key, eviction.beneficiary, why) if why else ""
 
 
 def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
@@ -86,9 +87,9 @@ def nobody_leaves_in_vain(cycle: Cycle) -> Iterator[str]:
             spared = fits and all(
                 room[node][column] >= lost[node][column] for node in room.keys() & lost for column in asked[node]
             )
-            names = ", ".join(task.key for task in together)
+            names = [task.key for task in together]
             in_vain = spared and is_within_limits(queues, key, together, holds)
-            yield f"{names} leaves in vain: what is placed of {key} fits without it" if in_vain else ""
+            yield words.leaves_in_vain(names, key) if in_vain else ""
 
 
 def _lacks_on_nodes(cycle: Cycle, key: str) -> set[int]:
@@ -207,7 +208,7 @@ def queues_give_in_turn(cycle: Cycle) -> Iterator[str]:
             equal = other.name not in but and other.priority == queues.all[name].priority
             alike = stay.get((other.name, victim.node), ())
             if equal and left[other.name] > share and any(_could_go(cycle, task, victim) for task in alike):
-                why = f"{victim.key} leaves queue {name}, which held less of its share than {other.name} still has"
+                why = words.out_of_turn(victim.key, name, other.name)
         yield why
 
 

@@ -13,29 +13,37 @@ from vsched.proof.cycle import Cycle, Facts
 Rule = Callable[[Cycle], Iterator[str]]
 """Yields one text for each decision that it looks at: empty where the rule is kept, else what is wrong."""
 
-RULES: dict[str, Rule] = {
-    "room: nodes hold what is bound": placement.nodes_hold_what_is_bound,
-    "room: nodes hold what is kept": placement.nodes_hold_what_is_kept,
-    "room: ports are free": placement.ports_are_free,
-    "room: devices are given once": placement.devices_are_given_once,
-    "rules: bound where allowed": placement.bound_where_allowed,
-    "rules: apart where asked": placement.apart_where_asked,
-    "gangs: gangs start whole": starting.gangs_start_whole,
-    "gangs: gangs keep whole": starting.gangs_keep_whole,
-    "limits: queues stay within capability": queues.queues_stay_within_capability,
-    "limits: guarantees are kept free": queues.guarantees_are_kept_free,
-    "limits: queues get what they deserve": queues.queues_get_what_they_deserve,
-    "limits: reports say what queues hold": queues.reports_say_what_queues_hold,
-    "victims: victims may leave": victims.victims_may_leave,
-    "victims: victims are in reach": victims.victims_are_in_reach,
-    "victims: budgets hold": victims.budgets_hold,
-    "victims: gangs keep their minima": victims.gangs_keep_their_minima,
-    "victims: takers are complete": victims.takers_are_complete,
-    "victims: queues keep what they deserve": taking.queues_keep_what_they_deserve,
-    "victims: nobody leaves in vain": taking.nobody_leaves_in_vain,
-    "work: nothing that fits waits": starting.nothing_that_fits_waits,
-    "order: queues give in turn": taking.queues_give_in_turn,
+_RULES: dict[str, tuple[Rule, ...]] = {
+    "room": (
+        placement.nodes_hold_what_is_bound,
+        placement.nodes_hold_what_is_kept,
+        placement.ports_are_free,
+        placement.devices_are_given_once,
+    ),
+    "rules": (placement.bound_where_allowed, placement.apart_where_asked),
+    "gangs": (starting.gangs_start_whole, starting.gangs_keep_whole),
+    "limits": (
+        queues.queues_stay_within_capability,
+        queues.guarantees_are_kept_free,
+        queues.queues_get_what_they_deserve,
+        queues.reports_say_what_queues_hold,
+    ),
+    "victims": (
+        victims.victims_may_leave,
+        victims.victims_are_in_reach,
+        victims.budgets_hold,
+        victims.gangs_keep_their_minima,
+        victims.takers_are_complete,
+        taking.queues_keep_what_they_deserve,
+        taking.nobody_leaves_in_vain,
+    ),
+    "work": (starting.nothing_that_fits_waits,),
+    "order": (taking.queues_give_in_turn,),
 }
+RULES: dict[str, Rule] = {
+    f"{about}: {rule.__name__.replace('_', ' ')}": rule for about, rules in _RULES.items() for rule in rules
+}
+"""By name, such as ``room: ports are free``."""
 
 
 class RuleFinding(NamedTuple):

@@ -10,6 +10,7 @@ from vsched.model.plan import Evict
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
+from vsched.proof import words
 from vsched.proof.cycle import WHOLE, Cycle
 from vsched.proof.minima import lacking, leaves_whole
 from vsched.proof.placement import could_be_whole
@@ -28,16 +29,15 @@ def victims_may_leave(cycle: Cycle) -> Iterator[str]:
         own = task.priority_class in SYSTEM_CLASSES or task.namespace == "kube-system"
         stays = job is not None and job.spec.preemptibility is Preemptibility.NONE
         reasons = {
-            "does not run": task.status not in (Status.RUNNING, Status.BOUND),
-            "is not preemptable": not task.preemptable or task.spared,
-            "belongs to a job that is not preemptible": job and stays and not _gives_back(cycle, job, action),
-            "belongs to a job that is not preemptable": action in WHOLE and job and job.spec.preemptable is False,
-            "is one of the cluster's own": own and cycle.facts.protects("conformance", action),
-            "was placed a moment ago": cycle.facts.protects("cdp", action)
-            and task.protected_until > cycle.snapshot.now,
+            words.NOT_RUNNING: task.status not in (Status.RUNNING, Status.BOUND),
+            words.NOT_PREEMPTABLE: not task.preemptable or task.spared,
+            words.JOB_NOT_PREEMPTIBLE: job and stays and not _gives_back(cycle, job, action),
+            words.JOB_NOT_PREEMPTABLE: action in WHOLE and job and job.spec.preemptable is False,
+            words.OF_THE_CLUSTER: own and cycle.facts.protects("conformance", action),
+            words.JUST_PLACED: cycle.facts.protects("cdp", action) and task.protected_until > cycle.snapshot.now,
         }
         why = next((reason for reason, holds in reasons.items() if holds), "")
-        yield f"{task.key} is evicted by {action}, and {why}" if why else ""
+        yield words.may_not_leave(task.key, action, why) if why else ""
 
 
 def _gives_back(cycle: Cycle, job: Job, action: str) -> bool:
@@ -59,16 +59,16 @@ def victims_are_in_reach(cycle: Cycle) -> Iterator[str]:
     for eviction, task in cycle.takings():
         taker, job, action, why = cycle.jobs.get(eviction.beneficiary), cycle.jobs.get(task.job), eviction.action, ""
         if taker is None or job is None:
-            why = "for nobody" if taker is None else "though it belongs to no job"
+            why = words.FOR_NOBODY if taker is None else words.OF_NO_JOB
         elif ("reclaim" in action) is (job.spec.queue == taker.spec.queue):
-            why = f"though its queue is {job.spec.queue}, and that of the job that it leaves for {taker.spec.queue}"
+            why = words.queues_not_as_asked(job.spec.queue, taker.spec.queue)
         elif "reclaim" in action and job.spec.queue in unwilling:
-            why = f"and its queue {job.spec.queue} is not reclaimable"
+            why = words.not_reclaimable(job.spec.queue)
         elif action == "gangpreempt" and job.priority >= taker.priority:
-            why = "and its job is no less than the one that it leaves for"
+            why = words.JOB_NO_LESS
         elif taker.key in calm:
-            why = f"for {taker.key}, whose pods never preempt"
-        yield f"{task.key} is evicted by {action} {why}" if why else ""
+            why = words.never_preempts(taker.key)
+        yield words.out_of_reach(task.key, action, why) if why else ""
 
 
 def budgets_hold(cycle: Cycle) -> Iterator[str]:
@@ -86,10 +86,10 @@ def budgets_hold(cycle: Cycle) -> Iterator[str]:
         concerned.update(task.uid for task in found)
         counted = [task for task in found if not (task.unready and budget.spares_unready)]
         used = sum(task.name not in budget.disrupted for task in counted)
-        what = f"{used} pods of budget {budget.namespace}/{budget.name} leave, of {budget.allowed}"
+        what = words.budget_exceeded(used, f"{budget.namespace}/{budget.name}", budget.allowed)
         yield what if used > budget.allowed else ""
     for uid in concerned:
-        yield f"{cycle.tasks[uid].key} is in two budgets" if concerned[uid] > 1 else ""
+        yield words.in_two_budgets(cycle.tasks[uid].key) if concerned[uid] > 1 else ""
 
 
 def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
@@ -112,11 +112,11 @@ def gangs_keep_their_minima(cycle: Cycle) -> Iterator[str]:
         whole, had = leaves_whole(job, cycle.evicted), cycle.ready(job, evicted=True)
         before, after = lacking(job, had), lacking(job, [task for task in had if task.uid not in gone])
         if job.spec.leaves_whole:
-            why = "" if whole else "leaves in part, and says that it leaves as a whole"
+            why = "" if whole else words.LEAVES_IN_PART
         elif (guarded or actions <= WHOLE) and not (whole and actions <= WHOLE):
             broken = before and (actions <= WHOLE or before == after)
-            why = f"is left with {after}" if after and not broken else ""
-        yield f"{key} loses pods to {', '.join(sorted(actions))}, and {why}" if why else ""
+            why = words.left_with(after) if after and not broken else ""
+        yield words.loses_pods(key, actions, why) if why else ""
 
 
 def takers_are_complete(cycle: Cycle) -> Iterator[str]:
@@ -127,7 +127,7 @@ def takers_are_complete(cycle: Cycle) -> Iterator[str]:
     for key in cycle.victims:
         job, why = cycle.jobs.get(key), ""
         if job is None or not cycle.placed[key]:
-            why = "which gets no room"
+            why = words.GETS_NO_ROOM
         elif short := cycle.short(key, kept=True):
-            why = "" if could_be_whole(cycle, job) else f"which then has {short}"
-        yield f"pods are evicted for {key}, {why}" if why else ""
+            why = "" if could_be_whole(cycle, job) else words.then_has(short)
+        yield words.taker_incomplete(key, why) if why else ""

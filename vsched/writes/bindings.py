@@ -21,6 +21,7 @@ from vsched.kube.errors import ApiError, NotFound
 from vsched.kube.watch.bounds import LoopTurns
 from vsched.mirror.resources import PODS
 from vsched.model.plan import Bind
+from vsched.writes import words
 from vsched.writes.limits import Attempts
 from vsched.writes.outgoing import Outgoing
 from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, RETRIED, Write, Writer, WriteResult
@@ -139,7 +140,7 @@ async def node_of(client: ApiClient, bind: Bind) -> str | None:
     except NotFound:
         return None
     except UNREADABLE as error:
-        raise Unavailable(f"the pod cannot be read: {error}") from error
+        raise Unavailable(words.pod_cannot_be_read(error)) from error
     return found.spec.node_name if found.metadata.uid == bind.uid else None
 
 
@@ -170,7 +171,7 @@ class Dispatcher(Outgoing[Bind]):
     def _submit(self, item: Bind) -> None:
         self._open[item.uid] = item
         if self._closed:
-            self._drop(item, "the scheduler is stopping")
+            self._drop(item, words.STOPPING)
         else:
             super()._submit(item)
 
@@ -180,7 +181,7 @@ class Dispatcher(Outgoing[Bind]):
         left = await super().drain(deadline_seconds)
         turns = LoopTurns(SLICE_SECONDS)
         for bind in self._workqueue.take_all():
-            self._drop(bind, "the scheduler is stopping")
+            self._drop(bind, words.STOPPING)
             if turns.over:
                 await turns.turn()
         return left

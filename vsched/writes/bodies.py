@@ -27,6 +27,7 @@ from vsched.model.amounts.resources import format_amount
 from vsched.model.jobs.job import Condition
 from vsched.model.jobs.native import native_name
 from vsched.model.plan import Evict, JobOutcome
+from vsched.writes import words
 from vsched.writes.writer import Write
 
 
@@ -223,7 +224,7 @@ def _pod_path(eviction: Evict, subresource: str = "") -> str:
 def cause_of_eviction(eviction: Evict) -> str:
     """Why a pod is evicted: the action and the beneficiary where there is one, or that the wall time is over."""
     if not eviction.asks_budgets:
-        return "the wall time of its job is over"
+        return words.WALL_TIME_IS_OVER
     whom = eviction.whom or eviction.beneficiary
     return f"{eviction.action} for {whom}" if whom else eviction.action
 

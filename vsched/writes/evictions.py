@@ -17,6 +17,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.model.plan import AskAgain, Evict, Withdraw
+from vsched.writes import words
 from vsched.writes.bodies import deletion_write, disruption_write, eviction_write
 from vsched.writes.limits import Attempts
 from vsched.writes.outgoing import Outgoing
@@ -34,7 +35,6 @@ from vsched.writes.writer import NO_ANSWER, NOT_PERMITTED, Write, Writer, WriteR
 _ANOTHER_POD = re.compile(r"UID in (the )?precondition")
 _OTHER_UID = "metadata.uid"
 _BUDGET = "DisruptionBudget"
-_TWO_BUDGETS = "more than one PodDisruptionBudget"
 
 
 ASKED_MAX = 10_000
@@ -102,7 +102,7 @@ def judge(answer: WriteResult) -> EvictionVerdict:
         return EvictionVerdict.GONE
     if answer.code == 429 and _BUDGET in answer.causes:
         return EvictionVerdict.REFUSED_NOW
-    if may_help(answer) and _TWO_BUDGETS not in answer.message:
+    if may_help(answer) and words.MORE_THAN_ONE_BUDGET not in answer.message:
         return EvictionVerdict.GAVE_UP
     return EvictionVerdict.REFUSED
 

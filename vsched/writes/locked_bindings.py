@@ -19,6 +19,7 @@ from vsched.kube.errors import ApiError
 from vsched.mirror.resources import NODES
 from vsched.model.plan import Bind
 from vsched.together import together
+from vsched.writes import words
 from vsched.writes.bindings import BindOutcome, Dispatcher, DispatchSettings, Outcome
 from vsched.writes.limits import Attempts
 from vsched.writes.node_locks import NodeLock, lock_in, lock_value, lock_write
@@ -104,7 +105,7 @@ class LockingDispatcher(Dispatcher):
         self._waiting.clear()
         self._node_of.clear()
         for bind in waiting:
-            self._drop(bind, "the scheduler is stopping")
+            self._drop(bind, words.STOPPING)
         return sum(await together(super().drain(deadline_seconds), self._turns.drain(deadline_seconds)))
 
     def _forget(self, uid: str) -> None:
@@ -148,11 +149,11 @@ class LockingDispatcher(Dispatcher):
             if why and found.value == value:  # it was written, and the answer was lost
                 return None
             if not found.is_free(self._clock.now()):
-                return f"the node is locked by its annotation {bind.lock}: {found.value!r}"
+                return words.node_is_locked(bind.lock, found.value)
             answer = await self._writer.send(lock_write(bind.node, bind.lock, value, found.version), ONCE)
             if answer.done or answer.code == NOT_PERMITTED:  # without a permit, the binding is not sent either
                 return None
-            why = f"the node cannot be locked: {answer.message}"
+            why = words.node_cannot_be_locked(answer.message)
         return why
 
     async def _release(self, bind: Bind, value: str) -> None:
@@ -173,6 +174,6 @@ class LockingDispatcher(Dispatcher):
             answer = await self._client.request("GET", NODES.path(name=node))
             return lock_in(answer.body, lock)
         except (ApiError, Unavailable) as error:
-            return f"the node cannot be read: {error}"
+            return words.node_cannot_be_read(error)
         except UNREADABLE:
-            return "the node cannot be read: it is no Node"
+            return words.NO_NODE

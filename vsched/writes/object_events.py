@@ -15,6 +15,7 @@ from vsched.clock import Clock
 from vsched.kube.paths import is_name
 from vsched.mirror.problems import Problem
 from vsched.mirror.resources import PODGROUPS
+from vsched.writes import words
 from vsched.writes.bodies import ObjectReference, podgroup_unusable
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -51,7 +52,7 @@ class ObjectEvents:
         """Look for new problems every second, until cancelled."""
         while True:
             for problem in list(self._problems()):
-                with Unexpected(f"no Event about the problem of {problem.kind} {problem.name[:60]!a}"):
+                with Unexpected(words.no_event(problem.kind, problem.name[:60])):
                     await self._report(problem)
             await asyncio.sleep(LOOK_SECONDS)
 

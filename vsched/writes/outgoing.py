@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar, Generic, Protocol, TypeVar
 
+from vsched.writes import words
 from vsched.writes.limits import Attempts
 from vsched.writes.precedence import Precedence
 from vsched.writes.unexpected import report
@@ -82,7 +83,7 @@ class Outgoing(ABC, Generic[T]):
 
     def _submit(self, item: T) -> None:
         if not self._workqueue.put(item.uid, item):
-            self._drop(item, f"the queue of {self.what}s is full")
+            self._drop(item, words.queue_is_full(self.what))
 
     async def run(self) -> None:
         """Send what is submitted, until cancelled."""
@@ -98,5 +99,5 @@ class Outgoing(ABC, Generic[T]):
         try:
             return await self._writer.send(make(item), attempts, again)
         except Exception as error:  # the requests about other pods go on
-            why = report(f"the {self.what} of {item.namespace}/{item.name} is dropped", error)
-            return WriteResult(UNSENT, f"not sent: {why}")
+            why = report(words.item_is_dropped(self.what, item.namespace, item.name), error)
+            return WriteResult(UNSENT, words.not_sent(why))

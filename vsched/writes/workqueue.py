@@ -18,6 +18,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from vsched.writes import words
 from vsched.writes.limits import TokenBucket
 from vsched.writes.precedence import Precedence
 from vsched.writes.unexpected import report
@@ -267,7 +268,7 @@ class Workqueue(Generic[K, V]):
         try:
             await self._write(key, value)
         except Exception as error:  # work on all other objects goes on
-            report(f"what was to be written of {key!a} is dropped", error)
+            report(words.key_is_dropped(key), error)
         finally:
             self._writing.discard(key)
             self._ended.set()

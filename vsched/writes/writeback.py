@@ -21,6 +21,7 @@ from vsched.model.maps import news
 from vsched.model.plan import Bind, CycleReport, Evict, JobOutcome, Withdraw
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
+from vsched.writes import words
 from vsched.writes.bodies import cause_of_eviction, pod_reference, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder, EventSettings
 from vsched.writes.object_events import ObjectEvents
@@ -167,59 +168,59 @@ class Writeback:
 
     def session_failed(self, snapshot: Snapshot, error: Exception) -> None:
         """Queue what is to be told of a session that ended in an error."""
-        self.native.session_failed(snapshot, f"the scheduler failed and retries: {why_unreadable(error)}")
+        self.native.session_failed(snapshot, words.failed_and_retries(why_unreadable(error)))
 
     def bound(self, bind: Bind) -> None:
         """Record an Event on a pod that it was bound, if the budget of Events allows."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
-        message = f"Successfully assigned {bind.namespace}/{bind.name} to {bind.node}"
+        message = words.assigned(bind.namespace, bind.name, bind.node)
         self.events.record(about, NORMAL, "Scheduled", message, once=True)
         self.pods.placed(about)
 
     def bind_failed(self, bind: Bind, message: str) -> None:
         """Record an Event on a pod that its binding failed."""
         about = pod_reference(bind.namespace, bind.name, bind.uid)
-        self.events.record(about, WARNING, "FailedBinding", f"binding to {bind.node} failed: {message}")
+        self.events.record(about, WARNING, "FailedBinding", words.binding_failed(bind.node, message))
 
     def claims_failed(self, binds: Iterable[Bind], group: str, group_uid: str, message: str) -> None:
         """Record an Event on these pods of a gang, and on its PodGroup where it has one, why it is not bound."""
         for bind in binds:
             about = pod_reference(bind.namespace, bind.name, bind.uid)
-            self.events.record(about, WARNING, "FailedBinding", f"not bound to {bind.node}: {message}")
+            self.events.record(about, WARNING, "FailedBinding", words.not_bound_to(bind.node, message))
         if group_uid:
-            self.events.record(podgroup_reference(group, group_uid), WARNING, "FailedBinding", f"not bound: {message}")
+            self.events.record(podgroup_reference(group, group_uid), WARNING, "FailedBinding", words.not_bound(message))
 
     def evicted(self, eviction: Evict, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that names the beneficiary."""
         about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
-        self.events.record(about, WARNING, "Evict", f"Evicted from {eviction.node}: {cause_of_eviction(eviction)}")
+        self.events.record(about, WARNING, "Evict", words.evicted_from(eviction.node, cause_of_eviction(eviction)))
         if group_uid:
             # The same message for all of its pods, so that they are one Event with a count.
             about = podgroup_reference(eviction.job, group_uid)
-            self.events.record(about, NORMAL, "Evict", f"Pods evicted: {cause_of_eviction(eviction)}")
+            self.events.record(about, NORMAL, "Evict", words.pods_evicted(cause_of_eviction(eviction)))
 
     def looped(self, job: str, group_uid: str, other: str, seconds: float) -> None:
         """Record an Event on a PodGroup that its job and another one take from each other in turn."""
         if group_uid:
-            message = f"evicts pods of {other}, which evicted its own: neither may evict the other's for {seconds:g} s"
+            message = words.evict_each_other(other, seconds)
             self.events.record(podgroup_reference(job, group_uid), WARNING, "EvictionLoop", message, cause=other)
 
     def asked_to_end(self, eviction: Evict, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that it is asked to end by itself."""
         cause = cause_of_eviction(eviction)
         about = pod_reference(eviction.namespace, eviction.name, eviction.uid)
-        self.events.record(about, NORMAL, "EvictionRequested", f"Asked to end by itself: {cause}")
+        self.events.record(about, NORMAL, "EvictionRequested", words.asked_to_end(cause))
         if group_uid:
             about = podgroup_reference(eviction.job, group_uid)
-            self.events.record(about, NORMAL, "EvictionRequested", f"Pods asked to end by themselves: {cause}")
+            self.events.record(about, NORMAL, "EvictionRequested", words.pods_asked_to_end(cause))
 
     def need_not_end(self, withdrawal: Withdraw, group_uid: str) -> None:
         """Record an Event on a pod, and on its PodGroup where it has one, that it need not end any more."""
         about = pod_reference(withdrawal.namespace, withdrawal.name, withdrawal.uid)
-        self.events.record(about, NORMAL, "EvictionWithdrawn", f"No longer asked to end: {withdrawal.why}")
+        self.events.record(about, NORMAL, "EvictionWithdrawn", words.no_longer_asked_to_end(withdrawal.why))
         if group_uid:
             about = podgroup_reference(withdrawal.job, group_uid)
-            self.events.record(about, NORMAL, "EvictionWithdrawn", f"Pods no longer asked to end: {withdrawal.why}")
+            self.events.record(about, NORMAL, "EvictionWithdrawn", words.pods_no_longer_asked_to_end(withdrawal.why))
 
     def eviction_failed(self, eviction: Evict, message: str) -> None:
         """Record an Event on a pod that its eviction failed."""

@@ -16,6 +16,7 @@ from vsched.errors import UNREADABLE, BadInput, Unavailable
 from vsched.kube.client import JSON, ApiClient
 from vsched.kube.errors import ApiError
 from vsched.kube.paths import namespace_of
+from vsched.writes import words
 from vsched.writes.limits import Attempts, TokenBucket
 
 NO_ANSWER = 0
@@ -102,7 +103,7 @@ def refusal_of(answer: WriteResult, method: str) -> str:
     gone = answer.namespace_ends or (answer.code == 404 and method != "POST")
     if answer.done or gone or answer.code in (409, NOT_PERMITTED):
         return ""
-    return answer.message or f"the API server answers {answer.code}"
+    return answer.message or words.server_answers(answer.code)
 
 
 OnRequest = Callable[[str, int, float], None]
@@ -112,7 +113,7 @@ OnRequest = Callable[[str, int, float], None]
 Permit = Callable[[], bool]
 """Says whether this process may write now. It must return at once."""
 
-WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, "not sent: this process is not the leader")
+WITHOUT_PERMIT = WriteResult(NOT_PERMITTED, words.NOT_THE_LEADER)
 
 
 class Writer:
@@ -162,7 +163,7 @@ class Writer:
             await asyncio.sleep(0)  # however much is refused, the rest of the process gets its turn: it is to end
             return WITHOUT_PERMIT
         if write.method == "POST" and self.is_leaving(namespace := namespace_of(write.path)):
-            why = f"not sent: the namespace {namespace} is being deleted"
+            why = words.namespace_being_deleted(namespace)
             return WriteResult(403, why, causes=(NAMESPACE_TERMINATING,))
         message, body, asked_seconds = "", b"", 0.0
         causes: tuple[str, ...] = ()
@@ -174,7 +175,7 @@ class Writer:
         except Unavailable as error:
             code, message = NO_ANSWER, str(error)
         except BadInput as error:
-            code, message = UNSENT, f"not sent: {error}"
+            code, message = UNSENT, words.not_sent(str(error))
         ended = time.perf_counter()
         self._on_request(write.kind, code, ended - began)
         return WriteResult(code, message, body, ended - asked_at, causes, asked_seconds)

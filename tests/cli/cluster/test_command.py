@@ -112,7 +112,7 @@ def test_it_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signal
         with urlopen(f"{url}/api/v1/namespaces/default/pods/p") as answer:
             assert answer.status == 200
         child.send_signal(number)
-        out, err = child.communicate(timeout=10)
+        out, err = child.communicate(timeout=60)
         assert (child.returncode, out, err) == (0, "", "")
 
 
@@ -197,7 +197,7 @@ def test_a_port_that_is_taken_ends_with_one_line(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         arguments = ["--port", str(port), "--kubeconfig-out", str(tmp_path / "config")]
-        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert done.stderr.count("\n") == 1

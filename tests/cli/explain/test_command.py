@@ -26,7 +26,8 @@ from vsched.cli.explain.view import as_page
 from vsched.cli.show.drawing import look_for
 from vsched.daemon.app import Daemon
 from vsched.errors import BadInput
-from vsched.explain.records import CUT_SHORT, Change, Explanation
+from vsched.explain.records import Change, Explanation
+from vsched.explain.words.reasons import CUT_SHORT
 from vsched.sim.cluster import Cluster
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from tests.controllers.vcjobs.manifests import worker
+from vsched.controllers.flows import words as flows_words
 from vsched.controllers.flows.admission import maker_refusals
+from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.mirror import wire
 
 Obj = dict[str, Any]
@@ -31,26 +33,26 @@ def cron(**fields: Any) -> Obj:
         pytest.param(cron(timeZone="Europe/Berlin"), [], id="a time zone"),
         pytest.param(
             cron(timeZone=""),
-            ["spec.timeZone: '' (expected a name such as Europe/Berlin, or none)"],
+            [flows_words.NO_TIME_ZONE],
             id="an empty zone",
         ),
         pytest.param(
             cron(timeZone="Local"),
-            ["spec.timeZone: 'Local' (expected a name such as Europe/Berlin)"],
+            [flows_words.unknown_time_zone("Local")],
             id="a zone that each machine understands in its own way",
         ),
         pytest.param(
             cron(jobTemplate={"spec": {"tasks": [worker(minAvailable=2)], "maxRetry": -1}}),
             [
-                "spec.jobTemplate.spec.maxRetry: -1 (expected 0 or more)",
-                "spec.jobTemplate.spec.minAvailable: 2 is more than the 1 replicas of all tasks",
-                "spec.jobTemplate.spec.tasks[0].minAvailable: 2 is more than replicas (1)",
+                vcjobs_words.too_small("spec.jobTemplate.spec.maxRetry", -1, 0),
+                f"spec.jobTemplate.{vcjobs_words.minimum_above_total(2, vcjobs_words.replicas_of_all_tasks(1))}",
+                vcjobs_words.minimum_above_replicas("spec.jobTemplate.spec.tasks[0]", 2, 1),
             ],
             id="a template that cannot be run",
         ),
         pytest.param(
             cron(jobTemplate={}),
-            ["spec.jobTemplate.spec.tasks: none (expected at least one)"],
+            [f"spec.jobTemplate.{vcjobs_words.NO_TASKS}"],
             id="no template",
         ),
         pytest.param(
@@ -71,13 +73,13 @@ def test_schedules_that_cannot_be_followed(schedule: str) -> None:
 
 
 def test_names_that_leave_no_room_for_those_of_vcjobs() -> None:
-    assert refused(wire.VolcanoCronJob, cron(), "n" * 53)[0] == "metadata.name: 53 characters (expected at most 52)"
+    assert refused(wire.VolcanoCronJob, cron(), "n" * 53)[0] == flows_words.long_name(53, 52)
 
 
 def test_names_that_leave_no_room_for_those_of_pods() -> None:
     pod = f"{'n' * 50}-00000000-worker-0"
     assert refused(wire.VolcanoCronJob, cron(), "n" * 50) == [
-        f"spec.jobTemplate.spec.tasks[0].name: the name of a pod, {pod}, has 68 characters (expected at most 63)"
+        vcjobs_words.long_pod_name("spec.jobTemplate.spec.tasks[0]", pod, 68, 63)
     ]
 
 
@@ -87,12 +89,12 @@ def test_names_that_leave_no_room_for_those_of_pods() -> None:
         pytest.param([{"name": "a"}, {"name": "b", "dependsOn": {"targets": ["a"]}}], [], id="one after the other"),
         pytest.param(
             [{"name": "a", "dependsOn": {"targets": ["c"]}}],
-            ["spec.flows[0].dependsOn.targets: 'c' (expected the name of another flow)"],
+            [flows_words.no_other_flow("spec.flows[0]", "c")],
             id="an unknown target",
         ),
         pytest.param(
             [{"name": "a", "dependsOn": {"targets": ["b"]}}, {"name": "b", "dependsOn": {"targets": ["a"]}}],
-            ["spec.flows: a -> b -> a depend on each other"],
+            [flows_words.depend_on_each_other("a -> b -> a")],
             id="a circle",
         ),
     ],
@@ -105,7 +107,7 @@ def test_job_flows(flows: list[Obj], expected: list[str]) -> None:
     ("spec", "expected"),
     [
         pytest.param(TEMPLATE["spec"], [], id="a good one"),
-        pytest.param({"tasks": []}, ["spec.tasks: none (expected at least one)"], id="no tasks"),
+        pytest.param({"tasks": []}, [vcjobs_words.NO_TASKS], id="no tasks"),
         pytest.param(
             {"tasks": "two"},
             ['spec: Job.batch.volcano.sh ml/nightly: spec.tasks: must be a list, is "two"'],

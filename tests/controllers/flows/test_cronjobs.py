@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.cronjobs import SCHEDULED_AT, CronJob, CronPlan, cron_job_of, decide
 from vsched.controllers.flows.made import MadeJob
 from vsched.kube.times import time_stamp
@@ -91,7 +92,7 @@ def test_what_is_made(job: CronJob, jobs: list[MadeJob], now: float, wanted: str
             cron(deadline_seconds=60),
             [],
             DUE + 61,
-            "MissSchedule: the run of 2026-03-01T12:10:00Z was missed: it is later than startingDeadlineSeconds",
+            f"MissSchedule: {words.run_was_missed('2026-03-01T12:10:00Z')}",
             id="a run is too late",
         ),
         pytest.param(

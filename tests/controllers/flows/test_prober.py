@@ -13,6 +13,7 @@ import pytest
 
 from tests.support.waiting import until
 from vsched.clock import SystemClock
+from vsched.controllers.flows import words
 from vsched.controllers.flows.prober import Prober, ProbeSettings, is_own
 from vsched.controllers.flows.probes import ANSWERED, NetworkProbe, PodProbe
 
@@ -82,10 +83,10 @@ def ask(port: int, path: str | None = "/", pod: str = "p", address: str = "127.0
             ANSWERED,
             id="a redirect is not followed",
         ),
-        pytest.param(saying(b""), "/", "closed the connection without an answer", id="it closes"),
-        pytest.param(silent, "/", "no answer within 0.3 s", id="it says nothing"),
+        pytest.param(saying(b""), "/", words.CLOSED_WITHOUT_ANSWER, id="it closes"),
+        pytest.param(silent, "/", words.no_answer_within(0.3), id="it says nothing"),
         pytest.param(silent, None, ANSWERED, id="to accept a connection is enough for tcpSocket"),
-        pytest.param(endless, "/", "answered something that is not HTTP", id="it sends without end"),
+        pytest.param(endless, "/", words.NOT_HTTP, id="it sends without end"),
     ],
 )
 async def test_what_came_of_it(answer: Answering, path: str | None, wanted: str) -> None:
@@ -114,7 +115,7 @@ async def test_the_own_machine_is_not_asked() -> None:
     async with listening(answer) as port, probing(loopback=False) as prober:
         asked = ask(port)
         prober.want(KEY, (asked,))
-        assert await until(lambda: prober.answers(KEY)) == {asked: "127.0.0.1 is no address of a pod"}
+        assert await until(lambda: prober.answers(KEY)) == {asked: words.no_address_of_a_pod("127.0.0.1")}
         assert met == []
 
 
@@ -133,7 +134,7 @@ async def test_outside_of_the_networks_of_pods_nobody_is_asked() -> None:
     async with listening(silent) as port, probing(networks=(ip_network("10.0.0.0/8"),)) as prober:
         asked = ask(port)
         prober.want(KEY, (asked,))
-        told = "127.0.0.1 is in none of the networks of pods (10.0.0.0/8)"
+        told = words.in_no_network("127.0.0.1", "10.0.0.0/8")
         assert await until(lambda: prober.answers(KEY)) == {asked: told}
 
 

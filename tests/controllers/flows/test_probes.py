@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from tests.controllers.flows.makers import NOW, after, flow, made, templates
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import (
     ANSWERED,
@@ -45,32 +46,29 @@ def http(**fields: Any) -> Obj:
         pytest.param(http(port=0), ["httpGetList[0].port: 0 (expected 1 to 65535)"], id="port 0"),
         pytest.param(
             http(path="/ HTTP/1.1\r\nHost: other"),
-            [
-                "httpGetList[0].path: '/ HTTP/1.1\\r\\nHost: other'"
-                " (expected at most 2048 ASCII characters without spaces)"
-            ],
+            ["httpGetList[0]." + words.bad_path("/ HTTP/1.1\r\nHost: other", 2048)],
             id="a path that would be more than a path",
         ),
         pytest.param(
             http(path="/" + "a" * 2048),
             [
-                f"httpGetList[0].path: '/{'a' * 60}...' (expected at most 2048 ASCII characters without spaces)",
+                "httpGetList[0]." + words.bad_path(f"/{'a' * 60}...", 2048),
             ],
             id="a path that is too long",
         ),
         pytest.param(
             http(httpHeader={"name": "X Y", "value": "1"}),
-            ["httpGetList[0].httpHeader.name: 'X Y' (expected the name of a header of a request)"],
+            [f"httpGetList[0].{words.bad_header_name('X Y')}"],
             id="a name that is none",
         ),
         pytest.param(
             http(httpHeader={"name": "Transfer-Encoding", "value": "chunked"}),
-            ["httpGetList[0].httpHeader.name: 'Transfer-Encoding' (expected the name of a header of a request)"],
+            [f"httpGetList[0].{words.bad_header_name('Transfer-Encoding')}"],
             id="a header of the connection",
         ),
         pytest.param(
             http(httpHeader={"name": "X", "value": "1\r\nY: 2"}),
-            ["httpGetList[0].httpHeader.value: '1\\r\\nY: 2' (expected at most 4096 printable characters)"],
+            ["httpGetList[0]." + words.bad_header_value("1\r\nY: 2", 4096)],
             id="two headers in one",
         ),
         pytest.param(
@@ -129,10 +127,8 @@ def test_which_addresses_are_asked(address: str, loopback: bool, asked: bool) ->
     [
         pytest.param("100.64.3.4", "", id="in one of them"),
         pytest.param("fd01::7", "", id="in the other"),
-        pytest.param(
-            "10.1.2.3", "10.1.2.3 is in none of the networks of pods (100.64.0.0/10, fd01::/48)", id="in none"
-        ),
-        pytest.param("100.100.100.200", "100.100.100.200 is no address of a pod", id="refused all the same"),
+        pytest.param("10.1.2.3", words.in_no_network("10.1.2.3", "100.64.0.0/10, fd01::/48"), id="in none"),
+        pytest.param("100.100.100.200", words.no_address_of_a_pod("100.100.100.200"), id="refused all the same"),
     ],
 )
 def test_with_networks_of_pods_no_others_are_asked(address: str, told: str) -> None:
@@ -149,9 +145,9 @@ def test_with_networks_of_pods_no_others_are_asked(address: str, told: str) -> N
         pytest.param(b"HTTP/1.1 404 Not Found\r\n", "answered 404", id="not found"),
         pytest.param(b"HTTP/1.1 503 x\r\n", "answered 503", id="not ready"),
         pytest.param(b"HTTP/1.1 100 Continue\r\n", "answered 100", id="not yet an answer"),
-        pytest.param(b"HTTP/1.1 2000 OK\r\n", "answered something that is not HTTP", id="no code"),
-        pytest.param(b"SSH-2.0-OpenSSH\r\n", "answered something that is not HTTP", id="another protocol"),
-        pytest.param(b"", "closed the connection without an answer", id="nothing"),
+        pytest.param(b"HTTP/1.1 2000 OK\r\n", words.NOT_HTTP, id="no code"),
+        pytest.param(b"SSH-2.0-OpenSSH\r\n", words.NOT_HTTP, id="another protocol"),
+        pytest.param(b"", words.CLOSED_WITHOUT_ANSWER, id="nothing"),
     ],
 )
 def test_what_an_answer_means(line: bytes, wanted: str) -> None:
@@ -252,7 +248,7 @@ def test_it_is_told_which_probe_fails_and_why() -> None:
 def test_a_task_that_no_target_has_is_told() -> None:
     flows = ({"name": "a"}, after("b", "a", tcpSocketList=[{"taskName": "no", "port": 80}]))
     found = plan(flows, TARGET, pods("Running", "Running"))
-    assert found.problems == (("ProbeFailed", "flow b waits: no target has the task 'no' that a probe names"),)
+    assert found.problems == (("ProbeFailed", f"flow b waits: {words.no_target_has_task('no')}"),)
     assert found.asks == ()
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.controllers.flows.makers import NOW, after, flow, made, templates
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.patches import patched
 from vsched.controllers.flows.progress import proceed
@@ -145,7 +146,7 @@ def test_flows_that_are_added_after_the_end_are_told() -> None:
     status = proceed(flow({"name": "a"}), [made("a", "Completed")], templates("a"), NOW).status
     plan = proceed(flow({"name": "a"}, {"name": "b"}, status=status), [], templates("a", "b"), NOW)
     assert plan.create == ()
-    assert plan.problems == (("JobFlowEnded", "flows added after all were complete are not started: b"),)
+    assert plan.problems == (("JobFlowEnded", words.flows_added_late("b")),)
 
 
 def test_flows_that_are_added_before_the_end_are_made() -> None:
@@ -158,19 +159,19 @@ def test_flows_without_their_templates_are_told_in_one_message() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], {}, NOW)
     ((reason, message),) = plan.problems
     assert reason == "MissingJobTemplate"
-    assert message == "JobTemplate a does not exist: its flow waits; JobTemplate b does not exist: its flow waits"
+    assert message == f"{words.no_job_template('a')}; {words.no_job_template('b')}"
 
 
 def test_a_flow_without_its_template_waits_and_others_go_on() -> None:
     plan = proceed(flow({"name": "a"}, {"name": "b"}), [], templates("b"), NOW)
     assert [body["metadata"]["name"] for body in plan.create] == ["f-b"]
-    assert plan.problems == (("MissingJobTemplate", "JobTemplate a does not exist: its flow waits"),)
+    assert plan.problems == (("MissingJobTemplate", words.no_job_template("a")),)
 
 
 @pytest.mark.parametrize(
     ("flows", "wanted"),
     [
-        pytest.param([{"name": "a"}, {"name": "a"}], "spec.flows[1].name: 'a' is there twice", id="a name twice"),
+        pytest.param([{"name": "a"}, {"name": "a"}], words.is_there_twice("spec.flows[1]", "a"), id="a name twice"),
         pytest.param([after("a", "b")], "spec.flows[0].dependsOn.targets: 'b' (expected the name", id="unknown target"),
         pytest.param([after("a", "b"), after("b", "a")], "depend on each other", id="a circle"),
         pytest.param(
@@ -180,7 +181,7 @@ def test_a_flow_without_its_template_waits_and_others_go_on() -> None:
         ),
         pytest.param(
             [{"name": "a"}, after("b", "a", tcpSocketList=[{"port": 80}] * 33)],
-            "spec.flows: 33 probes in httpGetList and tcpSocketList (expected at most 32)",
+            words.too_many_probes(33, 32),
             id="too many probes",
         ),
     ],

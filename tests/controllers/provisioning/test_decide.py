@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vsched.controllers import words as controllers_words
 from vsched.controllers.provisioning.bodies import name_of
 from vsched.controllers.provisioning.decide import WITHDRAW_SECONDS, Need, decide, is_in_vain, waits_for_nodes
 from vsched.controllers.provisioning.records import LackingGang, OwnRequest, PodShape
 from vsched.framework.policy import Autoscaling
+from vsched.model import words as model_words
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.jobs.provisioning import ASKED, FAILED, GIVEN_UP, PROVISIONED, told
 from vsched.model.pods.shape import PodLabels, ShapeTable
@@ -132,21 +134,21 @@ def test_for_how_long_nodes_are_kept(found: OwnRequest, keep: float, until: floa
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        pytest.param(request(), "nodes are asked for by ProvisioningRequest r-1", id="asked"),
+        pytest.param(request(), model_words.nodes_are_asked_for("ProvisioningRequest r-1", ""), id="asked"),
         pytest.param(
             request(provisioned=NOW - 600),
-            "ProvisioningRequest r-1 failed: it was provisioned, but its nodes were not ready within 10m",
+            f"ProvisioningRequest r-1 failed: {controllers_words.nodes_not_ready('10m')}",
             id="provisioned in vain",
         ),
         pytest.param(request(provisioned=NOW - 100), "ProvisioningRequest r-1 is provisioned", id="provisioned"),
         pytest.param(
             request(ended=NOW, message="none left"),
-            "ProvisioningRequest r-1 failed: none left; nodes are asked for again at 5",
+            model_words.asked_for_again("ProvisioningRequest r-1", ": none left", "at 5"),
             id="failed",
         ),
         pytest.param(
             request(4, ended=NOW, message="none left"),
-            "4 ProvisioningRequests failed, the last was r-4: none left; delete it to have nodes asked for again",
+            model_words.given_up(4, "r-4", ": none left"),
             id="left",
         ),
     ],

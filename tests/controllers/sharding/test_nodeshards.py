@@ -11,6 +11,7 @@ import pytest
 from tests.support import builders as make
 from tests.support.feeding import tell_list
 from vsched.clock import SystemClock
+from vsched.controllers import words
 from vsched.controllers.sharding.nodeshards import (
     NodeShards,
     ShardingMode,
@@ -115,8 +116,8 @@ async def test_masks_follow_the_objects(mode: ShardingMode, client: ApiClient) -
 @pytest.mark.parametrize(
     ("mode", "problem"),
     [
-        ("soft", "NodeShard ours does not exist, so no node is preferred"),
-        ("hard", "NodeShard ours does not exist, so no node may be used"),
+        ("soft", words.no_nodeshard_none_preferred("ours")),
+        ("hard", words.no_nodeshard_no_node("ours")),
     ],
 )
 async def test_without_our_object_it_is_said_once_until_it_is_there(
@@ -138,5 +139,5 @@ async def test_where_the_kind_is_not_served_there_is_one_line_and_no_mask(client
     followed = Followed("hard", client)
     followed.shards.settled()
     followed.shards.settled()
-    assert followed.worries == ["NodeShards cannot be listed, so all nodes are used"]
+    assert followed.worries == [words.NODESHARDS_CANNOT_BE_LISTED]
     assert followed.masks == []

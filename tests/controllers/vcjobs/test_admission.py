@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.controllers.vcjobs.manifests import job_from, manifest, worker
+from vsched.controllers.vcjobs import words
 
 
 def faulty(**fields: Any) -> dict[str, Any]:
@@ -24,23 +25,24 @@ def volumes(*found: dict[str, Any]) -> dict[str, Any]:
 
 CLAIM = {"accessModes": ["ReadWriteOnce"]}
 EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskFailed, Unknown"
+ACTIONS = "AbortJob, CompleteJob, RestartJob, RestartPartition, RestartPod, RestartTask, ResumeJob, TerminateJob"
 
 
 @pytest.mark.parametrize(
     ("written", "expected"),
     [
-        pytest.param(manifest(), ["spec.tasks: none (expected at least one)"], id="no tasks"),
-        pytest.param(faulty(minAvailable=-1), ["spec.minAvailable: -1 (expected 0 or more)"], id="minAvailable"),
+        pytest.param(manifest(), [words.NO_TASKS], id="no tasks"),
+        pytest.param(faulty(minAvailable=-1), [words.too_small("spec.minAvailable", -1, 0)], id="minAvailable"),
         pytest.param(
             faulty(minAvailable=3),
-            ["spec.minAvailable: 3 is more than the 2 replicas of all tasks"],
+            [words.minimum_above_total(3, words.replicas_of_all_tasks(2))],
             id="minAvailable above all replicas",
         ),
-        pytest.param(faulty(maxRetry=-1), ["spec.maxRetry: -1 (expected 0 or more)"], id="maxRetry"),
-        pytest.param(faulty(minSuccess=0), ["spec.minSuccess: 0 (expected 1 or more)"], id="minSuccess"),
+        pytest.param(faulty(maxRetry=-1), [words.too_small("spec.maxRetry", -1, 0)], id="maxRetry"),
+        pytest.param(faulty(minSuccess=0), [words.too_small("spec.minSuccess", 0, 1)], id="minSuccess"),
         pytest.param(
             faulty(ttlSecondsAfterFinished=-1),
-            ["spec.ttlSecondsAfterFinished: -1 (expected 0 or more)"],
+            [words.too_small("spec.ttlSecondsAfterFinished", -1, 0)],
             id="ttlSecondsAfterFinished",
         ),
         pytest.param(
@@ -50,53 +52,53 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
         ),
         pytest.param(
             faulty(networkTopology={"highestTierAllowed": 1, "highestTierName": "rack"}),
-            ["spec.networkTopology: both highestTierAllowed and highestTierName (expected one of them)"],
+            [words.both_tiers("spec.networkTopology")],
             id="two highest tiers",
         ),
         pytest.param(
             manifest(worker(replicas=-1), minAvailable=0),
-            ["spec.tasks[0].replicas: -1 (expected 0 or more)"],
+            [words.too_small("spec.tasks[0].replicas", -1, 0)],
             id="replicas",
         ),
         pytest.param(
             manifest(worker(replicas=1, minAvailable=2), minAvailable=1),
-            ["spec.tasks[0].minAvailable: 2 is more than replicas (1)"],
+            [words.minimum_above_replicas("spec.tasks[0]", 2, 1)],
             id="minAvailable above the replicas of a task",
         ),
         pytest.param(
             manifest(worker("a", replicas=60_000), worker("b", replicas=40_001), minAvailable=1),
-            ["spec.tasks: 100,001 pods (expected 100,000 at most)"],
+            [words.too_many_pods(100001, 100000)],
             id="more pods than a job may have",
         ),
         pytest.param(
             manifest(worker(replicas=10_001), minAvailable=1, plugins={"svc": [], "env": []}),
-            ["spec.plugins[svc]: 10,001 pods to list (expected 10,000 at most)"],
+            [words.too_many_hosts("svc", 10001, 10000)],
             id="more hosts than a ConfigMap has room for",
         ),
         pytest.param(
             manifest(worker(replicas=10_001), minAvailable=1, plugins={"ssh": []}),
-            ["spec.plugins[ssh]: 10,001 pods to list (expected 10,000 at most)"],
+            [words.too_many_hosts("ssh", 10001, 10000)],
             id="more hosts than a Secret has room for",
         ),
         pytest.param(
             manifest(worker(replicas=2_001), minAvailable=1, plugins={"tensorflow": []}),
-            ["spec.plugins[tensorflow]: 2,001 pods to list (expected 2,000 at most)"],
+            [words.too_many_hosts("tensorflow", 2001, 2000)],
             id="more hosts than a variable has room for",
         ),
-        pytest.param(manifest(worker(), worker()), ["spec.tasks: 2 tasks are called worker"], id="two of one name"),
+        pytest.param(manifest(worker(), worker()), [words.tasks_of_one_name(2, "worker")], id="two of one name"),
         pytest.param(
             manifest(worker("Worker")),
-            ["spec.tasks[0].name: 'Worker' (expected at most 63 small letters, digits and '-')"],
+            [words.bad_task_name("spec.tasks[0]", "Worker", 63)],
             id="no DNS label",
         ),
         pytest.param(
             manifest(worker("w" * 60)),
-            [f"spec.tasks[0].name: the name of a pod, train-{'w' * 60}-0, has 68 characters (expected at most 63)"],
+            [words.long_pod_name("spec.tasks[0]", f"train-{'w' * 60}-0", 68, 63)],
             id="pods whose names are too long",
         ),
         pytest.param(
             manifest(worker(template={"spec": {}})),
-            ["spec.tasks[0].template.spec.containers: none (expected at least one)"],
+            [words.no_containers("spec.tasks[0].template")],
             id="no containers",
         ),
         pytest.param(
@@ -107,63 +109,64 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
             id="topologyPolicy",
         ),
         pytest.param(
-            manifest(worker(maxRetry=-2)), ["spec.tasks[0].maxRetry: -2 (expected -1 or more)"], id="a task's maxRetry"
+            manifest(worker(maxRetry=-2)), [words.too_small("spec.tasks[0].maxRetry", -2, -1)], id="a task's maxRetry"
         ),
         pytest.param(
             policy(event="PodFailed", exitCode=3),
-            ["spec.policies[0]: both event and exitCode (expected one of them)"],
+            [words.both_event_and_exit_code("spec.policies[0]")],
             id="event and exitCode",
         ),
-        pytest.param(policy(), ["spec.policies[0]: neither event nor exitCode"], id="a policy for nothing"),
-        pytest.param(
-            policy(exitCode=0), ["spec.policies[0].exitCode: 0 (expected the exit code of a failure)"], id="exit code 0"
-        ),
+        pytest.param(policy(), [words.neither_event_nor_exit_code("spec.policies[0]")], id="a policy for nothing"),
+        pytest.param(policy(exitCode=0), [words.exit_code_0("spec.policies[0]")], id="exit code 0"),
         pytest.param(
             policy(event="PodRunning"),
-            [f"spec.policies[0].event: 'PodRunning' (expected one of {EVENTS})"],
+            [words.unknown_event("spec.policies[0]", "PodRunning", EVENTS)],
             id="an event that policies cannot name",
         ),
         pytest.param(
             policy(event="PodFailed", action="SyncJob"),
             [
-                "spec.policies[0].action: 'SyncJob' (expected one of AbortJob, CompleteJob, RestartJob,"
-                " RestartPartition, RestartPod, RestartTask, ResumeJob, TerminateJob)"
+                words.unknown_policy_action(
+                    "spec.policies[0]",
+                    "SyncJob",
+                    ACTIONS,
+                )
             ],
             id="an action that policies cannot take",
         ),
         pytest.param(
             policy(event="PodPending", timeout="soon"),
-            ["spec.policies[0].timeout: 'soon' (expected a duration such as 10m)"],
+            [words.no_duration("spec.policies[0].timeout", "soon")],
             id="no duration",
         ),
         pytest.param(
             policy(event="PodFailed", timeout="-1s"),
-            ["spec.policies[0].timeout: '-1s' (expected a duration such as 10m)"],
+            [words.no_duration("spec.policies[0].timeout", "-1s")],
             id="a time that was over before it began",
         ),
         pytest.param(
             faulty(policies=[{"action": "AbortJob", "event": "PodFailed"}] * 2),
-            ["spec.policies: event PodFailed is in 2 policies"],
+            [words.in_many_policies("spec.policies", "event", "PodFailed", 2)],
             id="one event twice",
         ),
         pytest.param(
             faulty(policies=[{"action": "AbortJob", "exitCode": 3}] * 2),
-            ["spec.policies: exitCode 3 is in 2 policies"],
+            [words.in_many_policies("spec.policies", "exitCode", "3", 2)],
             id="one exit code twice",
         ),
         pytest.param(
             policy(events=["*", "PodFailed"]),
-            ["spec.policies: event * means all others (expected no other event beside it)"],
+            [words.event_of_all("spec.policies")],
             id="any event and one more",
         ),
         pytest.param(
             manifest(worker(policies=[{"action": "AbortJob"}])),
-            ["spec.tasks[0].policies[0]: neither event nor exitCode"],
+            [words.neither_event_nor_exit_code("spec.tasks[0].policies[0]")],
             id="a policy of a task",
         ),
         pytest.param(
             manifest(worker(dependsOn={"name": ["ps"]})),
-            ["spec.tasks[0].dependsOn.name: there is no task 'ps'"],
+            [words.no_task_to_depend_on(0, "ps")],
             id="a dependency on no task",
         ),
         pytest.param(
@@ -172,7 +175,7 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
                 worker("b", dependsOn={"name": ["c"], "iteration": "any"}),
                 worker("c", dependsOn={"name": ["a"]}),
             ),
-            ["spec.tasks: tasks wait for each other: a -> b -> c -> a"],
+            [words.tasks_wait_for_each_other("a -> b -> c -> a")],
             id="a circle of dependencies",
         ),
         pytest.param(
@@ -182,7 +185,7 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
         ),
         pytest.param(
             manifest(worker(replicas=5, partitionPolicy={"totalPartitions": 2, "partitionSize": 2})),
-            ["spec.tasks[0].partitionPolicy: 2 partitions of 2 pods are 4 pods (expected replicas, 5)"],
+            [words.partitions_are_not_replicas("spec.tasks[0].partitionPolicy", 2, 2, 4, 5)],
             id="partitions that are not all pods",
         ),
         pytest.param(
@@ -191,16 +194,16 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
                 minAvailable=4,
             ),
             [
-                "spec.tasks[0].minAvailable: 6 is more than replicas (4)",
-                "spec.tasks[0].partitionPolicy.minPartitions: 3 is more than totalPartitions (2)",
+                words.minimum_above_replicas("spec.tasks[0]", 6, 4),
+                words.minimum_above_partitions("spec.tasks[0].partitionPolicy", 3, 2),
             ],
             id="too high a minimum of partitions",
         ),
         pytest.param(
             manifest(worker(replicas=0, partitionPolicy={"partitionSize": 0}), minAvailable=0),
             [
-                "spec.tasks[0].partitionPolicy.totalPartitions: 0 (expected 1 or more)",
-                "spec.tasks[0].partitionPolicy.partitionSize: 0 (expected 1 or more)",
+                words.too_small("spec.tasks[0].partitionPolicy.totalPartitions", 0, 1),
+                words.too_small("spec.tasks[0].partitionPolicy.partitionSize", 0, 1),
             ],
             id="partitions of nothing",
         ),
@@ -211,26 +214,24 @@ EVENTS = "*, JobUpdated, PodEvicted, PodFailed, PodPending, TaskCompleted, TaskF
         ),
         pytest.param(
             faulty(plugins={"mpi": []}),
-            ["spec.plugins[mpi]: no task 'master' (expected one of this name, or --master to name another)"],
+            [words.no_task_for_plugin("mpi", "master", "master")],
             id="mpi without its master",
         ),
         pytest.param(volumes({"volumeClaim": CLAIM}), ["spec.volumes[0].mountPath: missing"], id="no mountPath"),
         pytest.param(
             volumes({"mountPath": "/d", "volumeClaim": CLAIM}, {"mountPath": "/d", "volumeClaim": CLAIM}),
-            ["spec.volumes[1].mountPath: /d is there twice"],
+            [words.mount_path_twice("spec.volumes[1]", "/d")],
             id="one mountPath twice",
         ),
-        pytest.param(
-            volumes({"mountPath": "/d"}), ["spec.volumes[0]: neither volumeClaim nor volumeClaimName"], id="no claim"
-        ),
+        pytest.param(volumes({"mountPath": "/d"}), [words.no_volume_claim("spec.volumes[0]")], id="no claim"),
         pytest.param(
             volumes({"mountPath": "/d", "volumeClaim": CLAIM, "volumeClaimName": "shared"}),
-            ["spec.volumes[0]: both volumeClaim and volumeClaimName (expected one: a new claim, or one that is there)"],
+            [words.two_volume_claims("spec.volumes[0]")],
             id="a new claim with a name",
         ),
         pytest.param(
             volumes({"mountPath": "/d", "volumeClaimName": "A_B"}),
-            ["spec.volumes[0].volumeClaimName: 'A_B' cannot be the name of a claim"],
+            [words.no_claim_name("spec.volumes[0]", "A_B")],
             id="no name of a claim",
         ),
     ],

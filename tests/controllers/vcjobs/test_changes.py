@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from tests.controllers.vcjobs.manifests import job_from, manifest, worker
-from vsched.controllers.vcjobs.changes import RULE, forbidden_changes, late_changes
+from vsched.controllers.vcjobs import words
+from vsched.controllers.vcjobs.changes import forbidden_changes, late_changes
+from vsched.controllers.vcjobs.words import ONLY_THESE_MAY_CHANGE
 
 Obj = dict[str, Any]
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
@@ -54,71 +56,79 @@ def test_what_may_be_changed(before: Obj, after: Obj) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        pytest.param(ONE, {**ONE, "queue": "b"}, ["spec.queue: 'b' (expected 'a' as before)"], id="the queue"),
+        pytest.param(ONE, {**ONE, "queue": "b"}, [words.may_not_change("spec.queue", "'b'", "'a'")], id="the queue"),
         pytest.param(
             ONE,
             {**ONE, "queue": "b", "minAvailable": 2, "maxRetry": 5},
-            ["spec.queue: 'b' (expected 'a' as before)", "spec.maxRetry: 5 (expected nothing as before)"],
+            [words.may_not_change("spec.queue", "'b'", "'a'"), words.may_not_change("spec.maxRetry", "5", "nothing")],
             id="several, beside one that may be changed",
         ),
         pytest.param(
             spec(asking(1)),
             spec(asking(1, image="alpine")),
-            ["spec.tasks[0].template.spec.containers[0].image: 'alpine' (expected 'busybox' as before)"],
+            [words.may_not_change("spec.tasks[0].template.spec.containers[0].image", "'alpine'", "'busybox'")],
             id="an image",
         ),
         pytest.param(
             spec(asking("1")),
             spec(asking("1500m")),
-            ["spec.tasks[0].template.spec.containers[0].resources.requests.cpu: '1500m' (expected '1' as before)"],
+            [
+                words.may_not_change(
+                    "spec.tasks[0].template.spec.containers[0].resources.requests.cpu", "'1500m'", "'1'"
+                )
+            ],
             id="an amount",
         ),
         pytest.param(
             spec(asking(1, args=["a"])),
             spec(asking(1, args=["a", "b"])),
             [
-                "spec.tasks[0].template.spec.containers[0].args: a list of 2 (expected a list of 1 as before)",
+                words.may_not_change("spec.tasks[0].template.spec.containers[0].args", "a list of 2", "a list of 1"),
             ],
             id="a longer list",
         ),
         pytest.param(
             spec(worker()),
             spec(worker(), policies=[{"event": "PodFailed", "action": "RestartJob"}]),
-            ["spec.policies: a list of 1 (expected nothing as before)"],
+            [words.may_not_change("spec.policies", "a list of 1", "nothing")],
             id="a policy",
         ),
         pytest.param(
             spec(worker("a"), worker("b")),
             spec(worker("b"), worker("a")),
-            ["spec.tasks[0].name: 'b' (expected 'a' as before)", "spec.tasks[1].name: 'a' (expected 'b' as before)"],
+            [
+                words.may_not_change("spec.tasks[0].name", "'b'", "'a'"),
+                words.may_not_change("spec.tasks[1].name", "'a'", "'b'"),
+            ],
             id="the order of tasks",
         ),
         pytest.param(
             spec(worker(), volumes=[{"mountPath": "/d", "volumeClaimName": "one"}]),
             spec(worker(), volumes=[{"mountPath": "/d", "volumeClaimName": "two"}]),
-            ["spec.volumes[0].volumeClaimName: 'two' (expected 'one' as before)"],
+            [words.may_not_change("spec.volumes[0].volumeClaimName", "'two'", "'one'")],
             id="another claim",
         ),
         pytest.param(
             spec(asking(1, command=["x" * 100])),
             spec(asking(1, command=["y" * 100])),
             [
-                "spec.tasks[0].template.spec.containers[0].command[0]: "
-                f"'{'y' * 59}... (expected '{'x' * 59}... as before)",
+                words.may_not_change(
+                    "spec.tasks[0].template.spec.containers[0].command[0]", f"'{'y' * 59}...", f"'{'x' * 59}..."
+                ),
             ],
             id="long values are cut",
         ),
     ],
 )
 def test_what_may_not_be_changed(before: Obj, after: Obj, expected: list[str]) -> None:
-    assert forbidden_changes(before, after) == [RULE, *expected]
+    assert forbidden_changes(before, after) == [ONLY_THESE_MAY_CHANGE, *expected]
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1)])
 def test_tasks_can_be_neither_added_nor_removed(before: int, after: int) -> None:
     tasks = [worker("a"), worker("b")]
     assert forbidden_changes(spec(*tasks[:before]), spec(*tasks[:after])) == [
-        f"spec.tasks: {after} (expected {before} as before: tasks can be neither added nor removed)"
+        words.tasks_added_or_removed(after, before)
     ]
 
 
@@ -138,13 +148,13 @@ LATER = "the change applies only to pods created from now on"
         pytest.param(
             manifest(worker(), queue="a"),
             manifest(worker(), queue="b"),
-            ["spec.queue: the PodGroup stays in queue a until the whole job is restarted"],
+            [words.podgroup_stays_in_queue("a", words.UNTIL_RESTARTED)],
             id="the queue",
         ),
         pytest.param(
             manifest(worker()),
             manifest(worker(), networkTopology={"mode": "soft"}),
-            ["spec.networkTopology: the PodGroup keeps the old one until the whole job is restarted"],
+            [words.podgroup_keeps_topology(words.UNTIL_RESTARTED)],
             id="networkTopology",
         ),
         pytest.param(

@@ -25,6 +25,7 @@ from tests.support.vcjob_cluster import (
     vcjob,
 )
 from tests.support.waiting import until
+from vsched.controllers.vcjobs import words
 from vsched.sim.cluster import Cluster
 
 Obj = dict[str, Any]
@@ -110,7 +111,7 @@ async def test_no_pods_are_made_before_the_queue_lets_the_podgroup_in() -> None:
         assert (phase(cluster, "train"), pods(cluster, "train")) == ("Pending", {})
         await until(lambda: "PodGroupPending" in events(cluster, "train"))
         said = events(cluster, "train")["PodGroupPending"]
-        assert said == "its PodGroup waits: queue q may hold 100m cpu at most: 200m asked"
+        assert said == words.podgroup_waits("queue q may hold 100m cpu at most: 200m asked")
         cluster.client.patch(
             "scheduling.volcano.sh/queues", "", "q", lambda found: {**found, "spec": {"capability": {"cpu": "1"}}}
         )
@@ -217,7 +218,7 @@ async def test_pods_that_the_api_server_refuses_are_told_in_the_status_of_the_jo
         await until(lambda: status(cluster, "train").get("state", {}).get("reason") == "FailedCreate")
         message = status(cluster, "train")["state"]["message"]
         assert message.startswith('Pod train-worker-0: Pod "train-worker-0" is invalid: spec.restartPolicy: ')
-        assert message.endswith(" (2 more could not be created)")
+        assert message.endswith(words.more_not_created(2))
         change(cluster, "train", lambda found: {**found, "tasks": [task("worker", 3)]})
         await until(lambda: list(phases(cluster, "train").values()) == ["Running"] * 3)
         await until(lambda: "reason" not in status(cluster, "train")["state"])
@@ -351,10 +352,8 @@ async def test_a_change_that_does_not_reach_what_is_there_is_told() -> None:
 
         change(cluster, "train", lambda spec: with_image(spec, queue="other", maxRetry=5))
         told = await until(lambda: events(cluster, "train").get("ChangedUnderWay"))
-        assert told == (
-            "spec.queue: the PodGroup stays in queue default until the whole job is restarted; "
-            "spec.tasks[0].template: the change applies only to pods created from now on"
-        )
+        kept = words.podgroup_stays_in_queue("default", words.UNTIL_RESTARTED)
+        assert told == f"{kept}; {words.only_for_new_pods('spec.tasks[0].template')}"
         await until(lambda: len(pods(cluster, "train")) == 2)
         images = {name: each["spec"]["containers"][0]["image"] for name, each in pods(cluster, "train").items()}
         assert images == {"train-worker-0": "busybox", "train-worker-1": "alpine"}
@@ -364,9 +363,9 @@ async def test_a_change_that_does_not_reach_what_is_there_is_told() -> None:
 
         change(cluster, "train", lambda spec: {**spec, "plugins": {"gpu": []}})
         told = await until(lambda: events(cluster, "train").get("InvalidJob"))
-        assert told.startswith("no more pods are created until this is fixed: spec.plugins: 'gpu' (expected env")
+        assert told.startswith(words.no_more_pods("spec.plugins: 'gpu' (expected env"))
         change(cluster, "train", lambda spec: {**spec, "plugins": {}, "schedulerName": "theirs"})
-        left = "spec.schedulerName: vsched no longer manages the job, for scheduler theirs"
+        left = words.no_longer_managed("theirs")
         await until(lambda: left in [each["message"] for each in cluster.client.list("events", "default")])
 
 

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from tests.controllers.vcjobs.world import World, started
 from tests.support.vcjobs import task, vcjob
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.reconcile import reconcile
 from vsched.controllers.vcjobs.spec import Dependency, JobAction, JobEvent, JobPhase, VcjobPolicy, VcjobVolume
 
@@ -57,7 +58,7 @@ def test_a_failed_pod_restarts_the_whole_job_until_its_retries_are_used_up() -> 
     world.fail("train-worker-1", 3).settle()
     assert (world.phase, world.status["retryCount"]) == ("Failed", 3)
     assert world.pods.keys() == {"train-worker-1"}, "the pod that has failed is kept, the other one is killed"
-    assert "failed with exit code 3" in world.job.status.message
+    assert f"failed{words.with_exit_code(3)}" in world.job.status.message
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_a_job_whose_tasks_wait_for_one_that_has_failed_fails(least: int, phase:
     assert world.run("train-a-1").fail("train-a-0").settle().phase == phase
     world.set("train-a-1", "Succeeded").settle()
     assert (world.phase, world.job.status.reason) == ("Failed", "DependencyFailed")
-    assert world.job.status.message == "task b, c cannot start: what it depends on has failed"
+    assert world.job.status.message == words.tasks_cannot_start("b, c")
 
 
 @pytest.mark.parametrize(
@@ -234,7 +235,7 @@ def test_a_job_whose_claim_is_missing_waits_and_says_so() -> None:
     world.claims = ("shared",)
     world.settle()
     assert (world.phase, world.group, world.job.status.reason) == ("Pending", None, "PVCError")
-    assert world.events == ["PVCError: PersistentVolumeClaim shared does not exist in namespace ml"]
+    assert world.events == [f"PVCError: {words.no_volume_claim_of('shared', 'ml')}"]
     world.claims = ()
     world.settle()
     assert world.group is not None

@@ -10,6 +10,7 @@ from tests.support.builders import merged
 from tests.support.running import PODGROUPS, node, scheduling
 from tests.support.vcjob_cluster import command, commands, job, on, phase, phases, pods, status, task, vcjob
 from tests.support.waiting import until
+from vsched.controllers.vcjobs import words
 from vsched.sim.cluster import Cluster, ClusterSettings
 from vsched.sim.controllers import ControllerSettings, PodTimes
 
@@ -114,7 +115,7 @@ async def test_pods_that_are_pending_for_too_long_abort_the_job() -> None:
     made = vcjob("train", worker, policies=[on("PodPending", "AbortJob", timeout="1s")])
     async with Cluster([node("n1")], manifests=[made]) as cluster, scheduling(cluster.url):
         await until(lambda: phase(cluster, "train") == "Aborted")
-        assert "PodPending: pod train-worker-0 is pending" in status(cluster, "train")["state"]["message"]
+        assert words.pod_is_pending("PodPending", "train-worker-0") in status(cluster, "train")["state"]["message"]
         assert pods(cluster, "train") == {}
 
 

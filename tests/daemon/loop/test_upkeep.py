@@ -1,46 +1,45 @@
-"""What is done often and what in calm moments, while things change and while nothing does."""
+"""When everything is looked at, while things change and while nothing does."""
 
 from __future__ import annotations
 
 import asyncio
 
 from tests.support.virtual_time import in_virtual_time
-from vsched.daemon.loop.upkeep import BUSY_SECONDS, CALM_LOOKS, IDLE_SECONDS, Upkeep
+from vsched.daemon.loop.upkeep import DUE_LOOKS, LOOK_SECONDS, Upkeep
+
+DUE_SECONDS = DUE_LOOKS * LOOK_SECONDS
 
 
-class Process:
-    """Notes when it was looked after."""
+async def calm_moments(until: float, still_from: float = 0.0) -> list[float]:
+    """The moments in which it is looked after until then, where things change until ``still_from``."""
+    found: list[float] = []
+    now = asyncio.get_running_loop().time
+    began = now()
 
-    def __init__(self) -> None:
-        self.changes = 0
-        self.often: list[float] = []
-        self.calm: list[float] = []
+    def changes() -> int:
+        return int(min(now() - began, still_from))
 
-    async def looked_after(self, seconds: float, change_seconds: float = 1e9) -> None:
-        now = asyncio.get_running_loop().time
-        upkeep = Upkeep(lambda: self.changes, lambda: self.often.append(now()), lambda: self.calm.append(now()))
-        running = asyncio.create_task(upkeep.run())
-        end = now() + seconds
-        while now() < end:
-            await asyncio.sleep(min(change_seconds, end - now()))
-            self.changes += 1
-        running.cancel()
-        await asyncio.wait((running,))
-
-
-@in_virtual_time
-async def test_while_things_change_it_is_looked_after_often_and_never_thoroughly() -> None:
-    process = Process()
-    await process.looked_after(30.0, change_seconds=BUSY_SECONDS / 2)
-    assert len(process.often) >= 30.0 / BUSY_SECONDS - 2
-    assert not process.calm
+    running = asyncio.create_task(Upkeep(changes, lambda: found.append(now() - began)).run())
+    await asyncio.sleep(until)
+    running.cancel()
+    await asyncio.wait((running,))
+    return found
 
 
 @in_virtual_time
-async def test_where_nothing_changes_it_is_looked_after_seldom_and_now_and_then_thoroughly() -> None:
-    process = Process()
-    await process.looked_after(60.0)
-    assert len(process.often) <= 60.0 / IDLE_SECONDS + 1
-    first, second = process.calm[:2]
-    assert first > (CALM_LOOKS - 1) * IDLE_SECONDS
-    assert second - first > (CALM_LOOKS - 2) * IDLE_SECONDS
+async def test_where_nothing_changes_it_is_looked_after_as_soon_as_it_is_due() -> None:
+    first, second = await calm_moments(2.5 * DUE_SECONDS)
+    assert (first, second - first) == (DUE_SECONDS, DUE_SECONDS)
+
+
+@in_virtual_time
+async def test_while_things_change_it_is_looked_after_when_nothing_changes_any_more() -> None:
+    still = 1.5 * DUE_SECONDS
+    (found,) = await calm_moments(2 * DUE_SECONDS, still)
+    assert still < found <= still + 2 * LOOK_SECONDS
+
+
+@in_virtual_time
+async def test_where_things_never_stop_changing_it_is_looked_after_all_the_same() -> None:
+    found = await calm_moments(4.5 * DUE_SECONDS, 1e9)
+    assert found == [2 * DUE_SECONDS, 4 * DUE_SECONDS]

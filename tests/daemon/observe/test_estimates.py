@@ -61,9 +61,9 @@ async def estimated(daemon: Daemon, name: str) -> Estimate | None:
 async def test_a_job_starts_when_what_runs_ends_as_declared() -> None:
     async with Cluster() as cluster, scheduling(cluster.url, **OPTIONS) as daemon:
         cluster.apply([node("n1", cpu="2"), *taking("first", 5, says=True)])
-        await until(lambda: phases(cluster, "first") == ["Running"] * 2, 30.0)
+        await until(lambda: phases(cluster, "first") == ["Running"] * 2)
         cluster.apply([*taking("second", 2, says=True), *taking("third", 1, says=True)])
-        await until(lambda: waits(daemon, "second") and waits(daemon, "third"), 30.0)
+        await until(lambda: waits(daemon, "second") and waits(daemon, "third"))
         second, third = await estimated(daemon, "second"), await estimated(daemon, "third")
         assert second is not None
         assert third is not None
@@ -84,11 +84,11 @@ async def test_how_long_work_takes_is_learnt_from_what_has_finished() -> None:
         await until(lambda: all(phases(cluster, name) == ["Succeeded"] * 2 for name in names), 60.0)
         # Another daemon learns it anew from what is still there.
         async with scheduling(cluster.url, **OPTIONS) as other:
-            await until(lambda: other.cache.describe()["learnt_durations"] == 4, 30.0)
+            await until(lambda: other.cache.describe()["learnt_durations"] == 4)
         cluster.apply([made for name in ("run-3", "run-4", "run-6") for made in taking(name, 3600, says=False)])
-        await until(lambda: all(phases(cluster, f"run-{at}") == ["Running"] * 2 for at in (3, 4, 6)), 30.0)
+        await until(lambda: all(phases(cluster, f"run-{at}") == ["Running"] * 2 for at in (3, 4, 6)))
         cluster.apply(taking("after", 1, says=True))
-        await until(lambda: waits(daemon, "after"), 30.0)
+        await until(lambda: waits(daemon, "after"))
         asked = time.time()
         found = await estimated(daemon, "after")
         assert found is not None

@@ -200,7 +200,7 @@ async def test_evictions_in_vain_are_kept_with_the_session_that_decided_them(tmp
         await until(lambda: len(nodes_of(cluster, "low-")) == 2)
         proxy.spoil("POST", r"/api/v1/namespaces/default/pods/urgent-\d+/binding", 403, times=1000)
         cluster.apply(of_class("high", gang("urgent", 1)))
-        await until(lambda: kept(daemon, "useless-eviction"), 40.0)
+        await until(lambda: kept(daemon, "useless-eviction"))
         listed = (await ask(f"{url}/recordings")).body["recordings"]
         [found] = [one for one in listed if one["why"] == "useless-eviction"]
         recording = decode(await fetched(f"{url}/recordings/{found['number']}"))
@@ -218,7 +218,7 @@ async def test_bindings_that_are_decided_again_and_again_are_kept() -> None:
     ):
         proxy.spoil("POST", r"/api/v1/namespaces/default/pods/g-0/binding", 403, times=1000)
         cluster.apply(gang("g", 1))
-        await until(lambda: kept(daemon, "no-progress"), 40.0)
+        await until(lambda: kept(daemon, "no-progress"))
         [found] = daemon.inspection.recorder.ring
     assert found.head.says == "pod default/g-0 is not bound after 2 attempts"
     recording = decode(found.data)
@@ -278,7 +278,7 @@ async def test_a_loop_that_is_told_before_its_session_is_held_is_kept_all_the_sa
     recorder.looped(eviction.beneficiary, eviction.job)
     telemetry.tell(one.snapshot, one.report, Timing(Reason.CHANGE, 0.0, 0.0, 0.0))
     await recorder.decided(one.snapshot, policy, one.report)
-    await until(lambda: len(recorder.ring) or packing.done(), 10.0)
+    await until(lambda: len(recorder.ring) or packing.done())
     packing.cancel()
     assert [kept.head.says for kept in recorder.ring] == [
         "default/high and default/low evict each other's pods in turn"

@@ -6,29 +6,20 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from tests.support.collecting import unfreeze
 from tests.support.running import scheduling
-from tests.support.waiting import until
 from vsched.daemon.system.tuning import (
-    AT_FIRST,
-    CALM_AFTER,
-    GENERATIONS,
-    LONGEST,
     SWITCH_SECONDS,
-    WORTH,
-    Aside,
+    THRESHOLDS,
     Collected,
     Collector,
     calm,
     collected,
-    large,
     listed,
     tuned,
-    young,
 )
 from vsched.sim.cluster import Cluster
 
@@ -59,20 +50,13 @@ def _all_is_collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     gc.freeze()
 
 
-def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
+def test_settings_apply_within_and_not_after() -> None:
     callbacks = list(gc.callbacks)
     before = gc.get_threshold(), sys.getswitchinterval()
     with tuned():
-        assert gc.get_threshold() == AT_FIRST
+        assert gc.get_threshold() == THRESHOLDS
         assert collected in gc.callbacks
         assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
-        held = Held()
-        assert not is_aside(held)
-        gc.collect(0)
-        assert is_aside(held), "what survives a collection is put aside"
-        listed()
-        assert gc.get_threshold() == (*GENERATIONS, 2 * CALM_AFTER)
-        assert collected in gc.callbacks
     assert (gc.get_threshold(), sys.getswitchinterval()) == before
     assert gc.callbacks == callbacks
 
@@ -80,38 +64,26 @@ def test_collections_are_rarest_until_the_first_lists_are_in() -> None:
 def test_what_was_looked_at_twice_is_put_aside_and_freed_when_nothing_refers_to_it() -> None:
     with tuned():
         listed()
-        gc.collect(1)
         held = Held()
         gc.collect(0)
         assert not is_aside(held), "a second look finds what was only in use at the first one"
-        young()
+        gc.collect(1)
         assert is_aside(held)
         there = weakref.ref(held)
         del held
         assert there() is None
 
 
-def test_what_is_large_is_not_looked_through_at_all() -> None:
+def test_what_the_first_lists_left_is_put_aside() -> None:
     with tuned():
+        held, died = Held(), in_a_cycle()
         listed()
-        with large():
-            held, died = Held(), in_a_cycle()
-            young()
-            calm()
-            assert died() is not None
         assert is_aside(held)
-        died = in_a_cycle()
-        young()
-        young()
-        assert died() is None, "then collections go on"
-        with pytest.raises(ValueError, match="not made"), large():
-            raise ValueError("not made")
-        assert gc.isenabled()
+        assert died() is None
 
 
 @pytest.mark.usefixtures("_all_is_collected")
-def test_in_a_calm_moment_everything_is_looked_at_once_much_was_put_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vsched.daemon.system.tuning.CALM_AFTER", 100)
+def test_in_a_calm_moment_everything_is_looked_at() -> None:
     with tuned():
         listed()
         held = Held()
@@ -119,27 +91,10 @@ def test_in_a_calm_moment_everything_is_looked_at_once_much_was_put_aside(monkey
         died = weakref.ref(held)
         gc.collect(1)  # puts it aside
         del held
-        calm()
-        assert died() is not None, "so little is not worth it"
-        for _ in range(100):
-            gc.collect(1)
+        gc.collect(1)
         assert died() is not None
         calm()
         assert died() is None
-
-
-def test_as_long_as_little_is_found_everything_is_looked_at_ever_more_seldom() -> None:
-    aside = Aside()
-
-    def waits(found: int) -> float:
-        """How much later than at first the next full collection comes after one that found so many objects."""
-        aside("start", {"generation": 2})
-        aside("stop", {"generation": 2, "collected": found})
-        return gc.get_threshold()[2] / (2 * CALM_AFTER)
-
-    with tuned():
-        assert [waits(0) for _ in range(5)] == [2, 4, LONGEST, LONGEST, LONGEST]
-        assert [waits(WORTH), waits(WORTH - 1), waits(0), waits(WORTH)] == [1, 2, 4, 1]
 
 
 def test_collections_are_counted_and_timed_by_generation() -> None:
@@ -153,18 +108,9 @@ def test_collections_are_counted_and_timed_by_generation() -> None:
     assert total / 2 <= longest <= total
 
 
-async def test_a_daemon_says_that_it_has_listed_goes_on_and_makes_something_large() -> None:
+async def test_a_daemon_says_that_it_has_listed() -> None:
     told: list[str] = []
-
-    @contextmanager
-    def within() -> Iterator[None]:
-        told.append("begins")
-        yield
-        told.append("ends")
-
-    collector = Collector(lambda: told.append("listed"), lambda: told.append("young"), large=within)
+    collector = Collector(lambda: told.append("listed"))
     async with Cluster(1) as cluster, scheduling(cluster.url, collector=collector, advise=False) as daemon:
         await daemon.inspection.snapshots.look()
-        await until(lambda: "young" in told)
-    assert told.count("listed") == 1
-    assert [said for said in told if said != "young"] == ["listed", "begins", "ends"]
+    assert told == ["listed"]

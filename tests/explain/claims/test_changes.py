@@ -22,6 +22,7 @@ from tests.support.volumes import (
 from vsched.cli.plan.claims import with_claims
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
+from vsched.explain.words import edits
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.editor import ClusterEditor
@@ -58,7 +59,7 @@ QUOTAS = policy_of("priority gang", "predicates capacity")
 
 def test_more_devices_or_another_node_let_a_gang_start() -> None:
     found = explained("ns/g", device_class(), *machine("n1", 4), node("n2"), *gang(3, request("gpus", 2)))
-    assert f"2 more devices of class {CLASS} on a node like n1" in messages(found)
+    assert edits.more_devices(2, CLASS, "n1") in messages(found)
     assert "1 more node like n1" in messages(found)
     assert "minMember 2 (1 fewer)" in messages(found)[0]
 
@@ -80,7 +81,7 @@ def test_claims_that_would_have_devices_if_they_tolerated_a_taint() -> None:
     tainted = [device(f"gpu-{number}", taints=["example.com/burn-in=yes:NoSchedule"]) for number in range(2)]
     objects = [device_class(), node("n1"), resource_slice("n1", tainted), *gang(2, request("gpus", 1))]
     assert messages(explained("ns/g", *objects))[0] == (
-        "a toleration of the taint example.com/burn-in=yes:NoSchedule in its ResourceClaims"
+        edits.toleration_in_claims("example.com/burn-in=yes:NoSchedule")
     )
     edit = TolerateDevices("ns/g", "example.com/burn-in", "yes")
     assert len(run_cycle(ClusterEditor(snapshot_of(*objects)).edited([edit]), DEFAULT_POLICY, REGISTRY).binds) == 2
@@ -144,7 +145,7 @@ def test_volumes_that_people_make_are_proposed() -> None:
     made = storage_class("made", provisioner=NO_PROVISIONER)
     there = volume("pv", "5Gi", storage_class="made")
     found = explained("ns/g", node("n1"), made, there, *claims, group, *pods)
-    assert "2 more volumes of class made with 3Gi" in messages(found)
+    assert edits.more_volumes(2, "made", 3 << 30) in messages(found)
     [change] = [one for one in found.changes if "volumes" in one.message]
     assert change.edits == (AddVolumes("ns/d2", 2),)
     editor = ClusterEditor(snapshot_of(node("n1"), made, there, *claims, group, *pods))

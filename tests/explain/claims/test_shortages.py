@@ -18,14 +18,18 @@ from tests.support.devices import (
 from tests.support.plans import DEFAULT_POLICY, NOW, mirror
 from tests.support.volumes import claim, claim_volumes, storage_class
 from vsched.cli.plan.claims import with_claims
+from vsched.explain.claims import words as claims_words
 from vsched.explain.explaining import explain
 from vsched.explain.records import Explanation
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.state import words as state_words
 from vsched.mirror.wire.manifests import Origin
 from vsched.settings.built_in import REGISTRY
 
 LARGE = 'device.capacity["gpu.example.com"].memory.compareTo(quantity("80Gi")) >= 0'
+
+ONE, TWO = (claims_words.of_class(number, "gpu.example.com") for number in ("1", "2"))
 
 
 def explained(key: str, *manifests: Fields) -> Explanation:
@@ -42,7 +46,7 @@ def explained(key: str, *manifests: Fields) -> Explanation:
 def test_too_few_devices_on_any_node() -> None:
     found = explained("ns/g", device_class(), *machine("n1", 2), *machine("n2", 1), *gang(1, request("gpus", 4)))
     [one] = found.claims
-    assert one.missing == "4 of class gpu.example.com asked, and no node has more than 2 (3 in all)"
+    assert one.missing == claims_words.no_node_has_more("4 of class gpu.example.com", 2, 3)
     assert one.state == "has no devices yet"
     said = [each for each in found.constraints if each.message == f"ResourceClaim {one.names[0]}: {one.missing}"]
     assert [(each.code, each.lasting) for each in said] == [(Code.DEVICES, True)]
@@ -54,7 +58,7 @@ def test_devices_that_others_have() -> None:
     taken = allocated(resource_claim("taken"), "n1", "gpu-0", "gpu-1", "gpu-2", pods=[user])
     objects = [device_class(), *machine("n1", 4), *machine("n2", 1), user, taken]
     found = explained("ns/g", *objects, *gang(1, request("gpus", 2)))
-    assert found.claims[0].missing == "1 of 2 of class gpu.example.com are free on any one node (2 of 5 in all)"
+    assert found.claims[0].missing == claims_words.free_on_one_node(1, TWO, 2, 5)
 
 
 def test_what_this_session_gave_to_a_job_before_is_not_free() -> None:
@@ -64,7 +68,7 @@ def test_what_this_session_gave_to_a_job_before_is_not_free() -> None:
     younger = gang(1, request("gpus", 2))
     younger[1]["metadata"]["creationTimestamp"] = "2021-01-01T00:00:00Z"
     found = explained("ns/g", device_class(), *machine("n1", 4), first, own, *younger)
-    assert found.claims[0].missing == "1 of 2 of class gpu.example.com are free on any one node (1 of 4 in all)"
+    assert found.claims[0].missing == claims_words.free_on_one_node(1, TWO, 1, 4)
 
 
 def test_a_gang_asks_for_more_than_is_free_on_all_nodes_together() -> None:
@@ -73,24 +77,21 @@ def test_a_gang_asks_for_more_than_is_free_on_all_nodes_together() -> None:
     objects = [device_class(), *machine("n1", 3), *machine("n2", 2), user, taken]
     found = explained("ns/g", *objects, *gang(3, request("gpus", 2)))
     [said] = [each for each in found.constraints if each.message.startswith("its pods ask")]
-    assert said.message == "its pods ask for 6 of class gpu.example.com together, and there are 5 in all"
+    assert said.message == claims_words.fewer_in_all("6 of class gpu.example.com", 5)
     assert (said.code, said.lasting, found.state) == (Code.DEVICES, True, "never")
     fits = explained("ns/g", *objects, *machine("n3", 1), *gang(3, request("gpus", 2)))
     [said] = [each for each in fits.constraints if each.message.startswith("its pods ask")]
-    assert said.message == "its pods ask for 6 of class gpu.example.com together, 5 are free (6 in all)"
+    assert said.message == claims_words.fewer_free("6 of class gpu.example.com", 5, 6)
     assert (said.lasting, fits.state) == (False, "waits")
 
 
 def test_devices_that_no_selector_matches() -> None:
     objects = [device_class(), *machine("n1", 2)]
     found = explained("ns/g", *objects, *gang(1, request("gpus", 2, f'device.driver == "other" && {LARGE}')))
-    assert found.claims[0].missing == (
-        "2 of class gpu.example.com with driver other, memory ≥ 80Gi asked, and no device matches"
-    )
+    assert found.claims[0].missing == (claims_words.no_device_matches(f"{TWO} with driver other, memory ≥ 80Gi"))
 
 
 BURN_IN = "example.com/burn-in=yes:NoSchedule"
-NOT_TOLERATED = "which the claim does not tolerate"
 
 
 @pytest.mark.parametrize(
@@ -99,26 +100,25 @@ NOT_TOLERATED = "which the claim does not tolerate"
         pytest.param(
             [[BURN_IN], [BURN_IN]],
             1,
-            f"1 of class gpu.example.com asked; 2 match, but have the taint {BURN_IN}, {NOT_TOLERATED}",
+            f"{ONE} asked{claims_words.not_tolerated(2, [BURN_IN], more=False)}",
             id="all",
         ),
         pytest.param(
             [[BURN_IN]],
             1,
-            f"1 of class gpu.example.com asked; 1 matches, but has the taint {BURN_IN}, {NOT_TOLERATED}",
+            f"{ONE} asked{claims_words.not_tolerated(1, [BURN_IN], more=False)}",
             id="the only one",
         ),
         pytest.param(
             [[], [BURN_IN]],
             2,
-            "2 of class gpu.example.com asked, and no node has more than 1 (1 in all); 1 more has the taint "
-            f"{BURN_IN}, {NOT_TOLERATED}",
+            claims_words.no_node_has_more(TWO, 1, 1) + claims_words.not_tolerated(1, [BURN_IN], more=True),
             id="one of two",
         ),
         pytest.param(
             [["a=b:NoSchedule"], ["c:NoExecute"]],
             2,
-            f"2 of class gpu.example.com asked; 2 match, but have taints, as a=b:NoSchedule, {NOT_TOLERATED}",
+            f"{TWO} asked{claims_words.not_tolerated(2, ['a=b:NoSchedule', 'c:NoExecute'], more=False)}",
             id="different ones",
         ),
     ],
@@ -134,19 +134,18 @@ def test_devices_that_taints_keep_a_claim_off(tainted: list[list[str]], asked: i
 @pytest.mark.parametrize(
     ("published", "why"),
     [
-        pytest.param(resource_slice("n1", 2, count=2), "some of its slices do not exist yet", id="a slice is missing"),
+        pytest.param(resource_slice("n1", 2, count=2), claims_words.SLICES_MISSING, id="a slice is missing"),
         pytest.param(
             resource_slice("n1", [device("a"), device("a")]),
-            "device a is there more than once",
+            state_words.there_more_than_once("device", "a"),
             id="a name comes twice",
         ),
     ],
 )
 def test_a_pool_that_cannot_be_used_is_named(published: Fields, why: str) -> None:
     found = explained("ns/g", device_class(), node("n1"), published, *gang(1, request("gpus", 2)))
-    assert found.claims[0].missing == (
-        f"2 of class gpu.example.com asked, and no device matches; pool n1 of gpu.example.com cannot be used: {why}"
-    )
+    cannot = claims_words.pool_cannot_be_used("n1", "gpu.example.com", why)
+    assert found.claims[0].missing == f"{claims_words.no_device_matches(TWO)}; {cannot}"
 
 
 def test_nothing_is_missing_where_one_node_has_enough() -> None:
@@ -164,7 +163,7 @@ def test_a_pod_says_that_its_claim_does_not_exist() -> None:
     found = explained("ns/p", node("n1"), pod("p", spec={"volumes": claim_volumes("data")}))
     [one] = found.claims
     assert (one.names, one.state, one.usable) == (("data",), "does not exist", False)
-    assert "PersistentVolumeClaim data does not exist" in found.message
+    assert f"PersistentVolumeClaim data {claims_words.DOES_NOT_EXIST}" in found.message
     assert found.constraints[0].code == Code.CLAIM
 
 
@@ -173,16 +172,16 @@ def test_a_pod_on_its_way_shows_its_claims() -> None:
     found = explained("ns/p", node("n1"), storage_class(), claim("data"), pod("p", spec=volume))
     assert found.state == "starting"
     [one] = found.claims
-    assert one.state == "gets a volume with the pod's node: one can be made"
+    assert one.state == claims_words.gets_new_volume("", "")
 
 
 @pytest.mark.parametrize(
     ("objects", "told"),
     [
-        pytest.param([], "PersistentVolumeClaim data does not exist", id="no claim"),
+        pytest.param([], f"PersistentVolumeClaim data {claims_words.DOES_NOT_EXIST}", id="no claim"),
         pytest.param(
             [claim("data", storage_class="fastt")],
-            "PersistentVolumeClaim data cannot be bound: StorageClass fastt does not exist",
+            f"PersistentVolumeClaim data {claims_words.lost_storage_class('fastt')}",
             id="no class",
         ),
         pytest.param(

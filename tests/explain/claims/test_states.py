@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.recording import snapshot_of
+from vsched.explain.claims import words as claims_words
 from vsched.explain.claims.selectors import in_words
 from vsched.explain.claims.states import NAMES_MAX, claims_of
 from vsched.explain.records import ClaimState
@@ -86,62 +87,60 @@ def devices(**fields: Any) -> DeviceClaim:
     ("claim", "state", "usable"),
     [
         pytest.param(None, "does not exist", False, id="no such claim"),
-        pytest.param(volume(lost=True), "is lost: its volume is gone", False, id="lost"),
+        pytest.param(volume(lost=True), claims_words.VOLUME_LOST, False, id="lost"),
         pytest.param(volume(deleting=True), "is being deleted", False, id="being deleted"),
         pytest.param(
             volume(volume="pv-a", bound=True),
-            "is bound to PersistentVolume pv-a, usable in zone a",
+            claims_words.bound_to("pv-a", "in zone a"),
             True,
             id="bound to a volume of a zone",
         ),
         pytest.param(
             volume(volume="pv-any", bound=True),
-            "is bound to PersistentVolume pv-any",
+            claims_words.bound_to("pv-any", ""),
             True,
             id="bound, usable anywhere",
         ),
         pytest.param(
             volume(volume="gone", bound=True),
-            "is bound to PersistentVolume gone, which does not exist",
+            claims_words.bound_to_lost_volume("gone"),
             False,
             id="bound to a volume that is gone",
         ),
         pytest.param(
             volume(volume="pv-free", storage_class="made"),
-            "PersistentVolume pv-free is chosen but not bound yet",
+            claims_words.volume_chosen("pv-free"),
             True,
             id="a static volume is chosen",
         ),
         pytest.param(
             volume(selected_node="n1", storage_class="fast"),
-            "a volume is being made for node n1",
+            claims_words.volume_being_made("n1"),
             True,
             id="a volume is being made",
         ),
         pytest.param(
             volume(storage_class="fast"),
-            "gets a volume with the pod's node: one can be made in zone a",
+            claims_words.gets_new_volume("in zone a", ""),
             True,
             id="waits for its first pod, and a volume can be made",
         ),
         pytest.param(
             volume(storage_class="made"),
-            "gets a volume with the pod's node: 0 volumes of its class are free and large enough",
+            claims_words.gets_volume(claims_words.free_volumes(0, large=True)),
             True,
             id="waits for its first pod, and people make the volumes",
         ),
         pytest.param(
             volume(storage_class="now"),
-            "is not bound: the volume controller binds claims of class now before pods are placed",
+            claims_words.bound_before_placing("now"),
             False,
             id="immediate, and not bound",
         ),
-        pytest.param(
-            volume(storage_class="gone"), "cannot be bound: StorageClass gone does not exist", False, id="no such class"
-        ),
+        pytest.param(volume(storage_class="gone"), claims_words.lost_storage_class("gone"), False, id="no such class"),
         pytest.param(
             volume(),
-            "is not bound: it names no storage class and no volume without a class is free",
+            claims_words.NO_VOLUME_WITHOUT_CLASS,
             False,
             id="it names no class",
         ),
@@ -155,7 +154,7 @@ def test_a_volume_claim_has_a_state(claim: VolumeClaim | None, state: str, usabl
 
 def test_an_ephemeral_claim_must_be_made_for_the_pod() -> None:
     assert of_volume(None, ephemeral=True).state == "is not made yet"
-    assert of_volume(volume(owner="other"), ephemeral=True).state == "was not made for this pod"
+    assert of_volume(volume(owner="other"), ephemeral=True).state == claims_words.NOT_MADE_FOR_THIS_POD
     assert of_volume(volume(owner="uid-0", storage_class="fast"), ephemeral=True).usable
 
 
@@ -172,7 +171,7 @@ def test_a_volume_claim_says_what_it_asks_for() -> None:
         pytest.param(devices(), "has no devices yet", True, id="without devices"),
         pytest.param(
             devices(spec=ClaimSpec(((DeviceRequest("r", "gone"),),))),
-            "asks for DeviceClass gone, which does not exist",
+            claims_words.asks_for_lost_class("gone"),
             False,
             id="no such class",
         ),
@@ -184,19 +183,19 @@ def test_a_volume_claim_says_what_it_asks_for() -> None:
         ),
         pytest.param(
             devices(allocation=HAD, consumers=tuple(ClaimConsumer(f"u{number}", "a") for number in range(256))),
-            "has 1 device on node n1: n1/gpu-0; reserved for 256 pods, the maximum",
+            claims_words.reserved_for_most(claims_words.has_devices(1, "on node n1", "n1/gpu-0"), 256),
             False,
             id="reserved for as many pods as possible",
         ),
         pytest.param(
             devices(allocation=HAD, ready=False),
-            "has 1 device on node n1: n1/gpu-0; they are being prepared",
+            claims_words.being_prepared(claims_words.has_devices(1, "on node n1", "n1/gpu-0")),
             True,
             id="its devices are being prepared",
         ),
         pytest.param(
             devices(allocation=HAD, failed="LinkDown"),
-            "has 1 device on node n1: n1/gpu-0; their condition LinkDown says that they cannot be used",
+            claims_words.devices_failed(claims_words.has_devices(1, "on node n1", "n1/gpu-0"), "LinkDown"),
             False,
             id="a device failed",
         ),
@@ -210,8 +209,8 @@ def test_a_resource_claim_has_a_state(claim: DeviceClaim | None, state: str, usa
 
 def test_a_claim_of_a_template_is_made_for_each_pod() -> None:
     absent = of_devices(None, claim="", template="big")
-    assert (absent.names, absent.state) == (("train-0-gpu",), "is not made yet from ResourceClaimTemplate big")
-    assert of_devices(devices(owner="other"), template="big").state == "was not made for this pod"
+    assert (absent.names, absent.state) == (("train-0-gpu",), claims_words.not_made_from_template("big"))
+    assert of_devices(devices(owner="other"), template="big").state == claims_words.NOT_MADE_FOR_THIS_POD
     assert of_devices(devices(owner="uid-0"), template="big").usable
 
 
@@ -228,10 +227,10 @@ def test_a_resource_claim_says_what_it_asks_for() -> None:
         ),
         (DeviceConstraint("example.com/numa"), DeviceConstraint("example.com/port", ("net",), distinct=True)),
     )
-    assert of_devices(devices(spec=spec)).asks == (
-        "2 of class gpu with memory ≥ 80Gi and memory 10Gi of each; all of class rdma else 1 of class nic "
-        "(admin access); all devices with the same numa; devices of net with different port"
-    )
+    gpus = f"{claims_words.of_class('2', 'gpu')} with memory ≥ 80Gi {claims_words.and_of_each('memory 10Gi')}"
+    nics = f"{claims_words.of_class('all', 'rdma')} else {claims_words.of_class('1', 'nic')} (admin access)"
+    constraints = f"all devices with the same numa; {claims_words.devices_of('net')} with different port"
+    assert of_devices(devices(spec=spec)).asks == f"{gpus}; {nics}; {constraints}"
 
 
 def test_equal_claims_of_a_gang_are_counted_together_and_those_that_cannot_be_used_come_first() -> None:

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
+from vsched.explain.menu import words as menu_words
 from vsched.explain.menu.gang import Limit
 from vsched.explain.menu.menus import Menus, menus
 from vsched.explain.menu.records import Menu, MenuAnswer, OfferedPool, VictimJob
 from vsched.explain.simulation import never
 from vsched.explain.situation import Situation, apply_all
+from vsched.explain.words import edits as edits_words
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.whatif.edits import PoolNode
@@ -71,25 +73,37 @@ CAPPED = "node n1 cpu=64 gpu=32\nqueue q capability=gpu:8\njob x/b min=16 pods=1
 CAPPED_AND_LACKING = "node n1 cpu=64 gpu=8\nqueue q capability=gpu:8\njob x/b min=16 pods=16 gpu=1 cpu=1 queue=q"
 
 NODES: list[Any] = [
-    pytest.param(EMPTY + LACKING, [H100], ["8 more of pool h100 would start it"], {}, id="a gang that lacks 8 nodes"),
+    pytest.param(
+        EMPTY + LACKING,
+        [H100],
+        [menu_words.more_would_start(8, menu_words.of_pool("h100"), "", 8)],
+        {},
+        id="a gang that lacks 8 nodes",
+    ),
     pytest.param(
         "node n1 cpu=8 gpu=8\n" + LACKING,
         [H100],
-        ["7 more of pool h100 would start it"],
+        [menu_words.more_would_start(7, menu_words.of_pool("h100"), "", 7)],
         {},
         id="what is idle is used first",
     ),
     pytest.param(
         EMPTY + "job x/b min=9 pods=9 gpu=1 cpu=1",
         [H100, L4],
-        ["3 more of pool l4 would start it", "2 more of pool h100 would start it"],
+        [
+            menu_words.more_would_start(3, menu_words.of_pool("l4"), "", 3),
+            menu_words.more_would_start(2, menu_words.of_pool("h100"), "", 2),
+        ],
         {},
         id="the cheapest offer goes first, not the fewest nodes",
     ),
     pytest.param(
         EMPTY + "job x/b min=9 pods=9 gpu=1 cpu=1",
         [H100._replace(price=None), L4],
-        ["3 more of pool l4 would start it", "2 more of pool h100 would start it"],
+        [
+            menu_words.more_would_start(3, menu_words.of_pool("l4"), "", 3),
+            menu_words.more_would_start(2, menu_words.of_pool("h100"), "", 2),
+        ],
         {},
         id="offers without a price go last",
     ),
@@ -97,14 +111,14 @@ NODES: list[Any] = [
         EMPTY + LACKING,
         [L4],
         [],
-        {"l4": f"pool l4: a node has 4 {GPU}, and a pod asks for 8"},
+        {"l4": f"pool l4: {menu_words.node_too_small('4', GPU, '8')}"},
         id="nodes that are too small for a pod are no offer",
     ),
     pytest.param(
         EMPTY + LACKING,
         [H100._replace(room=3), pool("more", room=8)],
-        ["8 more of pool more would start it"],
-        {"h100": "the 3 more that pool h100 may have would not start it"},
+        [menu_words.more_would_start(8, menu_words.of_pool("more"), "", 8)],
+        {"h100": menu_words.would_not_start(menu_words.all_more_of_pool(3, "h100"), "")},
         id="a pool that may have too few more is no offer",
     ),
     pytest.param(
@@ -117,21 +131,21 @@ NODES: list[Any] = [
     pytest.param(
         EMPTY + LACKING + " selector=pool:b",
         [pool("a"), pool("b")],
-        ["8 more of pool b would start it"],
-        {"a": "up to 8 more of pool a would not start it"},
+        [menu_words.more_would_start(8, menu_words.of_pool("b"), "", 8)],
+        {"a": menu_words.would_not_start(menu_words.up_to_more(8, menu_words.of_pool("a")), "")},
         id="pods that select labels need a pool that has them",
     ),
     pytest.param(
         EMPTY + LACKING,
         [OfferedPool("t", "file", (PoolNode({}, (Taint("gpu", "yes"),), H100.nodes[0].allocatable),))],
         [],
-        {"t": "up to 8 more of pool t would not start it"},
+        {"t": menu_words.would_not_start(menu_words.up_to_more(8, menu_words.of_pool("t")), "")},
         id="taints of a pool count",
     ),
     pytest.param(
         EMPTY + "job x/a min=4 pods=4 gpu=8 cpu=1 age=60\n" + "job x/b min=8 pods=8 gpu=8 cpu=1",
         [H100],
-        ["12 more of pool h100 would start it; 8 if other jobs did not go first"],
+        [menu_words.more_would_start(12, menu_words.of_pool("h100"), "", 8)],
         {},
         id="those who go first take new nodes first",
     ),
@@ -142,11 +156,17 @@ NODES: list[Any] = [
         {},
         id="without pools, nodes like those there are",
     ),
-    pytest.param(CAPPED, [H100], [], {"h100": "up to 16 more of pool h100 would not start it"}, id="no node helps it"),
+    pytest.param(
+        CAPPED,
+        [H100],
+        [],
+        {"h100": menu_words.would_not_start(menu_words.up_to_more(16, menu_words.of_pool("h100")), "")},
+        id="no node helps it",
+    ),
     pytest.param(
         CAPPED_AND_LACKING,
         [H100],
-        [f"1 more of pool h100 would start it, with 8 more {GPU} in queue q (capability 16)"],
+        [menu_words.more_would_start(1, menu_words.of_pool("h100"), f"8 more {GPU} in queue q (capability 16)", 1)],
         {},
         id="both nodes and quota are lacking",
     ),
@@ -208,21 +228,21 @@ def test_an_offer_has_its_price_and_how_long_it_takes() -> None:
         pytest.param(
             "node n1 cpu=8\nquota x/small requests.cpu=2\njob x/b min=4 pods=4 cpu=1 minResources=cpu:4",
             QUOTAS,
-            "2 more requests.cpu in resource quota x/small (4 in all)",
+            edits_words.more_in_quota("2 more requests.cpu", "x/small", "4"),
             True,
             id="the quota of its namespace",
         ),
         pytest.param(
             CAPPED_AND_LACKING,
             DEFAULT_POLICY,
-            f"8 more {GPU} in queue q (capability 16), and then it lacks nodes",
+            menu_words.then_lacks_nodes(f"8 more {GPU} in queue q (capability 16)"),
             False,
             id="quota is not enough without nodes",
         ),
         pytest.param(
             EMPTY + LACKING,
             DEFAULT_POLICY,
-            "raising no limit of its queue or namespace would start it",
+            menu_words.NO_LIMIT_WOULD_START,
             False,
             id="no limit is in the way",
         ),
@@ -286,28 +306,28 @@ WORK: list[Any] = [
         "node n1 cpu=4\nnode n2 cpu=4\njob x/a min=4 pods=4 cpu=1 phase=Running on=n1\n"
         "job x/c min=4 pods=4 cpu=1 phase=Running on=n2\njob x/b min=4 pods=4 cpu=1",
         policy_of("priority gang", "predicates nodeorder"),
-        "the end of 1 job: x/a; the policy would not evict for it",
+        menu_words.would_have_to_end("1 job", "x/a"),
         [VictimJob("x/a", "default", 0, 4, True)],
         id="one of two jobs of the same priority would have to end",
     ),
     pytest.param(
         LOW.replace("min=1", "min=8") + "job x/b min=4 pods=4 cpu=1",
         PREEMPTING,
-        "the end of 1 job: x/a; the policy would not evict for it",
+        menu_words.would_have_to_end("1 job", "x/a"),
         [VictimJob("x/a", "default", 10, 8, True)],
         id="a gang at its minimum is not evicted, and would have to end",
     ),
     pytest.param(
         EMPTY + LACKING,
         PREEMPTING,
-        "no running job holds what it needs",
+        menu_words.NOBODY_HOLDS,
         [],
         id="nobody holds what it needs",
     ),
     pytest.param(
         "node n1 cpu=4\njob x/a min=1 pods=1 cpu=1 phase=Running on=n1\njob x/b min=8 pods=8 cpu=1",
         PREEMPTING,
-        "even the end of all jobs that hold what it needs would not start it",
+        menu_words.NO_END_WOULD_START,
         [],
         id="the cluster would be too small without anybody",
     ),
@@ -346,7 +366,7 @@ def test_menus_are_in_the_order_in_which_gangs_are_tried_and_at_most_so_many() -
 def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
     text = "node n1 cpu=4\nqueue q capability=cpu:2\njob x/b min=4 minResources=cpu:4 queue=q phase=Pending"
     one = menu(text)
-    assert one.note == "its pods do not exist yet: this is what would let it be admitted"
+    assert one.note == menu_words.WITHOUT_PODS
     assert one.quota.message == "2 more cpu in queue q (capability 4)"
 
 
@@ -354,7 +374,7 @@ def test_a_job_without_pods_is_said_to_be_admitted_only() -> None:
     ("pools", "message"),
     [
         pytest.param([], "3 more like node n1 would start it", id="like a node there is"),
-        pytest.param([H100], "1 more of pool h100 would start it", id="of a pool"),
+        pytest.param([H100], menu_words.more_would_start(1, menu_words.of_pool("h100"), "", 1), id="of a pool"),
     ],
 )
 def test_a_job_without_pods_may_lack_nodes_to_be_admitted(pools: list[OfferedPool], message: str) -> None:
@@ -382,7 +402,7 @@ def test_what_is_not_found_in_time_is_not_known() -> None:
     (one,) = found(EMPTY + LACKING, H100, limit=lambda: lambda: True).menus
     answers = (one.nodes.answer, one.quota.answer, one.waiting.answer, one.work.answer)
     assert answers == (MenuAnswer.UNKNOWN,) * 4
-    assert one.nodes.message == "unknown: the search ran out of time"
+    assert one.nodes.message == menu_words.OUT_OF_TIME
 
 
 def test_each_part_has_its_own_time() -> None:
@@ -413,7 +433,5 @@ def test_limits_of_several_kinds_that_are_in_the_way_at_once_are_told_together()
         policy=policy,
     )
     assert (one.nodes.answer, one.quota.answer) == (MenuAnswer.NO, MenuAnswer.ENOUGH)
-    assert (
-        one.quota.message
-        == "1 more cpu in queue q (capability 4) and 1 more requests.cpu in resource quota ns/rq (4 in all)"
-    )
+    in_quota = edits_words.more_in_quota("1 more requests.cpu", "ns/rq", "4")
+    assert one.quota.message == f"{edits_words.more_in_queue('1 more cpu', 'q', 'capability', '4')} and {in_quota}"

@@ -160,7 +160,7 @@ CASES: dict[str, Case] = {
         PROMISED,
     ),
     "a quota of pods": Case(
-        "node n1 cpu=8\nquota ns/small pods=2 used=pods:2\njob ns/b min=1 pods=1 cpu=1 minResources=cpu:1,pods:1",
+        "node n1 cpu=8\nquota ns/small pods=2 used=pods:2\njob ns/b min=1 pods=1 cpu=1 minResources=cpu:1,pods:2",
         Code.QUOTA,
         "small|pods|2",
         [(SetQuota("ns", "small", "pods", 3),)],
@@ -187,8 +187,8 @@ CASES: dict[str, Case] = {
         [(SetQuota("ns", "small", "pods", 3), AddPods("ns/b", "b.0", 2, "w"))],
     ),
     "two quotas bind, and each alone is not enough": Case(
-        "node n1 cpu=8\nquota ns/one requests.cpu=2 used=requests.cpu:1\nquota ns/two requests.memory=1Gi\n"
-        "job ns/b min=1 pods=1 cpu=2 memory=2Gi minResources=cpu:2,memory:2Gi",
+        "node n1 cpu=8\nquota ns/one requests.cpu=2 used=requests.cpu:2\nquota ns/two requests.memory=1Gi\n"
+        "job ns/b min=1 pods=1 cpu=1 memory=1Gi minResources=cpu:2,memory:2Gi",
         Code.QUOTA,
         "two|1Gi requests.memory|2Gi",
         [(SetQuota("ns", "one", "requests.cpu", 3000), SetQuota("ns", "two", "requests.memory", 2 * GI))],

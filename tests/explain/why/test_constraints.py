@@ -11,9 +11,11 @@ from tests.support.explained import BEFORE, ROOMS, TAKING, explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
 from vsched.explain.explaining import explain
 from vsched.explain.records import Whereabouts
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
+from vsched.plugins.words import victims as victims_words
 from vsched.settings.built_in import REGISTRY
 
 KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
@@ -177,7 +179,7 @@ KEEPS = policy_of("gang", "predicates proportion", actions="allocate")
         ),
         pytest.param(
             "node n1 cpu=9\nquota ns/small requests.cpu=4 used=requests.cpu:2\n"
-            "job ns/a min=1 minResources=cpu:3 pods=1 cpu=3",
+            "job ns/a min=1 minResources=cpu:4 pods=1 cpu=1",
             policy_of("gang resourcequota", "predicates"),
             Whereabouts.WAITS,
             [Code.QUOTA],
@@ -342,10 +344,7 @@ def test_one_answer_has_one_number_for_one_limit() -> None:
 def test_what_protects_victims_is_told_by_node() -> None:
     found = explained(f"node n1 cpu=4\n{BEFORE} 4 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=2", policy=TAKING)
 
-    assert found.constraints[1].message == (
-        "evicting pods of other jobs of its queue would make room on 1 node, but they are protected: "
-        "their priority is not lower"
-    )
+    assert found.constraints[1].message == (words.protected(words.OTHERS_OF_QUEUE, 1, victims_words.PRIORITY_NOT_LOWER))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from tests.support.examples import examples
 from tests.support.explained import explained
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_of
 from vsched.explain.explaining import explain
+from vsched.explain.why import words
 from vsched.explain.why.holding import held_by
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
@@ -27,7 +28,7 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
         pytest.param(
             f"{NODES}\n{OTHERS}\njob ns/a min=1 pods=1 cpu=3",
             DEFAULT_POLICY,
-            "a pod asks for 3 cpu, 3 free on 2 nodes, 2 at most on one (n2): ns/o holds 3 cpu, x/p 2",
+            f"a pod asks for 3 cpu, 3 free on 2 nodes{words.at_most_on_one('2', 'n2')}: ns/o holds 3 cpu, x/p 2",
             id="of nodes, how much is asked, how much is free, and who holds the rest",
         ),
         pytest.param(
@@ -39,7 +40,7 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
         pytest.param(
             "node n1 cpu=9 pods=2\njob ns/o min=1 phase=Running\npods ns/o 2 cpu=1 on=n1\njob ns/a min=1 pods=1 cpu=1",
             DEFAULT_POLICY,
-            "all pod slots of node n1 are taken: ns/o holds 2 pods",
+            words.pod_slots_taken("node n1", "ns/o holds 2 pods"),
             id="of slots for pods",
         ),
         pytest.param(
@@ -54,12 +55,12 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
             "node n1 cpu=4\njob ns/o min=1 phase=Running\npods ns/o 4 cpu=1 on=n1\n"
             "job ns/a min=2 pods=2 cpu=1 minResources=cpu:2",
             DEFAULT_POLICY,
-            "ns/o holds or reserves 4 cpu",
+            f"ns/o {words.HOLDS_OR_RESERVES} 4 cpu",
             id="of what may be promised",
         ),
         pytest.param(
-            "node n1 cpu=9\nquota ns/small requests.cpu=2 used=requests.cpu:1\njob ns/o min=1 phase=Running\n"
-            "pods ns/o 1 cpu=1 on=n1\njob ns/a min=2 pods=2 cpu=1 minResources=cpu:2",
+            "node n1 cpu=9\nquota ns/small requests.cpu=2 used=requests.cpu:2\njob ns/o min=1 phase=Running\n"
+            "pods ns/o 1 cpu=1 on=n1\njob ns/a min=2 pods=1 cpu=1 minResources=cpu:2",
             QUOTAS,
             "namespace ns: ns/o holds 1 cpu",
             id="of a quota",
@@ -75,14 +76,14 @@ NODES = "node n1 cpu=4\nnode n2 cpu=4"
             "node n1 cpu=9\njob ns/o min=1 phase=Running\npods ns/o 1 cpu=1 on=n1\njob ns/a min=1\n"
             "pods ns/a 1 cpu=1 apart=o",
             DEFAULT_POLICY,
-            "its anti-affinity rules it out beside ns/o (1 pod)",
+            f"{words.ANTI_AFFINITY} ns/o (1 pod)",
             id="from whose pods it keeps away",
         ),
         pytest.param(
             "node n1 cpu=9\njob ns/o min=1 phase=Running\npods ns/o 1 cpu=1 on=n1 apart=a\njob ns/a min=1\n"
             "pods ns/a 1 cpu=1",
             DEFAULT_POLICY,
-            "it is ruled out by the anti-affinity of ns/o (1 pod)",
+            f"{words.ANTI_AFFINITY_OF} ns/o (1 pod)",
             id="whose pods keep it away",
         ),
     ],
@@ -101,7 +102,7 @@ def test_nobody_else_is_told_of_where_the_job_holds_it_all_itself() -> None:
     [
         pytest.param({}, "", id="nobody"),
         pytest.param({"ns/a": 0}, "", id="nobody holds any"),
-        pytest.param({"": 1000}, "work without a job holds 1 cpu", id="pods of no job"),
+        pytest.param({"": 1000}, f"{words.NO_JOB} holds 1 cpu", id="pods of no job"),
         pytest.param(
             {"ns/a": 1000, "ns/b": 500, "ns/c": 3000, "ns/d": 250, "ns/e": 250},
             "ns/c holds 3 cpu, ns/a 1, ns/b 500m and 2 others 500m",
@@ -111,6 +112,19 @@ def test_nobody_else_is_told_of_where_the_job_holds_it_all_itself() -> None:
 )
 def test_holders_are_few_and_sorted(amounts: dict[str, int], told: str) -> None:
     assert held_by(mirror(manifests("node n1")).snapshot(NOW), amounts, "cpu") == told
+
+
+def test_who_holds_the_same_is_sorted_by_the_name_that_is_told() -> None:
+    pods = manifests("pods ns/a 1 cpu=1 on=n1\npods ns/b 1 cpu=1 on=n1")
+    for found, owner in zip(pods, ("web", "api"), strict=True):
+        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "controller": True}
+        found["metadata"] |= {
+            "annotations": {},
+            "ownerReferences": [{**reference, "uid": found["metadata"]["name"]}],
+        }
+    snapshot = mirror([*manifests("node n1 cpu=4"), *pods]).snapshot(NOW)
+    told = held_by(snapshot, dict.fromkeys(sorted(snapshot.jobs), 1000), "cpu")
+    assert told == "ReplicaSet ns/api holds 1 cpu, ReplicaSet ns/web 1"
 
 
 @settings(max_examples=examples(35), deadline=None)

@@ -6,12 +6,13 @@ import pytest
 
 from tests.support.explained import explained
 from tests.support.start_plans import CLUSTER, easy, hours
-from vsched.explain.why.planned import WHY_NONE
+from vsched.explain.why import words
+from vsched.explain.why.words import WHY_NO_START
 from vsched.framework.codes import NoStart
 
 
 def test_each_reason_has_its_sentence() -> None:
-    assert set(WHY_NONE) == set(NoStart)
+    assert set(WHY_NO_START) == set(NoStart)
 
 
 def test_who_goes_before_whom() -> None:
@@ -24,9 +25,9 @@ pods x/began 1 cpu=2 on=n1 started=60 age=60 {hours(20)}
 job x/big min=1 pods=1 cpu=4 age=600
 """
     told = explained(text, "x/big", easy())
-    assert "until its start, job x/began may use its nodes: started after it began to wait" in told.notes
+    assert words.others_until_its_start("job x/began") in told.notes
     told = explained(text, "x/began", easy())
-    assert "it goes before x/big, on nodes that are reserved for the start of that job" in told.notes
+    assert words.goes_before("x/big") in told.notes
 
 
 @pytest.mark.parametrize(
@@ -46,7 +47,7 @@ job x/big min=1 pods=1 cpu=4 age=600
 )
 def test_why_no_start_is_planned(job: str, args: dict[str, object], code: NoStart) -> None:
     told = explained(f"{CLUSTER}\njob {job}", "x/late", easy(**args))
-    assert f"not planned: {WHY_NONE[code]} ({code})" in told.notes
+    assert f"not planned: {WHY_NO_START[code]} ({code})" in told.notes
 
 
 def test_nothing_is_said_of_starts_where_the_policy_plans_none() -> None:

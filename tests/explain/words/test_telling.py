@@ -14,6 +14,7 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from tests.support.volumes import claim, storage_capacity
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation
+from vsched.explain.words import edits
 from vsched.explain.words.commands import command
 from vsched.explain.words.telling import change_of, told
 from vsched.mirror.whatif.edits import (
@@ -107,7 +108,7 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetRoleMinimum("x/b", "worker", 5, 6),
-        "minTaskMember 5 of worker (2 fewer), and minMember 6",
+        edits.minimum_of_role(5, "worker", 2, 6),
         '{"spec":{"minMember":6,"minTaskMember":{"worker":5}}}',
     ),
     (
@@ -122,7 +123,7 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         CreatePriorityClass("high", 10),
-        "priority class high created with value 10",
+        edits.priority_class_created("high", 10),
         "kubectl create priorityclass high --value=10",
     ),
     (SetHighestTier("x/close", 2), "highestTierAllowed 2 (now 1)", '{"networkTopology":{"highestTierAllowed":2}}'),
@@ -133,22 +134,23 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetSubGroupTier("x/parts", 0, 2),
-        "highestTierAllowed 2 of sub-group policy worker (now 1)",
+        edits.highest_tier_of_sub_groups(2, "worker", "1"),
         '[{"op":"test","path":"/spec/subGroupPolicy/0/name","value":"worker"},'
         '{"op":"test","path":"/spec/subGroupPolicy/0/networkTopology/highestTierAllowed","value":1},'
         '{"op":"add","path":"/spec/subGroupPolicy/0/networkTopology/highestTierAllowed","value":2}]',
     ),
     (
         SetSubGroupTier("x/parts", 1, 2),
-        "highestTierAllowed 2 of sub-group policy subGroupPolicy[1] (now rack)",
+        edits.highest_tier_of_sub_groups(2, "subGroupPolicy[1]", "rack"),
         '[{"op":"test","path":"/spec/subGroupPolicy/1/networkTopology/highestTierName","value":"rack"},'
         '{"op":"remove","path":"/spec/subGroupPolicy/1/networkTopology/highestTierName"},'
         '{"op":"add","path":"/spec/subGroupPolicy/1/networkTopology/highestTierAllowed","value":2}]',
     ),
     (
         SetMinSubGroups("x/parts", 0, 1, 5, {"cpu": 5000, "example.com/gpu": 5000}),
-        "minSubGroups 1 of sub-group policy worker (1 fewer), and minMember 5, "
-        "and minResources cpu 5, example.com/gpu 5",
+        edits.minimum_of_sub_groups(1, "worker", 1)
+        + edits.and_min_member(5)
+        + edits.and_min_resources("cpu 5, example.com/gpu 5"),
         '{"op":"test","path":"/spec/subGroupPolicy/0/minSubGroups","value":2},'
         '{"op":"add","path":"/spec/subGroupPolicy/0/minSubGroups","value":1},'
         '{"op":"add","path":"/spec/minMember","value":5},'
@@ -157,34 +159,38 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         SetSubGroupSize("x/parts", 0, 3, 9),
-        "subGroupSize 3 of sub-group policy worker (1 fewer)",
+        edits.size_of_sub_groups(3, "worker", 1),
         '{"op":"test","path":"/spec/subGroupPolicy/0/subGroupSize","value":4},'
         '{"op":"add","path":"/spec/subGroupPolicy/0/subGroupSize","value":3}]',
     ),
-    (EndJobs(("x/b",)), "the end of job x/b", ""),
-    (EndJobs(("x/b", "x/g", "x/h", "x/i")), "the end of jobs x/b, x/g, x/h and 1 more", ""),
-    (SetRequest("x/b", "cpu", 1500), "1500m cpu a pod instead of 2, and minResources cpu 12", ""),
-    (SetRequest("x/g", "cpu", 500), "500m cpu a pod instead of 1", ""),
-    (SetJobQueue("x/b", "leaf"), "queue leaf as its queue", '{"spec":{"queue":"leaf"}}'),
+    (EndJobs(("x/b",)), edits.end_of("job x/b"), ""),
+    (EndJobs(("x/b", "x/g", "x/h", "x/i")), edits.end_of("jobs x/b, x/g, x/h and 1 more"), ""),
+    (
+        SetRequest("x/b", "cpu", 1500),
+        edits.request_of_pods("1500m", "cpu", "2") + edits.and_min_resources("cpu 12"),
+        "",
+    ),
+    (SetRequest("x/g", "cpu", 500), edits.request_of_pods("500m", "cpu", "1"), ""),
+    (SetJobQueue("x/b", "leaf"), edits.as_its_queue("leaf"), '{"spec":{"queue":"leaf"}}'),
     (SetPriority("x/b", 10, "high"), "priority class high", '{"spec":{"priorityClassName":"high"}}'),
-    (SetPriority("x/b", 10), "a priority of 10 (now 0)", ""),
+    (SetPriority("x/b", 10), edits.priority(10, 0), ""),
     (
         Tolerate("x/b", "gpu", "yes"),
-        "a toleration of the taint gpu=yes:NoSchedule",
+        edits.toleration("gpu=yes:NoSchedule"),
         """-p '[{"op":"add","path":"/spec/tolerations","value":[{"key":"gpu","operator":"Equal","value":"yes",""",
     ),
     (
         DropRule("x/ruled", "nodeSelector"),
-        "its node selector and node affinity dropped",
+        edits.rule_dropped("nodeSelector"),
         '{"spec":{"nodeSelector":null}}',
     ),
     (
         DropRule("x/ruled", "podAntiAffinity"),
-        "its required pod anti-affinity dropped",
+        edits.rule_dropped("podAntiAffinity"),
         '{"spec":{"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":null}}}}',
     ),
     (DropRule("x/b", "hostPorts"), "its host ports dropped", ""),
-    (RemoveGates("x/g"), "the scheduling gates of its pods removed", '{"spec":{"schedulingGates":null}}'),
+    (RemoveGates("x/g"), edits.GATES_REMOVED, '{"spec":{"schedulingGates":null}}'),
     (
         AddPods("x/b", "b.0", 1, "ps"),
         "1 more pod of role ps",
@@ -193,7 +199,7 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (AddPods("x/b", "b.0", 2), "2 more pods", '"name":"b.0-more-1"'),
     (AddPods("x/b", "b.0", 20), "20 more pods", ""),
-    (CreatePodGroup("x/new", "a"), "PodGroup x/new created in queue a", "kubectl create -f -"),
+    (CreatePodGroup("x/new", "a"), edits.podgroup_created("x/new", "a"), "kubectl create -f -"),
     (CreateQueue("q"), "queue q created", "kubectl create -f -"),
     (OpenQueue("a"), "queue a opened", "vsched queue open a"),
     (
@@ -213,95 +219,95 @@ SAID: list[tuple[Edit, str, str]] = [
     ),
     (
         LowerGuarantee("a", "cpu", 500),
-        "500m less cpu guaranteed to queue a (guarantee 500m)",
+        edits.less_guaranteed("500m", "cpu", "a", "500m"),
         '{"spec":{"guarantee":{"resource":{"cpu":"500m"}}}}',
     ),
-    (SetQueueWeight("a", 5), "weight 5 for queue a (now 2)", '{"spec":{"weight":5}}'),
-    (SetJobLimit("a", 3), "3 running jobs in queue a (now 2)", "annotate queues.scheduling.volcano.sh a"),
+    (SetQueueWeight("a", 5), edits.weight(5, "a", 2), '{"spec":{"weight":5}}'),
+    (SetJobLimit("a", 3), edits.running_jobs(3, "a", 2), "annotate queues.scheduling.volcano.sh a"),
     (
         SetJobLimit("a", 2, per_user=True),
-        "2 running jobs of each user in queue a (now 1)",
+        edits.running_jobs(2, "a", 1, per_user=True),
         "vsched.io/max-running-jobs-per-user=2 --overwrite",
     ),
     (
         SetWallTime("a", 5400.0),
-        "a wall time of 1h30m in queue a (now 1h)",
+        edits.wall_time("1h30m", "a", "1h"),
         "annotate queues.scheduling.volcano.sh a vsched.io/max-wall-time=1h30m --overwrite",
     ),
     (SetReclaimable("a"), "queue a made reclaimable", '{"spec":{"reclaimable":true}}'),
     (
         AddNodeGroup("a", "g2"),
-        "node group g2 added to those of queue a",
+        edits.node_group_added("g2", "a"),
         '{"spec":{"affinity":{"nodeGroupAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":["g2"]}}}}',
     ),
     (
         SetGroupLimit("a", "g1", "cpu", 3000),
-        "1 more cpu in queue a on node group g1 (limit 3)",
+        edits.more_on_node_group("1 more cpu", "a", "g1", "3"),
         'volcano.sh/nodegroup-resource-limits={"g1":{"cpu":"3"}}',
     ),
     (
         SetQuota("x", "small", "requests.cpu", 9000),
-        "1 more requests.cpu in resource quota x/small (9 in all)",
+        edits.more_in_quota("1 more requests.cpu", "x/small", "9"),
         '{"spec":{"hard":{"requests.cpu":"9"}}}',
     ),
     (
         SetQuota("x", "small", "requests.memory", 7 * GIB),
-        "1Gi more requests.memory in resource quota x/small (7Gi in all)",
+        edits.more_in_quota("1Gi more requests.memory", "x/small", "7Gi"),
         '{"spec":{"hard":{"requests.memory":"7Gi"}}}',
     ),
     (
         SetConsumerLimit("x", "cpu", 6000),
-        "a limit of 6 cpu in Consumer x/defaults",
+        edits.limit_of_consumer("6", "cpu", "x/defaults"),
         '{"spec":{"hard":{"cpu":"6"}}}',
     ),
-    (SetDeviceAmount("x/part", "memory", 40), "40 volcano.sh/vgpu-memory a container instead of 50", ""),
-    (SetDeviceAmount("x/part", "cores", 10), "10 volcano.sh/vgpu-cores a container instead of 20", ""),
+    (SetDeviceAmount("x/part", "memory", 40), edits.request_of_containers(40, "volcano.sh/vgpu-memory", 50), ""),
+    (SetDeviceAmount("x/part", "cores", 10), edits.request_of_containers(10, "volcano.sh/vgpu-cores", 20), ""),
     (
         DropRule("x/part", "deviceWishes"),
-        "its annotations that choose types, uuids or the mode of devices dropped",
+        edits.rule_dropped("deviceWishes"),
         '{"metadata":{"annotations":{"nvidia.com/use-gputype":null}}}',
     ),
-    (AllowDisruptions("x", "guard", 2), "1 more eviction allowed by disruption budget x/guard", ""),
-    (AllowDisruptions("x", "guard", 3), "2 more evictions allowed by disruption budget x/guard", ""),
+    (AllowDisruptions("x", "guard", 2), edits.more_evictions(1, "x/guard"), ""),
+    (AllowDisruptions("x", "guard", 3), edits.more_evictions(2, "x/guard"), ""),
     (Uncordon(("n1", "n2")), "nodes n1, n2 uncordoned", "kubectl uncordon n1 n2"),
     (Uncordon(("a", "b", "c", "d", "e")), "nodes a, b, c and 2 more uncordoned", "kubectl uncordon a b c d e"),
     (
         RemoveTaint(("n2",), "gpu", "yes"),
-        "the taint gpu=yes:NoSchedule removed from node n2",
+        edits.taint_removed("gpu=yes:NoSchedule", "node n2"),
         "kubectl taint nodes n2 gpu=yes:NoSchedule-",
     ),
     (
         RemoveTaint(("n2",), "gpu", "", "NoExecute"),
-        "the taint gpu:NoExecute removed from node n2",
+        edits.taint_removed("gpu:NoExecute", "node n2"),
         "kubectl taint nodes n2 gpu:NoExecute-",
     ),
     (LabelNodes(("n1",), {"zone": "c"}), "node n1 labelled zone=c", "kubectl label nodes n1 zone=c --overwrite"),
-    (SetNodeAmount("n1", "memory", 33 * GIB), "1Gi more memory on a node like n1", ""),
-    (SetNodeAmount("n1", "pods", 111), "1 more pod slot on a node like n1", ""),
+    (SetNodeAmount("n1", "memory", 33 * GIB), edits.more_on_node("1Gi more memory", "n1"), ""),
+    (SetNodeAmount("n1", "pods", 111), edits.more_on_node("1 more pod slot", "n1"), ""),
     (AddNodes("n1", 1), "1 more node like n1", ""),
     (AddNodes("n1", 3), "3 more nodes like n1", ""),
-    (AddPoolNodes("h100", (PoolNode({}, (Taint("gpu"),), {"cpu": 1000}),), 8), "8 more of pool h100", ""),
+    (AddPoolNodes("h100", (PoolNode({}, (Taint("gpu"),), {"cpu": 1000}),), 8), edits.more_of_pool(8, "h100"), ""),
     (
         TolerateDevices("x/b", "burn-in", "yes"),
-        "a toleration of the taint burn-in=yes:NoSchedule in its ResourceClaims",
+        edits.toleration_in_claims("burn-in=yes:NoSchedule"),
         "",
     ),
-    (AddDevices("n1", "gpu", ("d", "p", "g"), 1), "1 more device of class gpu on a node like n1", ""),
-    (AddDevices("n1", "gpu", ("d", "p", "g"), 2), "2 more devices of class gpu on a node like n1", ""),
-    (AddVolumes("x/data", 1), "1 more volume of class made with 3Gi", ""),
-    (AddVolumes("x/data", 2), "2 more volumes of class made with 3Gi", ""),
+    (AddDevices("n1", "gpu", ("d", "p", "g"), 1), edits.more_devices(1, "gpu", "n1"), ""),
+    (AddDevices("n1", "gpu", ("d", "p", "g"), 2), edits.more_devices(2, "gpu", "n1"), ""),
+    (AddVolumes("x/data", 1), edits.more_volumes(1, "made", 3 << 30), ""),
+    (AddVolumes("x/data", 2), edits.more_volumes(2, "made", 3 << 30), ""),
     (CreateVolumeClaims(("x/new",)), "PersistentVolumeClaim new created", ""),
     (CreateVolumeClaims(("x/a", "x/b")), "PersistentVolumeClaims a, b created", ""),
     (CreateVolumeClaims(tuple(f"x/{c}" for c in "abcde")), "PersistentVolumeClaims a, b, c and 2 more created", ""),
     (
         SetStorage("kube-system/capacity", 12 * GIB),
-        "2Gi more free storage of class made in CSIStorageCapacity kube-system/capacity",
+        edits.more_storage(2 << 30, "made", "kube-system/capacity"),
         "",
     ),
-    (SetThreshold("cpu", 90.0), "usage threshold cpu at 90 %", ""),
-    (SetOvercommit(1.3), "overcommit-factor 1.3 in the policy", ""),
-    (SetArgument("binpack", "binpack.cpu", 3), "binpack.cpu 3 of plugin binpack in the policy", ""),
-    (UseAction("reclaim"), "action reclaim in the policy", ""),
+    (SetThreshold("cpu", 90.0), edits.usage_threshold("cpu", 90), ""),
+    (SetOvercommit(1.3), edits.overcommit_factor(1.3), ""),
+    (SetArgument("binpack", "binpack.cpu", 3), edits.argument("binpack.cpu", "3", "binpack"), ""),
+    (UseAction("reclaim"), edits.action("reclaim"), ""),
 ]
 
 

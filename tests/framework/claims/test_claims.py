@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.claim_parts import Slots, slots
+from tests.support.claim_handlers import Slots, slots
 from tests.support.small import SmallCluster
 from vsched.framework.claims.claims import Claims
 from vsched.framework.jobs import JobView
@@ -35,10 +35,10 @@ class Books:
         self.jobs = {key: JobView(found) for key, found in snapshot.jobs.items()}
         self.pending = list(self.jobs["ns/a"].job.pending.values())
         self.running = list(self.jobs["ns/r"].job.tasks.values())
-        self.part = Slots([3, 3], {task.uid: [number] for number, task in enumerate(self.running)}, exact=False)
+        self.handler = Slots([3, 3], {task.uid: [number] for number, task in enumerate(self.running)}, exact=False)
         for task in self.running:
-            self.part.hold(task.uid, 0)
-        self.claims = Claims(lambda: [self.part], 2, scores=True)
+            self.handler.hold(task.uid, 0)
+        self.claims = Claims(lambda: [self.handler], 2, scores=True)
         self.ledger = Ledger(snapshot.nodes.copy(), SessionUsage(snapshot), [], self.claims)
         self.reserved: list[tuple[Task, int]] = []
 
@@ -71,12 +71,12 @@ def test_what_is_undone_leaves_every_claim_as_it_was(
     books = Books()
     for step in first:
         books.step(*step)
-    before, mark = books.part.picture(), len(books.ledger.log)
+    before, mark = books.handler.picture(), len(books.ledger.log)
     for step in then:
         books.step(*step)
     books.ledger.undo_to(mark)
 
-    assert books.part.picture() == before
+    assert books.handler.picture() == before
 
 
 @given(steps)
@@ -86,7 +86,7 @@ def test_undoing_everything_leaves_what_the_snapshot_shows(plan: list[tuple[str,
         books.step(*step)
     books.ledger.undo_to(0)
 
-    assert books.part.picture() == untouched.part.picture()
+    assert books.handler.picture() == untouched.handler.picture()
 
 
 def test_a_place_that_is_given_up_and_restored_has_the_same_as_before() -> None:
@@ -95,13 +95,13 @@ def test_a_place_that_is_given_up_and_restored_has_the_same_as_before() -> None:
     first, second = (books.pending[number] for number in (1, 3))
     for task in (first, second):
         books.ledger.place(books.jobs["ns/a"], task, 1, Status.PIPELINED)
-    before, mark = books.part.picture(), len(books.ledger.log)
+    before, mark = books.handler.picture(), len(books.ledger.log)
     for task in (first, second):
         books.ledger.withdraw(books.jobs["ns/a"], task, 1)
     books.ledger.undo_to(mark)
 
-    assert books.part.picture() == before
-    assert books.part.taken == {first.uid: [0], second.uid: [2]}
+    assert books.handler.picture() == before
+    assert books.handler.taken == {first.uid: [0], second.uid: [2]}
 
 
 def test_the_plan_of_a_task_names_what_its_claims_need() -> None:
@@ -119,7 +119,7 @@ def test_parts_are_only_made_for_tasks_with_claims() -> None:
     made: list[Slots] = []
 
     def make() -> list[Slots]:
-        made.append(books.part)
+        made.append(books.handler)
         return made
 
     claims = Claims(make, 2, scores=True)

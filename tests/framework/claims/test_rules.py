@@ -6,8 +6,9 @@ import pytest
 
 from tests.support.plans import policy_from
 from vsched.errors import BadInput
-from vsched.framework.claims.part import ClaimRules, VolumeScoring
+from vsched.framework.claims.handler import ClaimRules, VolumeScoring
 from vsched.framework.claims.rules import rules_of
+from vsched.plugins.words.arguments import utilizations_fall
 
 POLICY = """\
 actions: allocate
@@ -73,7 +74,7 @@ def test_claims_count_without_the_plugin() -> None:
     [
         pytest.param(
             "volumebinding.shape: [{utilization: 50, score: 1}, {utilization: 20, score: 2}]",
-            "volumebinding.shape: the utilizations are 50, 20 (expected each to be greater than the one before)",
+            utilizations_fall([50, 20]),
             id="points that are not in order",
         ),
         pytest.param("volumebinding.shape: [{utilization: 101, score: 1}]", "<= 100", id="more than everything"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vsched.framework.claims.unread import why_unread
+from vsched.framework.words.jobs import claims_unread
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
 from vsched.model.pods.shape import PodLabels, ShapeTable
 from vsched.model.pods.status import Status
@@ -38,5 +39,5 @@ def test_a_pod_waits_for_kinds_that_its_claims_need(claims: PodClaims | None, ki
     found = why_unread(task(claims), {kind: FORBIDDEN})
     assert (found is not None) is waits
     if found is not None:
-        assert found.message == f"{kind} objects cannot be read: {FORBIDDEN}"
+        assert found.message == claims_unread(kind, FORBIDDEN)
     assert why_unread(task(claims), {}) is None

@@ -8,6 +8,7 @@ from tests.support.plans import NOW, manifests, mirror, policy_of
 from vsched.framework.cycle import run_cycle
 from vsched.model.jobs.provisioning import Provisioning
 from vsched.model.plan import CycleReport
+from vsched.model.words import nodes_are_asked_for
 from vsched.settings.built_in import REGISTRY
 
 POLICY = policy_of("priority gang", "predicates", actions="allocate, preempt")
@@ -55,7 +56,7 @@ def test_pods_say_what_became_of_the_request_and_their_bindings_name_it() -> Non
     waits = found.unschedulable["x/new.0"]
     assert waits.reason == "Provisioning"
     for message in (waits.message, found.jobs["x/new"].message):
-        assert message.endswith("; nodes are asked for by ProvisioningRequest r")
+        assert message.endswith(f"; {nodes_are_asked_for('ProvisioningRequest r', '')}")
         assert message.count("ProvisioningRequest") == 1
 
     mirrored = mirror(manifests("node n1 cpu=4\njob x/new min=2 pods=2 cpu=1"))

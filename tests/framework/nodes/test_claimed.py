@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.claim_parts import MISSING, ODD, TAKEN, Slots, slots
+from tests.support.claim_handlers import MISSING, ODD, TAKEN, Slots, slots
 from tests.support.small import SmallCluster
 from vsched.framework.claims.claims import Claims
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.ledger import EvictionCause, Ledger
 from vsched.framework.ledger.usage import SessionUsage
-from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.nodes.selection import Choice, NodeSelection
 from vsched.model.nodes.table import Floats
 from vsched.model.pods.status import Status
@@ -22,7 +22,9 @@ from vsched.model.pods.task import Task
 class World:
     """Nodes n1, n2 … with so many slots; on each, so many pods run that hold one each, from the highest down."""
 
-    def __init__(self, have: list[int], running: list[int], *, exact: bool = True, part: type[Slots] = Slots) -> None:
+    def __init__(
+        self, have: list[int], running: list[int], *, exact: bool = True, handler: type[Slots] = Slots
+    ) -> None:
         cluster = SmallCluster()
         for row in range(len(have)):
             cluster.node(f"n{row + 1}")
@@ -33,12 +35,12 @@ class World:
             for number in range(count):
                 cluster.task(others, f"r-{row}-{number}", self.shape, Status.RUNNING, f"n{row + 1}", claims=slots("z"))
         held = {task.uid: [have[int(task.name[2])] - 1 - int(task.name[4])] for task in others.tasks.values()}
-        self.part = part(have, held, exact=exact)
+        self.handler = handler(have, held, exact=exact)
         for task in others.tasks.values():
-            self.part.hold(task.uid, int(task.name[2]))
+            self.handler.hold(task.uid, int(task.name[2]))
         snapshot = cluster.snapshot()
         self.nodes = snapshot.nodes.copy()
-        self.claims = Claims(lambda: [self.part], len(have), scores=True)
+        self.claims = Claims(lambda: [self.handler], len(have), scores=True)
         self.ledger = Ledger(self.nodes, SessionUsage(snapshot), [], self.claims)
         self.selection = NodeSelection(
             self.nodes, self.ledger.journal, NodePlugins(), lambda task: "default", claims=self.claims
@@ -113,9 +115,9 @@ def test_scores_of_claims_count() -> None:
         def score(self, task: Task) -> Floats | None:
             return np.array([0.0, 1.0, 0.5])
 
-    world = World([1, 1, 1], [0, 0, 0], part=Preferring)
+    world = World([1, 1, 1], [0, 0, 0], handler=Preferring)
     assert world.selection.choose(world.task("x")) == Choice(1, waits=False)
-    silent = Claims(lambda: [world.part], 3, scores=False)
+    silent = Claims(lambda: [world.handler], 3, scores=False)
     selection = NodeSelection(world.nodes, [], NodePlugins(), lambda task: "default", claims=silent)
     assert selection.choose(world.task("x")) == Choice(0, waits=False), "the policy turned scores off"
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.selecting import World
+from vsched.framework.words.nodes import available
 
 JOBS = """
     job ns/a pods=8 cpu=1
@@ -62,7 +63,7 @@ def test_what_is_found_under_a_restriction_is_forgotten_with_it() -> None:
     with selection.within(rows(world, ["n1"])):
         assert selection.choose(task) is None
         assert (selection.has_failed(task), selection.is_short) == (True, True)
-        assert selection.explain(task).message == "0/1 nodes are available: 1 Insufficient cpu."
+        assert selection.explain(task).message == available(1, {"Insufficient cpu": 1})
         assert selection.room(task).tasks == 0
 
     assert (selection.has_failed(task), selection.is_short) == (False, False)

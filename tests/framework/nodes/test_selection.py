@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.examples import examples
 from tests.support.selecting import World
-from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.nodes.selection import Choice, NodeSelection
 
 

@@ -12,12 +12,12 @@ from vsched.framework.nodes.why import (
     failing,
     once_filled,
     reasons_of,
-    sentence,
     shortages,
     within,
 )
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Shortage
+from vsched.framework.words.nodes import available
 from vsched.model.amounts.resources import CPU, MEMORY, PODS
 from vsched.model.nodes.table import NodeTable
 from vsched.model.pods.shape import Shape
@@ -81,7 +81,7 @@ def test_a_node_counts_for_every_amount_it_lacks() -> None:
     made = SmallCluster().node("n1", cpu=1000, memory=GIB)
     found = explain(made.snapshot().nodes, made.shape(cpu=2000, memory=2 * GIB), [], [])
 
-    assert found.message == "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory."
+    assert found.message == available(1, {"Insufficient cpu": 1, "Insufficient memory": 1})
 
 
 def test_what_a_waiting_task_reserves_is_lacking() -> None:
@@ -99,18 +99,6 @@ def test_what_is_in_the_way_of_one_more() -> None:
     found = reasons_of(len(nodes), failing(nodes, shape, [], [], once_filled(nodes, shape, room)))
 
     assert found.reasons == {"Insufficient cpu": 1, "Insufficient memory": 1, "Too many pods": 1}
-
-
-@pytest.mark.parametrize(
-    ("nodes", "reasons", "told"),
-    [
-        pytest.param(0, {}, "no nodes are known", id="an empty cluster"),
-        pytest.param(3, {}, "0/3 nodes are available", id="no reason"),
-        pytest.param(3, {"b": 1, "a": 2}, "0/3 nodes are available: 1 b, 2 a.", id="reasons, sorted as text"),
-    ],
-)
-def test_sentence(nodes: int, reasons: dict[str, int], told: str) -> None:
-    assert sentence(nodes, reasons) == told
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,16 @@ import msgspec
 import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, plan, policy_of
+from vsched.explain.words.edits import request_of_pods
 from vsched.framework.cycle import run_cycle
 from vsched.framework.reports.closing import merged
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import CORDONED, NO_NODE, available, has_no, on_nodes
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import Condition
 from vsched.model.plan import CycleReport, JobOutcome
+from vsched.model.words import WOULD_START
+from vsched.plugins.words.jobs import GANG_READY, some_exist
 from vsched.settings.built_in import REGISTRY
 
 GANGS = policy_of("priority gang", "predicates")
@@ -104,43 +109,39 @@ def test_a_task_that_waits_for_others_to_leave_is_pending() -> None:
     found = outcome_of("pods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2")
 
     assert (found.ready, found.pending) == (0, 2)
-    assert found.message == (
-        "2 pods have nodes and wait for other pods to leave: a.0 will go to n1 once the terminating pods are gone"
-    )
+    assert found.message == words.wait_for_others(2, f"a.0 {words.goes_once('n1')}")
 
 
 @pytest.mark.parametrize(
     ("text", "kind", "reason", "message"),
     [
-        pytest.param(
-            "job ns/a min=1 pods=1 cpu=1", "Scheduled", "tasks in gang are ready to be scheduled", "", id="placed"
-        ),
+        pytest.param("job ns/a min=1 pods=1 cpu=1", "Scheduled", GANG_READY, "", id="placed"),
         pytest.param(
             "job ns/a min=2 pods=2 cpu=3",
             "Unschedulable",
             "NotEnoughResources",
-            "the gang needs 2, 1 fits, and no more would if all nodes were empty: 1 node has too little cpu",
+            f"{words.needs(words.THE_GANG, 2, 2, 1, 1)}: {on_nodes([('Insufficient cpu', 1)])}",
             id="no room",
         ),
         pytest.param(
             "job ns/a min=2 pods=1 cpu=1",
             "Unschedulable",
             "NotEnoughTasks",
-            "1 of the gang's 2 pods exist",
+            some_exist(1, 2, ""),
             id="no pods",
         ),
         pytest.param(
             "job ns/a min=2 phase=Pending queue=nowhere",
             "Unschedulable",
             "QueueNotFound",
-            "queue nowhere does not exist",
+            words.no_queue("nowhere"),
             id="no pods before it is admitted",
         ),
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1 queue=nowhere",
             "Unschedulable",
             "QueueNotFound",
-            "queue nowhere does not exist",
+            words.no_queue("nowhere"),
             id="no queue",
         ),
     ],
@@ -156,7 +157,7 @@ def test_the_condition_of_a_job(text: str, kind: str, reason: str, message: str)
 def test_a_job_whose_status_says_so_already_has_not_changed() -> None:
     objects = manifests("node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1")
     group = next(found for found in objects if found["kind"] == "PodGroup")
-    ready = {"type": "Scheduled", "status": "True", "reason": "tasks in gang are ready to be scheduled", "message": ""}
+    ready = {"type": "Scheduled", "status": "True", "reason": GANG_READY, "message": ""}
     group["status"] |= {"running": 1, "conditions": [ready]}
 
     assert not run_cycle(mirror(objects).snapshot(NOW), GANGS, REGISTRY).jobs["ns/a"].changed
@@ -196,29 +197,31 @@ def test_merging_conditions(
             "job ns/a min=1 pods=1 cpu=5",
             "ns/a.0",
             "Unschedulable",
-            "0/3 nodes are available: 1 node(s) were unschedulable, 2 Insufficient cpu.",
+            available(3, {CORDONED: 1, "Insufficient cpu": 2}),
             id="no node has room",
         ),
         pytest.param(
             "job ns/a min=3 pods=3 cpu=3",
             "ns/a.0",
             "Unschedulable",
-            "fits, but waits until its gang ns/a reaches its minimum of 3",
+            words.fits_but_waits(words.gang_reaches_minimum("ns/a", 3)),
             id="only the rest of its gang is missing",
         ),
         pytest.param(
             "job ns/a min=3 pods=3 cpu=5",
             "ns/a.2",
             "Unschedulable",
-            "its gang ns/a waits: the gang needs 3, none fit, and 1 would if all nodes were empty: "
-            "2 nodes have too little cpu, 1 is cordoned",
+            words.gang_waits(
+                "ns/a",
+                f"{words.needs(words.THE_GANG, 3, 3, 0, 1)}: {on_nodes([('Insufficient cpu', 2), (CORDONED, 1)])}",
+            ),
             id="what was not tried is not said to fit",
         ),
         pytest.param(
             "job ns/a min=3 pods=1 cpu=1",
             "ns/a.0",
             "GangIncomplete",
-            "1 of the gang's 3 pods exist",
+            some_exist(1, 3, ""),
             id="what is wrong with its job is said of the pod too",
         ),
     ],
@@ -231,12 +234,12 @@ def test_what_is_said_of_a_pod(text: str, pod: str, reason: str, message: str) -
 
 def test_pods_are_told_what_their_gang_waits_for_and_not_what_would_help_it() -> None:
     mirrored = mirror(manifests("node n1 cpu=4\njob ns/a min=3 pods=3 cpu=5"))
-    told = "the gang needs 3, none fit: no node has 5 cpu (largest: 4)"
-    mirrored.advise({"ns/a": Advice(told, "4 cpu a pod instead of 5")})
+    told = f"{words.needs(words.THE_GANG, 3, 3, 0)}: {has_no(NO_NODE, 'cpu', '5', '4')}"
+    mirrored.advise({"ns/a": Advice(told, request_of_pods("4", "cpu", "5"))})
     report = run_cycle(mirrored.snapshot(NOW), GANGS, REGISTRY)
 
-    assert report.jobs["ns/a"].message == f"{told}; would start with 4 cpu a pod instead of 5"
-    assert report.unschedulable["ns/a.2"].message == f"its gang ns/a waits: {told}"
+    assert report.jobs["ns/a"].message == f"{told}{WOULD_START}{request_of_pods('4', 'cpu', '5')}"
+    assert report.unschedulable["ns/a.2"].message == words.gang_waits("ns/a", told)
 
 
 @pytest.mark.parametrize(
@@ -287,7 +290,7 @@ def test_a_gang_is_told_of_the_task_that_found_no_place_not_of_those_that_would_
 
     assert (found.code, found.message) == (
         "GangSize",
-        "the gang needs 3, 2 fit, and no more would if all nodes were empty: 1 node has too little cpu",
+        f"{words.needs(words.THE_GANG, 3, 3, 2, 2)}: {on_nodes([('Insufficient cpu', 1)])}",
     )
     assert found.reasons == {"Insufficient cpu": 1}
 

@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from tests.support.plans import NOW
 from tests.support.taking import Busy, taking
 from vsched.framework.policy import Policy
+from vsched.framework.words.jobs import goes_once
+from vsched.framework.words.victims import EVICTION_REFUSED, UNNEEDED, leaving_by_themselves
+from vsched.model.pods.cooperation import EvictionRequest
 
 PREEMPT = taking("allocate, preempt, backfill", "priority gang-P conformance", "predicates")
 RECLAIM = taking("enqueue, allocate, reclaim", "priority gang conformance proportion", "predicates")
@@ -53,7 +56,7 @@ ELSEWHERE = f"""
     {full(asked(left=-5))}
     pods x/old 2 cpu=1 on=n1
 """
-NOT_NEEDED = [("old.0", "its resources are no longer needed")]
+NOT_NEEDED = [("old.0", UNNEEDED)]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +123,7 @@ def test_a_pod_that_the_api_server_keeps_need_not_end_and_is_spared() -> None:
     world = Busy(full(asked(left=0)), PREEMPT)
     world.cache.spare(world.task("old.0").uid)
     report = world.cycle()
-    assert [one.why for one in report.withdrawals] == ["the API server refuses its eviction"]
+    assert [one.why for one in report.withdrawals] == [EVICTION_REFUSED]
     assert not report.evictions
 
 
@@ -172,14 +175,17 @@ def test_the_gang_that_waits_is_told_for_whom_and_until_when() -> None:
     def said(text: str) -> str:
         return Busy(text, PREEMPT).cycle().unschedulable["x/want.0"].message
 
-    by, expected = stamp(50)[11:19], stamp(20)[11:19]
-    assert said(full(asked())) == f"will go to n1 once x/old.0 is done, which was asked to end by {by} UTC"
-    assert said(full(asked(expected=stamp(20)))) == f"will go to n1 once x/old.0 is done, expected at {expected} UTC"
-    assert said(full(asked(expected=stamp(900)))) == f"will go to n1 once x/old.0 is done, expected at {by} UTC"
+    def ends(expected: float = 0) -> str:
+        request = EvictionRequest(NOW - 10, NOW + 50, expected=expected)
+        return goes_once("n1", leaving_by_themselves([("x/old.0", request)]))
+
+    assert said(full(asked())) == ends()
+    assert said(full(asked(expected=stamp(20)))) == ends(NOW + 20)
+    assert said(full(asked(expected=stamp(900)))) == ends(NOW + 900)
 
 
 @st.composite
-def crowds(draw: st.DrawFn) -> str:
+def clusters(draw: st.DrawFn) -> str:
     """Nodes with running pods, some asked for jobs that may or may not have a place, and jobs that wait."""
     lines = ["class high 9"]
     count = draw(st.integers(1, 4))
@@ -199,7 +205,7 @@ def crowds(draw: st.DrawFn) -> str:
     return "\n".join(lines)
 
 
-@given(crowds())
+@given(clusters())
 @example(ELSEWHERE)
 def test_nobody_is_asked_twice_nobody_needed_is_let_off_and_deadlines_are_kept(text: str) -> None:
     world = Busy(text, PREEMPT)

@@ -8,8 +8,13 @@ from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror, policy_o
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.reports.limits import rounded
+from vsched.framework.refusal import Shortage
+from vsched.framework.words import jobs as words
+from vsched.framework.words import limits, nodes
+from vsched.framework.words.lists import rounded
 from vsched.model.plan import JobOutcome
+from vsched.plugins.words import jobs as gangs
+from vsched.plugins.words.queues import beyond_cluster, not_open
 from vsched.settings import load_text
 from vsched.settings.built_in import REGISTRY
 
@@ -22,6 +27,9 @@ TREE = load_text(
 TAKING = policy_of(
     "priority gang pdb", "predicates proportion nodeorder", actions="enqueue, allocate, preempt, backfill"
 )
+FULL = nodes.on_nodes([("Insufficient cpu", 1)])
+GPU = nodes.tainted("gpu", "yes")
+OF_ROOMS = nodes.on_nodes([("Insufficient cpu", 1), (GPU, 1), (nodes.CORDONED, 1)])
 ROOMS = "node n1 cpu=4\nnode n2 cpu=4 cordoned\nnode n3 cpu=8 taint=gpu:yes"
 
 
@@ -35,169 +43,169 @@ def outcome(text: str, policy: Policy = DEFAULT_POLICY, key: str = "ns/a") -> Jo
         pytest.param(
             f"{ROOMS}\njob ns/a min=8 pods=8 cpu=1",
             Code.GANG_SIZE,
-            "the gang needs 8, 4 fit: 1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
+            f"{words.needs(words.THE_GANG, 8, 8, 4)}: {OF_ROOMS}",
             id="some of a gang fit",
         ),
         pytest.param(
             f"{ROOMS}\njob ns/a min=2 pods=2 cpu=5",
             Code.RESOURCES,
-            "the gang needs 2, none fit: none of the 2 usable nodes has 5 cpu (largest: 4); "
-            "1 node has too little cpu, 1 is tainted {gpu: yes}, 1 is cordoned",
+            f"{words.needs(words.THE_GANG, 2, 2, 0)}: {nodes.has_no(nodes.none_of(2), 'cpu', '5', '4')}; {OF_ROOMS}",
             id="none of a gang fit",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=4\npods ns/a 2 cpu=1 on=n1\npods ns/a 2 cpu=2",
             Code.GANG_SIZE,
-            "the gang needs 2 more of its minimum of 4, 1 fits: 1 node has too little cpu",
+            f"{words.needs(words.THE_GANG, 4, 2, 1)}: {FULL}",
             id="a part of the gang runs",
         ),
         pytest.param(
             "node n1 cpu=4\nnode n2 cpu=2\njob ns/a min=1 pods=1 cpu=16",
             Code.RESOURCES,
-            "no node has 16 cpu (largest: 4)",
+            nodes.has_no(nodes.NO_NODE, "cpu", "16", "4"),
             id="more than any node has",
         ),
         pytest.param(
             "node n1 cpu=4 pods=0\njob ns/a min=1 pods=1 cpu=1",
             Code.RESOURCES,
-            "no node has a slot for a pod",
+            nodes.has_no(nodes.NO_NODE, "pods", "1", ""),
             id="no slots for pods",
         ),
         pytest.param(
             "node n1 taint=gpu:yes\nnode n2 taint=gpu:yes\nnode n3 cordoned\njob ns/a min=1 pods=1 cpu=1",
             Code.TAINTS,
-            "no node fits: 2 nodes are tainted {gpu: yes}, 1 is cordoned",
+            f"{words.NONE_FITS}: {nodes.on_nodes([(GPU, 2), (nodes.CORDONED, 1)])}",
             id="what keeps most nodes binds, where none is open",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=1 selector=zone:x",
             Code.SELECTOR,
-            "no node fits: 1 node does not match its node selector or affinity",
+            f"{words.NONE_FITS}: {nodes.on_nodes([(nodes.NOT_SELECTED, 1)])}",
             id="the selector matches nothing",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/o min=1 pods=1 cpu=1 port=80 on=n1\njob ns/a min=1 pods=1 cpu=1 port=80",
             Code.PORTS,
-            "no node fits: 1 node has no free host port for it",
+            f"{words.NONE_FITS}: {nodes.on_nodes([(nodes.NO_PORTS, 1)])}",
             id="a host port is taken",
         ),
         pytest.param(
             "job ns/a min=1 pods=1 cpu=1",
             Code.NO_NODES,
-            "no node fits: no nodes are known",
+            f"{words.NONE_FITS}: {nodes.NO_NODES_KNOWN}",
             id="there are no nodes",
         ),
         pytest.param(
             "node n1 cpu=2\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1\npods ns/a 2 cpu=2",
             Code.RESOURCES,
-            "2 more pods wait: 1 node has too little cpu",
+            f"{words.more_wait(2)}: {FULL}",
             id="a job that runs wants more",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2 pods=1 cpu=1",
             Code.GANG_INCOMPLETE,
-            "1 of the gang's 2 pods exist",
+            gangs.some_exist(1, 2, ""),
             id="fewer pods than the minimum",
         ),
         pytest.param(
             "node n1 cpu=1\njob ns/a min=3 roles=ps:1,worker:2\npods ns/a 1 role=ps cpu=2\npods ns/a 2 role=worker",
             Code.ROLE_MINIMUM,
-            "role ps needs 1, none fit: no node has 2 cpu (largest: 1)",
+            f"{words.needs('role ps', 1, 1, 0)}: {nodes.has_no(nodes.NO_NODE, 'cpu', '2', '1')}",
             id="a role lacks its minimum",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=2\npods ns/a 1 cpu=1\npods ns/a 2 cpu=1 gated",
             Code.GATED,
-            "scheduling gates hold back 2 pods: the gang needs 2, 1 fits",
+            f"{words.gated(2, more=False)}: {words.needs(words.THE_GANG, 2, 2, 1)}",
             id="gates",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a queue=nowhere min=1 pods=1 cpu=1",
             Code.QUEUE_NOT_FOUND,
-            "queue nowhere does not exist",
+            words.no_queue("nowhere"),
             id="there is no queue",
         ),
         pytest.param(
             "node n1 cpu=4\nqueue q state=Closed\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=1",
             Code.QUEUE_CLOSED,
-            "queue q is Closed, not Open",
+            not_open("q", "Closed"),
             id="a closed queue",
         ),
         pytest.param(
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/o queue=q min=1 pods=1 cpu=3 on=n1 phase=Running\n"
             "job ns/a queue=q min=1 phase=Inqueue pods=1 cpu=2",
             Code.QUEUE_CAPABILITY,
-            "queue q allows 4 cpu: 3 held, 2 more asked",
+            limits.at_limit("q", "q", Shortage("cpu", 3000, 2000, 4000), None),
             id="the queue is at its capability",
         ),
         pytest.param(
             "node n1 cpu=9\nqueue q capability=cpu:4\njob ns/a queue=q min=1 phase=Inqueue pods=1 cpu=5",
             Code.QUEUE_CAPABILITY,
-            "queue q may hold 4 cpu at most: 5 asked",
+            limits.at_limit("q", "q", Shortage("cpu", 0, 5000, 4000), None),
             id="more than the capability, whatever is held",
         ),
         pytest.param(
             "node n1 cpu=8\nqueue p\nqueue q\njob ns/o queue=p min=1 phase=Running\npods ns/o 4 cpu=1 on=n1\n"
             "pods ns/o 4 cpu=1\njob ns/a queue=q min=6 phase=Inqueue pods=6 cpu=1",
             Code.GANG_SIZE,
-            "the gang needs 6, 4 fit: 1 node has too little cpu; besides, queue q deserves 4 cpu: 0 held, 6 more asked",
+            f"{words.needs(words.THE_GANG, 6, 6, 4)}: {FULL}"
+            f"{words.besides(limits.deserves('q', [Shortage('cpu', 0, 6000, 4000)]))}",
             id="the nodes first, and the queue's share besides",
         ),
         pytest.param(
             "node n1 cpu=9\npods ns/old 8 cpu=1 on=n1\njob ns/o min=1 phase=Inqueue minResources=cpu:2 pods=1 cpu=2\n"
             "job ns/a min=1 minResources=cpu:2 pods=1 cpu=2",
             Code.ORDER,
-            "waits behind one job admitted before it: 10 of 10800m cpu held or reserved by admitted jobs, 2 more asked",
+            limits.waits_behind(1, "", [Shortage("cpu", 10_000, 2000, 10_800)]),
             id="others were admitted before it",
         ),
         pytest.param(
             "node n1 cpu=10\njob ns/a minResources=cpu:13 pods=1 cpu=1",
             Code.RESOURCES,
-            "the cluster has 10 cpu in all: 13 asked",
+            beyond_cluster([Shortage("cpu", 0, 13_000, 10_000)]),
             id="more than the cluster is promised at all",
         ),
         pytest.param(
             "node n1 cpu=4\npods ns/old 1 cpu=3 on=n1 leaving\njob ns/a min=2 pods=2 cpu=2",
             Code.LEAVING,
-            "2 pods have nodes and wait for other pods to leave: a.0 will go to n1 once the terminating pods are gone",
+            words.wait_for_others(2, f"a.0 {words.goes_once('n1')}"),
             id="others are on their way out",
         ),
         pytest.param(
             "node n1 cpu=9\njob ns/a min=3 phase=Running\npods ns/a 2 cpu=1 on=n1",
             Code.GANG_INCOMPLETE,
-            "2 of the gang's 3 pods exist",
+            gangs.some_exist(2, 3, ""),
             id="one of those that ran is gone, and none waits",
         ),
         pytest.param(
             "node n1 cpu=9\njob ns/a min=3 phase=Inqueue",
             Code.GANG_INCOMPLETE,
-            "no pods exist, and the gang needs 3",
+            gangs.none_exists(3, ""),
             id="its pods are not made yet",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=4\npods ns/a 1 cpu=1\npods ns/a 2 cpu=1 on=n1 leaving\n"
             "pods ns/a 1 cpu=1 on=n1 failed",
             Code.GANG_INCOMPLETE,
-            "1 of the gang's 4 pods exist (1 failed, 2 leaving)",
+            gangs.some_exist(1, 4, gangs.pods_gone(1, 2, 0)),
             id="pods that one sees and that do not count",
         ),
         pytest.param(
             "node n1 cpu=4\npods ns/old 1 cpu=4 on=n1 leaving\njob ns/a min=3\npods ns/a 2 cpu=1\n"
             "pods ns/a 1 cpu=1 gated",
             Code.GATED,
-            "scheduling gates hold back 1 pod: the gang needs 3, 2 fit",
+            f"{words.gated(1, more=False)}: {words.needs(words.THE_GANG, 3, 3, 2)}",
             id="places that others leave are no places where a gate keeps the gang from its minimum",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 phase=Running\npods ns/a 1 cpu=1 on=n1\npods ns/a 1 cpu=1 gated",
             Code.GATED,
-            "scheduling gates hold back 1 more pod",
+            words.gated(1, more=True),
             id="it has its minimum, and a gate holds back one more",
         ),
         pytest.param(
             "node n1 cpu=4\njob ns/a min=1 pods=1 cpu=0 gated",
             Code.GATED,
-            "scheduling gates hold back 1 pod",
+            words.gated(1, more=False),
             id="a gate holds back what asks for nothing",
         ),
         pytest.param(
@@ -230,7 +238,7 @@ def test_where_the_search_for_another_way_ends_early_it_is_told_so() -> None:
     text = f"{nodes}\njob ns/a min=7\npods ns/a 4 cpu=1 port=80\npods ns/a 3 cpu=3 port=80"
     message = outcome(text).message
     assert "fit" in message
-    assert message.endswith("; not every way to place its pods was tried"), message
+    assert message.endswith(f"; {words.UNTRIED}"), message
 
 
 def test_a_queue_above_is_named_where_it_is_the_one_that_is_full() -> None:
@@ -288,7 +296,7 @@ def test_a_budget_that_allows_enough_is_no_reason() -> None:
         pytest.param(
             "job ns/a min=2 pods=2 cpu=1",
             Code.BINDING,
-            "the API server does not bind 2 of its pods: a.0: denied by a webhook",
+            words.unbound(2, "a.0", "denied by a webhook"),
             id="placed once more",
         ),
         pytest.param(

@@ -13,9 +13,13 @@ from hypothesis import strategies as st
 from tests.support.examples import examples
 from tests.support.plans import DEFAULT_POLICY, policy_of
 from tests.support.topologies import RACKS, snapshot_of
+from vsched.actions.words import of_sub_group
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.places.words import must_be_in, no_room, no_such_name
 from vsched.framework.policy import Policy
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import NO_NODE, has_no, on_nodes
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.settings.built_in import REGISTRY
@@ -36,7 +40,9 @@ POLICIES = {
     "gangpreempt": policy_of("priority gang", "predicates", actions="allocate, gangpreempt"),
     "reclaim": policy_of("gang proportion", "predicates", actions="allocate, reclaim, backfill"),
 }
-LOOKED = "looked at 4 domains of tier 1 (rack), 2 domains of tier 2 (block)"
+ONE_RACK, FOUR_RACKS = [(1, "tier 1 (rack)")], [(4, "tier 1 (rack)")]
+ALL_DOMAINS = [*FOUR_RACKS, (2, "tier 2 (block)")]
+ALL_FULL = on_nodes([("Insufficient cpu", 8)])
 EACH_POLICY = [pytest.param(policy, id=name) for name, policy in POLICIES.items()]
 
 
@@ -75,7 +81,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.TOPOLOGY,
-            "r1 of tier 1 (rack) has room for 1 of 2; looked at 4 domains of tier 1 (rack)",
+            no_room("r1 of tier 1 (rack)", 1, 2, FOUR_RACKS),
             id="the cluster has room for all, each rack for one",
         ),
         pytest.param(
@@ -83,7 +89,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.TOPOLOGY,
-            "r1 of tier 1 (rack) has room for 2 of 3; looked at 4 domains of tier 1 (rack)",
+            no_room("r1 of tier 1 (rack)", 2, 3, FOUR_RACKS),
             id="no rack is large enough, even if empty",
         ),
         pytest.param(
@@ -91,7 +97,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             BLOCK,
             (),
             Code.TOPOLOGY,
-            f"b2 of tier 2 (block) has room for 3 of 4; {LOOKED}",
+            no_room("b2 of tier 2 (block)", 3, 4, ALL_DOMAINS),
             id="of all tiers the domain with most room",
         ),
         pytest.param(
@@ -99,7 +105,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.GANG_SIZE,
-            "the gang needs 2, 1 fits: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 2, 2, 1)}: {ALL_FULL}",
             id="the cluster has room for one",
         ),
         pytest.param(
@@ -107,7 +113,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.RESOURCES,
-            "the gang needs 2, none fit: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 2, 2, 0)}: {ALL_FULL}",
             id="the cluster is full",
         ),
         pytest.param(
@@ -115,7 +121,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.GANG_SIZE,
-            "the gang needs 9, 8 fit, and no more would if all nodes were empty: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 9, 9, 8, 8)}: {ALL_FULL}",
             id="the cluster is too small",
         ),
         pytest.param(
@@ -123,7 +129,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.RESOURCES,
-            "the gang needs 2, none fit: no node has 9 cpu (largest: 4)",
+            f"{words.needs(words.THE_GANG, 2, 2, 0)}: {has_no(NO_NODE, 'cpu', '9', '4')}",
             id="no node is large enough for one pod",
         ),
         pytest.param(
@@ -131,7 +137,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             SOFT,
             (),
             Code.GANG_SIZE,
-            "the gang needs 2, 1 fits: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 2, 2, 1)}: {ALL_FULL}",
             id="soft: only the cluster can lack room",
         ),
         pytest.param(
@@ -139,7 +145,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             FREE,
             (),
             Code.GANG_SIZE,
-            "the gang needs 2, 1 fits: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 2, 2, 1)}: {ALL_FULL}",
             id="hard without a limit: only the cluster can lack room",
         ),
         pytest.param(
@@ -147,7 +153,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.TOPOLOGY,
-            "r1 of tier 1 (rack) has room for 0 of 2; looked at 1 domain of tier 1 (rack)",
+            no_room("r1 of tier 1 (rack)", 0, 2, ONE_RACK),
             id="pods with a node say which rack",
         ),
         pytest.param(
@@ -156,7 +162,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.GANG_SIZE,
-            "the gang needs 2 more of its minimum of 3, 1 fits: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 3, 2, 1)}: {ALL_FULL}",
             id="pods with a node, and the cluster lacks room",
         ),
         pytest.param(
@@ -164,7 +170,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.TOPOLOGY,
-            "r1 of tier 1 (rack) has room for 0 of 1; looked at 1 domain of tier 1 (rack)",
+            no_room("r1 of tier 1 (rack)", 0, 1, ONE_RACK),
             id="one pod more than the minimum",
         ),
         pytest.param(
@@ -173,7 +179,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             RACK,
             (),
             Code.RESOURCES,
-            "one more pod waits: 8 nodes have too little cpu",
+            f"{words.more_wait(1)}: {ALL_FULL}",
             id="one pod more than the minimum, and the cluster is full",
         ),
         pytest.param(
@@ -181,7 +187,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             NOWHERE,
             (),
             Code.TOPOLOGY,
-            "the pods must be in one domain of tier row, but no tier has this name (known names: block, rack)",
+            must_be_in("tier row", no_such_name(["block", "rack"])),
             id="a tier that nobody knows is told even if the cluster is full",
         ),
         pytest.param(
@@ -189,7 +195,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             None,
             PAIRS,
             Code.TOPOLOGY,
-            "sub-group w/a: r1 of tier 1 (rack) has room for 1 of 2; looked at 4 domains of tier 1 (rack)",
+            of_sub_group("w/a", no_room("r1 of tier 1 (rack)", 1, 2, FOUR_RACKS)),
             id="a sub-group finds no rack",
         ),
         pytest.param(
@@ -197,7 +203,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             None,
             PAIRS,
             Code.GANG_SIZE,
-            "the gang needs 4, 2 fit: 8 nodes have too little cpu",
+            f"{words.needs(words.THE_GANG, 4, 4, 2)}: {ALL_FULL}",
             id="the cluster lacks room for all sub-groups",
         ),
         pytest.param(
@@ -205,7 +211,7 @@ def headline(snapshot: Snapshot, policy: Policy) -> tuple[str, str]:
             BLOCK,
             LOOSE_PAIRS,
             Code.TOPOLOGY,
-            f"b2 of tier 2 (block) has room for 3 of 4; {LOOKED}",
+            no_room("b2 of tier 2 (block)", 3, 4, ALL_DOMAINS),
             id="the job of sub-groups finds no block",
         ),
     ],
@@ -241,8 +247,7 @@ def test_the_domain_is_told_only_while_the_cluster_has_room(
         assert code == ""
     elif sum(room) >= pods:
         assert code == Code.TOPOLOGY
-        assert re.match(rf"[rb]\d of tier \d \((rack|block)\) has room for {best} of {pods};", message)
+        assert re.findall(r"\d+", message.partition(";")[0])[-2:] == [str(best), str(pods)]
     else:
         assert code == Code.GANG_SIZE or (code == Code.RESOURCES and not sum(room))
-        fit = "none fit" if not sum(room) else f"{sum(room)} {'fits' if sum(room) == 1 else 'fit'}"
-        assert message.startswith(f"the gang needs {pods}, {fit}")
+        assert message.startswith(words.needs(words.THE_GANG, pods, pods, sum(room)))

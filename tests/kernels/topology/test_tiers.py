@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from tests.support.hypernodes import catalogue, hypernode
+from vsched.kernels.topology import words
 from vsched.kernels.topology.membership import LISTED_MAX, counts, membership
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.nodes.table import NodeAttributes, NodeStatics
@@ -172,60 +173,58 @@ def test_names_of_tiers() -> None:
         pytest.param(
             [hypernode("a", 2, "^b"), hypernode("b", 1, "^a")],
             {},
-            {"HyperNodes contain each other: a in b in a": {"a", "b"}},
+            {words.circle(["a", "b", "a"]): {"a", "b"}},
             id="a circle",
         ),
-        pytest.param(
-            [hypernode("a", 1, "^a", "n1")], {}, {"HyperNodes contain each other: a in a": {"a"}}, id="a circle of one"
-        ),
+        pytest.param([hypernode("a", 1, "^a", "n1")], {}, {words.circle(["a", "a"]): {"a"}}, id="a circle of one"),
         pytest.param(
             [hypernode("a", 2, "^x", "^y"), hypernode("b", 2, "^x"), hypernode("x", 1, "n1"), hypernode("y", 1, "n2")],
             {},
             {
-                "HyperNode x is a member of a and of b, and may be a member of one only": {"a", "b", "x", "y"},
+                words.two_parents("x", "a", "b"): {"a", "b", "x", "y"},
             },
             id="two parents: all that hangs together",
         ),
         pytest.param(
             [hypernode("a", 1, "^x"), hypernode("x", 1, "n1")],
             {},
-            {"HyperNode x has tier 1, and its parent a tier 1, which has to be higher": {"a", "x"}},
+            {words.not_below("x", 1, "a", 1): {"a", "x"}},
             id="a tier that is not below its parent's",
         ),
         pytest.param(
             [hypernode("a", 1, "n1", "n2"), hypernode("b", 2, "~n1"), hypernode("s", 3, "^a")],
             {},
-            {"node n1 is in HyperNode a and in HyperNode b, and neither contains the other": {"a", "b", "s"}},
+            {words.node_in_two("n1", "a", "b"): {"a", "b", "s"}},
             id="a node in two trees",
         ),
         pytest.param(
             [hypernode("a", 1, "n1"), hypernode("b", 1, "rack=r1"), hypernode("s", 2, "^a", "^b")],
             {},
-            {"node n1 is in HyperNode a and in HyperNode b, and neither contains the other": {"a", "b", "s"}},
+            {words.node_in_two("n1", "a", "b"): {"a", "b", "s"}},
             id="a node in two racks of one tree",
         ),
         pytest.param(
             [hypernode("a", 1, "~(n"), hypernode("s", 2, "^a")],
             {},
-            {"HyperNode a has a pattern that cannot be used: missing ): (n": {"a", "s"}},
+            {words.bad_pattern("a", "missing ): (n"): {"a", "s"}},
             id="a pattern that is none",
         ),
         pytest.param(
             [hypernode("s", 2, "^a")],
             {"a": "spec.tier: a number was expected"},
-            {"HyperNode a cannot be read: spec.tier: a number was expected": {"a", "s"}},
+            {words.unread("a", "spec.tier: a number was expected"): {"a", "s"}},
             id="a member that cannot be read",
         ),
         pytest.param(
             [hypernode("s", 2, "^a"), hypernode("a", 1, "n1", "^b"), hypernode("b", 0, "n2")],
             {"a": "spec.members[2]: …"},
-            {"HyperNode a cannot be read: spec.members[2]: …": {"a", "b", "s"}},
+            {words.unread("a", "spec.members[2]: …"): {"a", "b", "s"}},
             id="what is read of one that cannot be read still hangs together",
         ),
         pytest.param(
             [hypernode("a", 1, "n1"), hypernode("b", 1, "~(n", "n1")],
             {},
-            {"HyperNode b has a pattern that cannot be used: missing ): (n": {"b"}},
+            {words.bad_pattern("b", "missing ): (n"): {"b"}},
             id="a tree with a fault claims no node of another",
         ),
         pytest.param(
@@ -236,7 +235,7 @@ def test_names_of_tiers() -> None:
                 hypernode("t", 2, "^b", "^c"),
             ],
             {},
-            {"node n2 is in HyperNode b and in HyperNode c, and neither contains the other": {"b", "c", "t"}},
+            {words.node_in_two("n2", "b", "c"): {"b", "c", "t"}},
             id="nor does one whose own HyperNodes claim the same node",
         ),
     ],
@@ -419,8 +418,7 @@ def test_a_large_circle_is_told_in_a_few_words() -> None:
 
     assert len(problems) == 5000
     assert set(problems.values()) == {
-        "HyperNodes contain each other: "
-        "h0000 in h4999 in h4998 in h4997 in h4996 in h4995 in h4994 in h4993 in 4992 more in h0000"
+        words.circle(["h0000", "h4999", "h4998", "h4997", "h4996", "h4995", "h4994", "h4993", "4992 more", "h0000"])
     }
 
 

@@ -333,7 +333,7 @@ async def test_a_request_that_nobody_answers_is_given_up_in_time_for_another(ser
     candidate = Elector(HASTY, "me")
     server.script("list", silence)
     async with ApiClient(Connection(server.url), ONCE) as deaf:
-        await asyncio.wait_for(candidate.turn(deaf), 5.0)
+        await asyncio.wait_for(candidate.turn(deaf), 60.0)
     assert candidate.standing.problem == "no answer in time"
 
 
@@ -500,7 +500,7 @@ async def test_candidates_hand_over_by_themselves(world: World) -> None:
     assert one.identity != two.identity
     tasks = {one: asyncio.create_task(one.run(world.client)), two: asyncio.create_task(two.run(world.client))}
     try:
-        async with asyncio.timeout(10.0):
+        async with asyncio.timeout(60.0):
             first, *_ = await asyncio.wait(
                 [asyncio.create_task(each.leading.wait()) for each in (one, two)], return_when=asyncio.FIRST_COMPLETED
             )

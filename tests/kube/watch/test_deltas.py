@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from vsched.kube.watch.deltas import ListUnderWay
-from vsched.model.parted import PartedDict
 
-KNOWN = {"a": ["a", "aa"], "b": ["b"]}
+KNOWN = ["a", "aa", "b"]
 
 
 def begun() -> ListUnderWay:
@@ -60,16 +59,15 @@ def test_a_change_of_the_watch_is_newer_than_the_list() -> None:
 def test_without_a_list_nothing_is_kept() -> None:
     under_way = ListUnderWay()
     assert not under_way.watched("a")
-    under_way.restart({})
+    under_way.restart(())
     assert under_way.listed("a")
 
 
 @given(some.sets(some.text()), some.lists(some.tuples(some.booleans(), some.booleans(), some.text())))
 def test_gone_is_what_was_known_and_not_shown(known: set[str], shown: list[tuple[bool, bool, str]]) -> None:
     under_way = ListUnderWay()
-    table = PartedDict[None]()
-    table.update(dict.fromkeys(known))
-    under_way.restart(table.parts)
+    table = dict.fromkeys(known)
+    under_way.restart(table)
     for watched, there, key in shown:
         if (under_way.watched if watched else under_way.listed)(key):
             assert not watched or key in known

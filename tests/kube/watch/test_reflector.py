@@ -279,7 +279,7 @@ async def test_trouble_with_listing_is_told_and_waited_out(
 async def test_a_kind_that_stays_away_is_settled_but_not_synced(server: StubServer) -> None:
     server.script("list", refusal(404, "NotFound", "no"))
     async with reflecting(server) as running:
-        await asyncio.wait_for(running.reflector.settled.wait(), 5)
+        await asyncio.wait_for(running.reflector.settled.wait(), 60)
         assert not running.reflector.synced.is_set()
         assert not running.statistics.synced
 

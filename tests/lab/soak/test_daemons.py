@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from tests.support.waiting import until
 from vsched.clock import FakeClock
 from vsched.daemon.observe.telemetry import Telemetry
-from vsched.lab.soak.daemons import SoakDaemon, complaint_of, rule_violated, until
+from vsched.lab.soak.daemons import SoakDaemon, complaint_of, rule_violated
 from vsched.lab.soak.outcomes import Violations
 from vsched.proof.verify import RuleFinding
 
@@ -39,7 +40,7 @@ async def test_a_daemon_that_ends_by_itself_is_told_with_its_last_words(tmp_path
     violations = Violations()
     daemon = SoakDaemon("d", ("nonsense",), tmp_path, violations, Counter())
     running = asyncio.create_task(daemon.run())
-    assert await until(lambda: bool(violations.counts), 10.0)
+    assert await until(lambda: bool(violations.counts))
     await daemon.close()
     await running
     assert violations.first["daemon died"][0].startswith("the scheduler d ended with exit code 2: ")

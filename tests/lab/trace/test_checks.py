@@ -35,17 +35,17 @@ def replayed(folder: Path, *arguments: str) -> Result:
     return CliRunner().invoke(cli, ["replay", "--trace", *files, "--nodes", "20%", "--quiet", *arguments])
 
 
-def test_every_session_of_every_policy_is_checked(tmp_path: Path) -> None:
-    policies = ("--policy", str(PACKING), "--policy", str(BACK))
-    result = replayed(tmp_path, *policies, "--verify", "100%", "-o", "json")
+@pytest.mark.parametrize("policy", [PACKING, BACK], ids=lambda policy: policy.stem)
+def test_every_session_is_checked(policy: Path, tmp_path: Path) -> None:
+    result = replayed(tmp_path, "--policy", str(policy), "--verify", "100%", "-o", "json")
 
     assert result.exit_code == 0, result.output
-    for policy in orjson.loads(result.stdout)["policies"]:
-        found = policy["verify"]
-        assert found["sessions"] == policy["sessions"] > 0
-        assert found["decisions"] >= policy["pods"]["placed"] > 0
-        assert set(found["rules"]) == set(RULES)
-        assert (found["violations"], found["found"]) == (0, [])
+    [told] = orjson.loads(result.stdout)["policies"]
+    found = told["verify"]
+    assert found["sessions"] == told["sessions"] > 0
+    assert found["decisions"] >= told["pods"]["placed"] > 0
+    assert set(found["rules"]) == set(RULES)
+    assert (found["violations"], found["found"]) == (0, [])
 
 
 def test_a_share_of_them_is_spread_evenly() -> None:

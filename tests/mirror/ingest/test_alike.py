@@ -249,8 +249,7 @@ def test_pods_of_a_stream_are_read_as_alone(found: list[dict[str, Any]]) -> None
     for fields in found:
         pod = make.decode(fields)
         remembered = read(by, pod)
-        for _ in by.sweeping(set(), set()):
-            pass
+        by.sweep(set(), set())
         assert alike(remembered, read(by, pod))
 
 
@@ -261,8 +260,7 @@ def test_hostile_pods_are_read_as_alone() -> None:
         if isinstance(pod, wire.Pod):
             remembered = read(by, pod)
             problems += isinstance(remembered, str)
-            for _ in by.sweeping(set(), set()):
-                pass
+            by.sweep(set(), set())
             assert alike(remembered, read(by, pod)), told
     assert problems > 10
 

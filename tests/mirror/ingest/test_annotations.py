@@ -15,6 +15,7 @@ from vsched.mirror.ingest.annotations import (
     strategy_of,
     waiting_seconds_of,
 )
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.wire.base import Metadata
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.budget import JobBudget
@@ -24,7 +25,7 @@ SLA, OLD_SLA = "volcano.sh/sla-waiting-time", "sla-waiting-time"
 MINIMUM, MAXIMUM = "volcano.sh/jdb-min-available", "volcano.sh/jdb-max-unavailable"
 COOLDOWN, LIMITS = "volcano.sh/cooldown-time", "volcano.sh/nodegroup-resource-limits"
 SCORING, WEIGHT = "volcano.sh/resource-strategy-scoring-type", "volcano.sh/resource-strategy-weight"
-DURATION = "a length of time above zero, such as 30s or 1h30m"
+DURATION = f"{groups_words.LENGTH_ABOVE_ZERO} 30s or 1h30m"
 
 
 @pytest.mark.parametrize(
@@ -153,8 +154,7 @@ def test_limits_of_queues_by_node_group(text: str | None, limits: Any, remark: s
             pytest.param(
                 {SCORING: "LeastAllocated"} | ({} if text is None else {WEIGHT: text}),
                 None,
-                f"metadata.annotations[{WEIGHT}]: {text or ''!r} "
-                '(expected weights of resources, such as {"cpu": 1}): ignored',
+                f"metadata.annotations[{WEIGHT}]: {text or ''!r} (expected {groups_words.WEIGHTS}): ignored",
                 id=f"weights that are none: {text}",
             )
             for text in (None, "cpu", '{"cpu": -1}', '{"cpu": 1.5}', '["cpu"]', '{"cpu": 9999999999}')

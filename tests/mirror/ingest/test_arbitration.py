@@ -12,6 +12,8 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.arbitration import allocation_of, bucket_of, claim_of, limits_of_quota
 from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.model import words as model_words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM, AllocationRecord, ArbitrationCondition, Bucket, Claim
 from vsched.model.pods.status import Status
@@ -136,31 +138,31 @@ def test_a_condition_without_a_moment_that_makes_sense_is_of_all_times(moment: A
 
 # What is wrong with them
 
-WHAT = "compute resources, limits of them, pods, or storage"
+WHAT = groups_words.DIVIDED_RESOURCES
 WRONG_AMOUNTS = [
     pytest.param({"services": 1}, f"services: cannot be divided (expected {WHAT})", id="what nobody divides"),
     pytest.param({"count/pods": 1}, f"count/pods: cannot be divided (expected {WHAT})", id="counts of objects"),
     pytest.param(
-        {"limits.pods": 1}, f"limits.pods: cannot be divided (expected {WHAT})", id="limits there are none of"
+        {"limits.pods": 1}, groups_words.cannot_be_divided("limits", "pods", WHAT), id="limits there are none of"
     ),
     pytest.param(
         {"gold.storageclass.storage.k8s.io/storage": 1},
-        f"gold.storageclass.storage.k8s.io/storage: cannot be divided (expected {WHAT})",
+        groups_words.cannot_be_divided("gold", "storageclass.storage.k8s.io/storage", WHAT),
         id="what nobody counts of a storage class",
     ),
     pytest.param(
         {"cpu": "many"},
-        "cpu: 'many' is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)",
+        f"cpu: {model_words.not_a_quantity('many')}",
         id="no quantity",
     ),
     pytest.param(
         {"requests.memory": "-1"},
-        "requests.memory: '-1' is negative (expected zero or more)",
+        model_words.negative("requests.memory", "-1"),
         id="less than nothing, under the name it was written",
     ),
     pytest.param(
         {"cpu": "1", "requests.cpu": "2"},
-        "requests.cpu: 2 differs from cpu: 1 (expected one amount of cpu)",
+        groups_words.two_amounts("requests", "cpu", "2", "cpu", "1", "cpu"),
         id="one resource spelt twice with two amounts",
     ),
     pytest.param(
@@ -210,7 +212,7 @@ def test_one_resource_spelt_twice_with_one_amount_is_stated_once() -> None:
         *(
             pytest.param(
                 {"parent": name},
-                f"spec.parent: {name!r} is not a name (expected the name of a Bucket: a-z, 0-9, '-' and '.')",
+                groups_words.bad_parent(f"{name!r}"),
                 id=f"the parent {name[:8]!r}",
             )
             for name in ("Area", "-a", "a-", "a..b", "a/b", "a b", "a\n", "ä")

@@ -12,6 +12,7 @@ from tests.support import builders as make
 from tests.support import oversized as big
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words import jobs as jobs_words
 from vsched.mirror.awaiting_columns import AT_ONCE
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.bounds import (
@@ -33,6 +34,9 @@ from vsched.mirror.ingest.bounds import (
     TOLERATIONS_MAX,
     VALUES_MAX,
 )
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.wire import words as wire_words
+from vsched.model import words as model_words
 from vsched.settings.built_in import REGISTRY
 
 Manifest = dict[str, Any]
@@ -86,11 +90,11 @@ def test_as_much_is_read_as_the_bound_and_what_says_more_is_not_taken_with_that_
     manifest = made(most + 1)
     tell(cache, manifest)
     assert len(told(cache)) == 1
-    assert told(cache)[0].endswith(f" tenant/big: {field}: {most + 1:,} entries ({most:,} are read at most)")
+    assert told(cache)[0].endswith(wire_words.too_many_entries(f" tenant/big: {field}", most + 1, most))
     report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
     assert not report.binds
     if manifest["kind"] == "Pod":
-        said = f"{field}: {most + 1:,} entries ({most:,} are read at most)"
+        said = wire_words.too_many_entries(field, most + 1, most)
         assert [(one.reason, one.message) for one in report.unschedulable.values()] == [("Unsupported", said)]
 
     tell(cache, made(most))
@@ -128,7 +132,7 @@ def test_annotations_that_hold_names_are_read_up_to_the_longest_name(name: str) 
     tell(cache, pod)
     field = "scheduling.k8s.io/group-name" if "group" in name else name
     assert told(cache) == [
-        f"Pod tenant/big: metadata.annotations[{field}]: 250,000 letters ({NAME_LENGTH_MAX} are read at most)"
+        fields_words.too_long(f"Pod tenant/big: metadata.annotations[{field}]", 250000, NAME_LENGTH_MAX)
     ]
 
 
@@ -152,7 +156,7 @@ def test_a_consumer_and_a_bucket_name_so_many_resources(kind: str, field: str) -
     amounts = {f"example.com/r{number}": "1" for number in range(DIVIDED_MAX + 1)}
     metadata = {"name": "big", "namespace": "tenant"} if kind == "Consumer" else {"name": "big"}
     tell(cache, {"kind": kind, "metadata": metadata, "spec": {field: amounts}})
-    assert told(cache)[0].endswith(f"spec.{field}: 129 entries (128 are read at most)")
+    assert told(cache)[0].endswith(wire_words.too_many_entries(f"spec.{field}", 129, 128))
 
 
 def test_what_selects_pods_has_so_many_requirements() -> None:
@@ -162,7 +166,7 @@ def test_what_selects_pods_has_so_many_requirements() -> None:
         tell(cache, make.selecting(kind, **labels))
     tell(cache, make.budget("b", {"matchLabels": labels}))
     assert [message.partition(": ")[2] for message in told(cache)] == [
-        "spec.selector.matchLabels: 129 entries (128 are read at most)"
+        wire_words.too_many_entries("spec.selector.matchLabels", 129, 128)
     ] * 3
 
 
@@ -174,7 +178,7 @@ def test_a_gang_waits_with_the_one_of_its_pods_that_says_too_much() -> None:
     report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
     assert not report.binds
     message = report.jobs["tenant/big"].message
-    assert "1 of its pods waits: big: metadata.labels: 513 entries (512 are read at most)" in message
+    assert jobs_words.some_wait(1, "big", wire_words.too_many_entries("metadata.labels", 513, 512)) in message
 
 
 def test_pods_wait_with_their_podgroup_that_says_too_much() -> None:
@@ -185,7 +189,7 @@ def test_pods_wait_with_their_podgroup_that_says_too_much() -> None:
         tell(cache, found)
     report = run_cycle(cache.snapshot(NOW), DEFAULT_POLICY, REGISTRY)
     assert not report.binds
-    said = "PodGroup tenant/big: spec.minTaskMember: 257 entries (256 are read at most)"
+    said = wire_words.too_many_entries("PodGroup tenant/big: spec.minTaskMember", 257, 256)
     assert report.jobs["tenant/big"].message == said
     assert [one.message for one in report.unschedulable.values()] == [said]
 
@@ -283,8 +287,9 @@ def test_of_resources_that_nobody_offers_so_many_are_counted() -> None:
     cache = crowded()
     assert waiting(cache) == ["first", "second"]
     assert told(cache) == [
-        "Pod tenant/third: spec.containers[0].resources.requests.example.com/more0: no node offers it, and 64 others "
-        "that none offers are asked for (expected fewer)"
+        model_words.too_many_unknown_resources(
+            "Pod tenant/third: spec.containers[0].resources.requests.example.com/more0", 64
+        )
     ]
     assert len(cache.axis) == 3 + 2 * RESOURCES_MAX
 

@@ -9,6 +9,7 @@ import pytest
 from tests.support import builders as make
 from vsched.errors import BadObject
 from vsched.mirror.ingest.budgets import budget_of, quota_of, quota_request_of
+from vsched.model import words
 from vsched.model.pods.shape import Requirement, Selector
 
 APP = Requirement("app", "In", ("a",))
@@ -112,7 +113,7 @@ def test_what_a_quota_leaves(fields: dict[str, Any], lines: list[tuple[int, int]
         ),
         pytest.param(
             make.limits(status={"hard": {"cpu": 1}, "used": {"cpu": "-1"}}),
-            "ResourceQuota ns/q: status.used.cpu: '-1' is negative (expected zero or more)",
+            words.negative("ResourceQuota ns/q: status.used.cpu", "-1"),
             id="a use below zero",
         ),
         pytest.param(

@@ -9,6 +9,7 @@ from tests.support import devices as of
 from tests.support import volumes
 from vsched.errors import BadObject
 from vsched.mirror.ingest.claims import claims_of
+from vsched.mirror.wire import words
 from vsched.model.pods.claims import PodClaims, PodDevices, PodVolume
 
 Fields = make.Fields
@@ -77,4 +78,4 @@ def test_a_pod_with_claims_without_end_is_one_clear_line() -> None:
     many = make.pod("p", spec={"volumes": volumes.claim_volumes(*map(str, range(600)))})
     with pytest.raises(BadObject) as caught:
         claims_of(make.decode(many))
-    assert str(caught.value) == "spec.volumes: 600 entries (512 are read at most)"
+    assert str(caught.value) == words.too_many_entries("spec.volumes", 600, 512)

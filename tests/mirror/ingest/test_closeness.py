@@ -13,6 +13,10 @@ from vsched.errors import BadObject
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, NAME_LENGTH_MAX, POLICIES_MAX, REQUIREMENTS_MAX
 from vsched.mirror.ingest.implicit import implied_job, joined
 from vsched.mirror.ingest.podgroups import job_spec_of
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.mirror.ingest.words import nodes as nodes_words
+from vsched.mirror.wire import words as wire_words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.jobs.job import Job, JobSpec
 from vsched.model.pods.shape import Requirement, Selector
@@ -72,44 +76,44 @@ def test_what_a_policy_says(fields: dict[str, Any], policy: SubGroupPolicy) -> N
     [
         pytest.param(
             {"subGroupSize": -1},
-            "spec.subGroupPolicy[1].subGroupSize: -1 (expected zero or more)",
+            fields_words.negative_number("spec.subGroupPolicy[1].subGroupSize", -1),
             id="a size below 0",
         ),
         pytest.param(
             {"minSubGroups": -2},
-            "spec.subGroupPolicy[1].minSubGroups: -2 (expected zero or more)",
+            fields_words.negative_number("spec.subGroupPolicy[1].minSubGroups", -2),
             id="a number below zero",
         ),
         pytest.param(
             {"matchLabelKeys": ["a", ""]},
-            "spec.subGroupPolicy[1].matchLabelKeys[1]: empty (expected the key of a label)",
+            groups_words.no_label_key("spec.subGroupPolicy[1]", 1),
             id="an empty key",
         ),
         pytest.param(
             {"labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}},
-            "spec.subGroupPolicy[1].labelSelector.matchExpressions[0].operator: 'Near' is unknown"
-            " (expected DoesNotExist, Exists, In, NotIn)",
+            nodes_words.unknown_operator(
+                "spec.subGroupPolicy[1].labelSelector.matchExpressions[0]", "Near", "DoesNotExist, Exists, In, NotIn"
+            ),
             id="an operator that there is not",
         ),
         pytest.param(
             {"networkTopology": {"mode": "firm"}},
-            "spec.subGroupPolicy[1].networkTopology.mode: 'firm' is unknown (expected hard or soft)",
+            fields_words.unknown_word("spec.subGroupPolicy[1].networkTopology.mode", "firm", "hard or soft"),
             id="a mode that there is not",
         ),
         pytest.param(
             {"networkTopology": {"highestTierAllowed": 1, "highestTierName": "rack"}},
-            "spec.subGroupPolicy[1].networkTopology.highestTierName: given besides highestTierAllowed"
-            " (expected one of the two)",
+            groups_words.tier_by_name_and_number("spec.subGroupPolicy[1].networkTopology"),
             id="a tier by number and by name",
         ),
         pytest.param(
             {"networkTopology": {"highestTierAllowed": -1}},
-            "spec.subGroupPolicy[1].networkTopology.highestTierAllowed: -1 (expected zero or more)",
+            fields_words.negative_number("spec.subGroupPolicy[1].networkTopology.highestTierAllowed", -1),
             id="a tier below zero",
         ),
         pytest.param(
             {"name": "a" * (NAME_LENGTH_MAX + 1)},
-            f"spec.subGroupPolicy[1].name: {NAME_LENGTH_MAX + 1} letters ({NAME_LENGTH_MAX} are read at most)",
+            fields_words.too_long("spec.subGroupPolicy[1].name", NAME_LENGTH_MAX + 1, NAME_LENGTH_MAX),
             id="too long a name",
         ),
     ],
@@ -126,12 +130,12 @@ def test_a_field_that_cannot_be_used_is_named_with_what_was_expected(fields: dic
     [
         pytest.param(
             [{"name": f"p{number}"} for number in range(POLICIES_MAX + 1)],
-            f"spec.subGroupPolicy: {POLICIES_MAX + 1} entries ({POLICIES_MAX} are read at most)",
+            wire_words.too_many_entries("spec.subGroupPolicy", POLICIES_MAX + 1, POLICIES_MAX),
             id="policies",
         ),
         pytest.param(
             [{"name": "a", "matchLabelKeys": [f"k{number}" for number in range(MATCH_KEYS_MAX + 1)]}],
-            f"spec.subGroupPolicy[0].matchLabelKeys: {MATCH_KEYS_MAX + 1} entries ({MATCH_KEYS_MAX} are read at most)",
+            wire_words.too_many_entries("spec.subGroupPolicy[0].matchLabelKeys", MATCH_KEYS_MAX + 1, MATCH_KEYS_MAX),
             id="keys",
         ),
         pytest.param(
@@ -141,8 +145,9 @@ def test_a_field_that_cannot_be_used_is_named_with_what_was_expected(fields: dic
                     "labelSelector": {"matchLabels": {f"k{one}": "v" for one in range(REQUIREMENTS_MAX + 1)}},
                 }
             ],
-            f"spec.subGroupPolicy[0].labelSelector.matchLabels: {REQUIREMENTS_MAX + 1} entries"
-            f" ({REQUIREMENTS_MAX} are read at most)",
+            wire_words.too_many_entries(
+                "spec.subGroupPolicy[0].labelSelector.matchLabels", REQUIREMENTS_MAX + 1, REQUIREMENTS_MAX
+            ),
             id="labels of a selector",
         ),
     ],
@@ -212,16 +217,18 @@ def test_how_close_the_pods_of_a_podgroup_have_to_be(
     ("fields", "message"),
     [
         pytest.param(
-            {"mode": "Hard"}, "spec.networkTopology.mode: 'Hard' is unknown (expected hard or soft)", id="a mode"
+            {"mode": "Hard"},
+            fields_words.unknown_word("spec.networkTopology.mode", "Hard", "hard or soft"),
+            id="a mode",
         ),
         pytest.param(
             {"highestTierAllowed": -1},
-            "spec.networkTopology.highestTierAllowed: -1 (expected zero or more)",
+            fields_words.negative_number("spec.networkTopology.highestTierAllowed", -1),
             id="a tier below zero",
         ),
         pytest.param(
             {"highestTierAllowed": 1, "highestTierName": "rack"},
-            "spec.networkTopology.highestTierName: given besides highestTierAllowed (expected one of the two)",
+            groups_words.tier_by_name_and_number("spec.networkTopology"),
             id="a tier twice",
         ),
     ],

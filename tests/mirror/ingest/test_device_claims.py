@@ -10,6 +10,7 @@ from tests.support import builders as make
 from tests.support import devices as of
 from vsched.errors import BadObject
 from vsched.mirror.ingest.device_claims import claim_spec_of, device_claim_of
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.base import Raw
 from vsched.model.claims.devices import (
     ALL,
@@ -177,14 +178,14 @@ def test_a_share_of_a_device() -> None:
         ),
         pytest.param(
             of.resource_claim("gpus", of.request(count=-1)),
-            "ResourceClaim ns/gpus: spec.devices.requests[0].exactly.count: -1 (expected 1 or more)",
+            words.less_than_one_device("ResourceClaim ns/gpus: spec.devices.requests[0].exactly", -1),
             id="a count",
         ),
         pytest.param(
             of.resource_claim(
                 "gpus", of.request(selectors=[{"cel": {"expression": "true" + " " * 10_000}} for _ in range(4)])
             ),
-            "ResourceClaim ns/gpus: spec.devices: 40,016 letters of selectors (32,768 are read at most)",
+            words.long_selectors("ResourceClaim ns/gpus: spec.devices", 40016, 32768),
             id="long selectors",
         ),
     ],

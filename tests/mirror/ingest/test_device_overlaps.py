@@ -9,10 +9,11 @@ import pytest
 from tests.support import builders as make
 from tests.support.deviceshare import devices, vgpu_node
 from tests.support.mirrors import World
+from vsched.mirror.ingest.words import devices as words
 
 Obj = dict[str, Any]
 WHOLE, MEMORY, NUMBER = "nvidia.com/gpu", "volcano.sh/gpu-memory", "volcano.sh/gpu-number"
-END = "each kind counts by itself: give each device plugin GPUs of its own"
+END = words.EACH_KIND_BY_ITSELF
 
 
 def node(vgpus: int, present: str = "", **amounts: str) -> Obj:

@@ -12,6 +12,7 @@ from tests.support import volumes
 from tests.support.mirrors import World
 from vsched.errors import BadObject
 from vsched.mirror.ingest.devices import device_class_of, slice_of
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.claims.devices import (
     CapacityPolicy,
     Device,
@@ -191,7 +192,7 @@ def test_devices_that_differ_in_true_and_1_do_not_share_their_model() -> None:
         pytest.param(
             device_class_of,
             of.device_class("c", spec={"selectors": [{}]}),
-            "DeviceClass c: spec.selectors[0]: no cel (expected a CEL expression)",
+            words.no_cel("DeviceClass c: spec.selectors", 0),
             id="a selector of another kind",
         ),
     ],

@@ -12,6 +12,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.deviceshare import node_devices_of, parts_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.deviceshare.records import (
     DeviceAsk,
@@ -99,19 +100,19 @@ def test_what_a_node_registers(register: str, handshake: str | None, found: tupl
     ("register", "problem"),
     [
         pytest.param("GPU-0,1:", "'GPU-0,1' (expected uuid,sharers,MiB,type,healthy,mode)", id="too few fields"),
-        pytest.param("GPU-0,many,1,A10,true:", "'many' (expected a whole number)", id="no number"),
-        pytest.param("GPU-0,1,1,A10,well:", "'well' (expected true or false)", id="no health"),
-        pytest.param(device(0) + device(0), "two devices have one uuid", id="a device twice"),
-        pytest.param(devices(65), "65 devices (64 are read at most)", id="more devices than are read"),
-        pytest.param("[:", "'[:' (expected a list of devices)", id="no JSON"),
-        pytest.param("x:" * 10_000, "20,000 letters (16,384 are read at most)", id="a text without an end"),
+        pytest.param("GPU-0,many,1,A10,true:", words.no_whole_number("many"), id="no number"),
+        pytest.param("GPU-0,1,1,A10,well:", words.no_bool("well"), id="no health"),
+        pytest.param(device(0) + device(0), words.ONE_UUID, id="a device twice"),
+        pytest.param(devices(65), words.too_many_devices(65, 64), id="more devices than are read"),
+        pytest.param("[:", words.no_list_of_devices("[:"), id="no JSON"),
+        pytest.param("x:" * 10_000, words.too_many_letters(20000, 16384), id="a text without an end"),
     ],
 )
 def test_what_cannot_be_read_of_a_node_is_said_and_left_out(register: str, problem: str) -> None:
     found, remarks = read(vgpu_node("n1", register))
 
     assert found == ()
-    assert remarks == [f"metadata.annotations[{REGISTER}]: {problem}: its devices are left out"]
+    assert remarks == [words.devices_of_annotation_left_out(REGISTER, Exception(problem))]
 
 
 @pytest.mark.parametrize(
@@ -290,7 +291,7 @@ def test_what_a_pod_holds_is_passed_over_where_it_cannot_be_read(text: str, prob
     [
         pytest.param({"vgpu_number": 1}, "spread", "", id="the one that is known"),
         pytest.param({"vgpu_number": 1}, "pack", "'pack' (expected spread): ignored", id="another one"),
-        pytest.param({"gpu_number": 1}, "spread", "it has no effect on a pod without vGPUs: ignored", id="no vGPUs"),
+        pytest.param({"gpu_number": 1}, "spread", f"{words.NO_EFFECT_WITHOUT_VGPUS}: ignored", id="no vGPUs"),
     ],
 )
 def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy: str, remark: str) -> None:
@@ -310,9 +311,7 @@ def test_policies_for_the_devices_of_a_podgroup(amounts: dict[str, int], policy:
 def test_init_containers_get_no_vgpus() -> None:
     request = task_of(make.container("1"), inits=(asking(vgpu_number=1),)).shape.devices
     assert request is not None
-    assert request.problem == (
-        "spec.initContainers[0].resources.limits: volcano.sh/vgpu-number (expected of containers alone)"
-    )
+    assert request.problem == (words.limits_not_of_containers("spec.initContainers", 0, "volcano.sh/vgpu-number"))
 
 
 def test_npus_do_not_go_together_with_gpus() -> None:
@@ -320,6 +319,5 @@ def test_npus_do_not_go_together_with_gpus() -> None:
     request = task_of(asking(vgpu_number=1), npus).shape.devices
     assert request is not None
     assert request.problem == (
-        "spec.containers[0].resources.limits: volcano.sh/vgpu-number beside huawei.com/Ascend910B3 "
-        "(expected one kind of devices)"
+        words.two_kinds("spec.containers[0].resources.limits", "volcano.sh/vgpu-number", "huawei.com/Ascend910B3")
     )

@@ -20,6 +20,8 @@ from vsched.mirror.ingest.evictions import (
     preemptibility_of,
     request_of,
 )
+from vsched.mirror.ingest.words import fields as words
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.model.pods.cooperation import ASKED, EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.queues.evictions import EvictionTerms, Preemptibility
@@ -27,7 +29,7 @@ from vsched.settings.built_in import REGISTRY
 
 PREEMPT, RECLAIM = "vsched.io/preempt-min-runtime", "vsched.io/reclaim-min-runtime"
 COST, SAVED = "controller.kubernetes.io/pod-deletion-cost", "vsched.io/last-checkpoint"
-EXPECTED = "a length of time, such as 0s, 30s or 1h30m"
+EXPECTED = f"{groups_words.LENGTH_OF_TIME} 30s or 1h30m"
 
 
 @pytest.mark.parametrize(
@@ -105,7 +107,7 @@ def test_the_annotations_of_a_pod_without_a_podgroup_are_those_of_its_job() -> N
 )
 def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) -> None:
     told: list[str] = []
-    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected a time such as 2027-01-15T08:00:00Z): ignored"
+    expected = f"metadata.annotations[{SAVED}]: {text!r} (expected {words.TIME}): ignored"
 
     assert checkpoint_of({} if text is None else {SAVED: text}, told) == moment
     assert told == [expected] * remarked
@@ -123,7 +125,7 @@ def test_when_work_was_saved(text: str | None, moment: float, remarked: bool) ->
 )
 def test_pod_deletion_costs(text: str | None, cost: int, remarked: bool) -> None:
     told: list[str] = []
-    expected = f"metadata.annotations[{COST}]: {text!r} (expected a 32-bit integer): ignored"
+    expected = f"{words.annotation_not_int32(COST, text)}: ignored"
 
     assert deletion_cost_of({} if text is None else {COST: text}, told) == cost
     assert told == [expected] * remarked
@@ -273,4 +275,4 @@ def test_a_queue_cannot_opt_in_for_pods() -> None:
     assert eviction_terms_of_queue({"vsched.io/cooperative-eviction": "1m", PREEMPT: "5m"}, told) == EvictionTerms(
         300.0
     )
-    assert told == ["metadata.annotations[vsched.io/cooperative-eviction]: only pods and PodGroups opt in: ignored"]
+    assert told == [words.only_these_opt_in("vsched.io/cooperative-eviction")]

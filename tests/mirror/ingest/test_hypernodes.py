@@ -11,6 +11,8 @@ from tests.support import builders as make
 from tests.support.hypernodes import hypernode, hypernode_object
 from vsched.mirror.ingest.bounds import PATTERN_LENGTH_MAX
 from vsched.mirror.ingest.hypernodes import ShownStatus, hypernode_of
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import nodes as nodes_words
 from vsched.mirror.wire.topology import HyperNode as WireHyperNode
 from vsched.model.pods.shape import Requirement, Selector
 from vsched.model.topology.hypernodes import NO_TOPOLOGY, HyperNode, Member, TopologyCatalogue
@@ -57,12 +59,12 @@ ONE_OF = "of exactMatch, regexMatch and labelMatch are set (expected exactly one
 @pytest.mark.parametrize(
     ("made", "problem"),
     [
-        pytest.param(with_tier(-1), "spec.tier: -1 (expected zero or more)", id="a tier below zero"),
-        pytest.param(with_tier(None), "spec.tier: absent (expected zero or more)", id="no tier"),
+        pytest.param(with_tier(-1), fields_words.negative_number("spec.tier", -1), id="a tier below zero"),
+        pytest.param(with_tier(None), nodes_words.NO_TIER, id="no tier"),
         pytest.param(with_tier("1"), 'spec.tier: must be an integer, is "1"', id="a tier that is no number"),
         pytest.param(
             with_member(EXACT, "Rack"),
-            "spec.members[0].type: 'Rack' is unknown (expected Node or HyperNode)",
+            fields_words.unknown_word("spec.members[0].type", "Rack", "Node or HyperNode"),
             id="a member of another type",
         ),
         pytest.param(with_member({}), f"spec.members[0].selector: 0 {ONE_OF}", id="an empty selector"),
@@ -70,39 +72,39 @@ ONE_OF = "of exactMatch, regexMatch and labelMatch are set (expected exactly one
         pytest.param(with_member(EXACT | REGEX), f"spec.members[0].selector: 2 {ONE_OF}", id="two selectors"),
         pytest.param(
             with_member({"exactMatch": {}}),
-            "spec.members[0].selector.exactMatch.name: empty (expected the name of a Node)",
+            nodes_words.empty_name("spec.members[0].selector", "Node"),
             id="no name",
         ),
         pytest.param(
             with_member(REGEX, "HyperNode"),
-            "spec.members[0].selector: a member of type HyperNode is found by name alone (expected exactMatch)",
+            nodes_words.hypernode_by_name("spec.members[0].selector"),
             id="HyperNodes by pattern",
         ),
         pytest.param(
             with_member({"labelMatch": {}}, "HyperNode"),
-            "spec.members[0].selector: a member of type HyperNode is found by name alone (expected exactMatch)",
+            nodes_words.hypernode_by_name("spec.members[0].selector"),
             id="HyperNodes by label",
         ),
         pytest.param(
             with_member({"regexMatch": {"pattern": "(a"}}),
-            "spec.members[0].selector.regexMatch.pattern: missing ): (a"
-            " (expected a regular expression in the syntax of RE2)",
+            nodes_words.bad_pattern("spec.members[0].selector.regexMatch.pattern", "missing ): (a"),
             id="a pattern that is none",
         ),
         pytest.param(
             with_member({"regexMatch": {}}),
-            "spec.members[0].selector.regexMatch.pattern: empty (expected a regular expression)",
+            nodes_words.empty_pattern("spec.members[0].selector.regexMatch.pattern"),
             id="no pattern",
         ),
         pytest.param(
             with_member({"regexMatch": {"pattern": "a" * (PATTERN_LENGTH_MAX + 1)}}),
-            "spec.members[0].selector.regexMatch.pattern: 1,025 letters (1,024 are read at most)",
+            fields_words.too_long("spec.members[0].selector.regexMatch.pattern", 1025, 1024),
             id="a pattern without end",
         ),
         pytest.param(
             with_member({"labelMatch": {"matchExpressions": [{"key": "a", "operator": "Near"}]}}),
-            "spec.members[0].selector.labelMatch.matchExpressions[0].operator: 'Near' is unknown"
-            " (expected DoesNotExist, Exists, In, NotIn)",
+            nodes_words.unknown_operator(
+                "spec.members[0].selector.labelMatch.matchExpressions[0]", "Near", "DoesNotExist, Exists, In, NotIn"
+            ),
             id="an operator that is none",
         ),
     ],

@@ -13,6 +13,7 @@ from tests.support import builders as make
 from tests.support.examples import examples
 from tests.support.mirrors import World
 from tests.support.views import books_view, job_view
+from vsched.mirror.ingest.words import fields as fields_words
 from vsched.model.jobs.job import JobSpec
 
 Fields = dict[str, Any]
@@ -128,9 +129,9 @@ def test_a_workload_says_how_long_its_pods_take() -> None:
 
 def test_what_is_wrong_with_a_workloads_annotation_is_known() -> None:
     here = World(owned(), workload(group_min_member="x"))
-    found = here.cache.stand_in(KEY)
+    found = here.cache.implicit_group(KEY)
     assert found is not None
-    assert found.remarks == [f"metadata.annotations[{MINIMUM}]: 'x' (expected a 32-bit integer): ignored"]
+    assert found.remarks == [f"{fields_words.annotation_not_int32(MINIMUM, 'x')}: ignored"]
 
 
 def test_a_workload_of_the_same_name_that_came_after_another_speaks_for_its_own_pods_only() -> None:
@@ -206,5 +207,5 @@ def test_a_podgroup_that_somebody_else_made_says_what_it_says() -> None:
 def test_pods_that_name_the_podgroup_of_others_stand_for_nothing() -> None:
     stray = make.pod("stray", group="podgroup-elsewhere")
     here = World(stray)
-    assert here.cache.stand_in("ns/podgroup-elsewhere") is None
+    assert here.cache.implicit_group("ns/podgroup-elsewhere") is None
     assert "ns/podgroup-elsewhere" not in here.snapshot().jobs

@@ -7,10 +7,14 @@ import pytest
 from tests.mirror.watch import Watch
 from tests.support import builders as make
 from vsched.mirror.ingest.limits import job_limits_of
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.model.queues.limits import QueueJobLimits
 
 JOBS, PER_USER = "vsched.io/max-running-jobs", "vsched.io/max-running-jobs-per-user"
 MOST = "vsched.io/max-wall-time"
+
+
+LENGTH = f"{groups_words.LENGTH_ABOVE_ZERO} 30s or 1h30m"
 
 
 @pytest.mark.parametrize(
@@ -23,7 +27,7 @@ MOST = "vsched.io/max-wall-time"
             pytest.param(
                 {JOBS: text, PER_USER: "2"},
                 QueueJobLimits(None, 2),
-                [f"metadata.annotations[{JOBS}]: {text!r} (expected a number of jobs, such as 4): ignored"],
+                [f"metadata.annotations[{JOBS}]: {text!r} (expected {groups_words.NUMBER_OF_JOBS}): ignored"],
                 id=f"{text!r} is passed over, and the rest counts",
             )
             for text in ("many", "-1", "1.5", "", "9999999999")
@@ -54,10 +58,7 @@ def test_a_queue_with_a_bad_annotation_stays_in_and_is_told() -> None:
             pytest.param(
                 text,
                 None,
-                [
-                    f"metadata.annotations[{MOST}]: {text!r} "
-                    "(expected a length of time above zero, such as 30s or 1h30m): ignored"
-                ],
+                [f"metadata.annotations[{MOST}]: {text!r} (expected {LENGTH}): ignored"],
                 id=f"{text!r} is passed over",
             )
             for text in ("soon", "0s", "-1h")

@@ -14,6 +14,7 @@ from vsched.mirror.ingest.deviceshare import node_devices_of, parts_of
 from vsched.mirror.ingest.nodes import node_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.shape import Shaper
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.deviceshare.records import DeviceAsk, HeldPart, NodeDevices, SharedDevice, SharedDeviceRequest
 from vsched.model.pods.task import Task
@@ -108,18 +109,18 @@ def test_what_a_node_registers(node: Obj, mode: str, found: tuple[SharedDevice, 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        pytest.param("{", "'{' (expected a list of devices)", id="no JSON"),
-        pytest.param(json.dumps([npu(0), npu(0)]), "two devices have one uuid", id="an NPU twice"),
-        pytest.param(json.dumps([npu(n) for n in range(65)]), "65 devices (64 are read at most)", id="too many"),
+        pytest.param("{", words.no_list_of_devices("{"), id="no JSON"),
+        pytest.param(json.dumps([npu(0), npu(0)]), words.ONE_UUID, id="an NPU twice"),
+        pytest.param(json.dumps([npu(n) for n in range(65)]), words.too_many_devices(65, 64), id="too many"),
         pytest.param(json.dumps([npu(0, memory=-1)]), "-1 MiB (expected 0 to 1,099,511,627,776)", id="no amount"),
-        pytest.param("[" * 20_000, "20,000 letters (16,384 are read at most)", id="a text without an end"),
+        pytest.param("[" * 20_000, words.too_many_letters(20000, 16384), id="a text without an end"),
     ],
 )
 def test_what_cannot_be_read_of_a_node_is_said_and_left_out(text: str, problem: str) -> None:
     found, remarks = read(npu_node("n1", [], **{register(): text}))
 
     assert found == ()
-    assert remarks == [f"metadata.annotations[{register()}]: {problem}: its devices are left out"]
+    assert remarks == [words.devices_of_annotation_left_out(register(), Exception(problem))]
 
 
 def test_a_node_offers_the_sums_of_its_npus() -> None:

@@ -14,6 +14,10 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodFacts, PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.weights import weight_of
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.mirror.ingest.words import nodes as nodes_words
+from vsched.model import words as model_words
 from vsched.model.amounts.resources import Amounts, ResourceAxis
 from vsched.model.jobs.job import Condition
 from vsched.model.nodes.table import Taint
@@ -480,7 +484,7 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a negative quantity": (
         {"spec": {"containers": [asks(cpu="-1")]}},
-        "Pod ns/p: spec.containers[0].resources.requests.cpu: '-1' is negative (expected zero or more)",
+        model_words.negative("Pod ns/p: spec.containers[0].resources.requests.cpu", "-1"),
     ),
     "a type": ({"spec": {"priority": "high"}}, 'Pod ns/p: spec.priority: must be an integer, is "high"'),
     "a type, of a value that is long": (
@@ -493,11 +497,11 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an operator": (
         {"spec": affinity(nodeAffinity={REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [in_("a")]}]}})},
-        "nodeSelectorTerms[0].matchExpressions[0].values: empty (expected at least one value for In)",
+        nodes_words.no_values("nodeSelectorTerms[0].matchExpressions[0]", "In"),
     ),
     "an unknown operator": (
         {"spec": {"tolerations": [{"operator": "Like"}]}},
-        "spec.tolerations[0].operator: 'Like' is unknown (expected Equal or Exists)",
+        nodes_words.unknown_toleration_operator("spec.tolerations[0]", "Like"),
     ),
     "a missing topology key": (
         {"spec": affinity(podAffinity={REQUIRED: [{"topologyKey": ""}]})},
@@ -505,7 +509,7 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a skew": (
         {"spec": {"topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "z", "whenUnsatisfiable": "x"}]}},
-        "spec.topologySpreadConstraints[0].maxSkew: 0 (expected 1 or more)",
+        nodes_words.max_skew_below_one("spec.topologySpreadConstraints[0]", 0),
     ),
     "a host port": (
         {"spec": {"containers": [make.container(ports=[{"hostPort": 70000}])]}},
@@ -513,11 +517,11 @@ BAD_PODS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "an annotation that should be a number": (
         {"metadata": {"annotations": {"volcano.sh/task-priority": "high"}}},
-        "metadata.annotations[volcano.sh/task-priority]: 'high' (expected a 32-bit integer)",
+        fields_words.annotation_not_int32("volcano.sh/task-priority", "high"),
     ),
     "an annotation that should be a boolean": (
         {"metadata": {"annotations": {"volcano.sh/preemptable": "maybe"}}},
-        "metadata.annotations[volcano.sh/preemptable]: 'maybe' is unknown (expected true or false)",
+        fields_words.unknown_word("metadata.annotations[volcano.sh/preemptable]", "maybe", "true or false"),
     ),
     "a phase": ({"status": {"phase": "Asleep"}}, "status.phase: 'Asleep' is unknown (expected Pending, Running"),
     "a time": ({"metadata": {"creationTimestamp": "yesterday"}}, "metadata.creationTimestamp: invalid RFC3339"),
@@ -671,9 +675,8 @@ def test_weights_of_queues_beyond_all_measure_are_told() -> None:
     )
     assert found.queue.weight == 65535
     assert remarks == [
-        f"spec.weight: '{10**19}' (expected 65535 at most): counts as 65535",
-        "metadata.annotations[volcano.sh/hierarchy-weights]: '1e400' (expected 1000000000000000000 at most): "
-        "counts as 1000000000000000000",
+        fields_words.too_heavy("spec.weight", str(10**19), 65535),
+        fields_words.too_heavy("metadata.annotations[volcano.sh/hierarchy-weights]", "1e400", 1000000000000000000),
     ]
 
 
@@ -690,18 +693,14 @@ def test_a_guarantee_that_a_queue_may_not_use_up_is_told(guarantee: dict[str, An
     remarks: list[str] = []
     queue_of(make.decode(make.queue(spec=spec)), ResourceAxis(), True, remarks)
     most = {"cpu": "2", "nvidia.com/gpu": "0"}
-    assert remarks == [
-        f"spec.guarantee.resource[{name}]: {guarantee[name]} (expected {most[name]} at most, as in spec.capability): "
-        "what is beyond stays idle"
-        for name in told
-    ]
+    assert remarks == [groups_words.guarantee_above_capability(name, guarantee[name], most[name]) for name in told]
 
 
 BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
     "a weight out of range": (make.queue(spec={"weight": 0}), "Queue q: spec.weight: 0 (expected 1 to 65535)"),
     "a negative queue priority": (
         make.queue(spec={"priority": -1}),
-        "Queue q: spec.priority: -1 (expected zero or more)",
+        fields_words.negative_number("Queue q: spec.priority", -1),
     ),
     "a queue's quantity": (
         make.queue(spec={"guarantee": {"resource": {"cpu": "x"}}}),
@@ -713,11 +712,11 @@ BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a negative minimum": (
         make.pod_group(spec={"minMember": -1}),
-        "PodGroup ns/pg: spec.minMember: -1 (expected zero or more)",
+        fields_words.negative_number("PodGroup ns/pg: spec.minMember", -1),
     ),
     "a role's minimum": (
         make.pod_group(spec={"minTaskMember": {"w": -1}}),
-        "PodGroup ns/pg: spec.minTaskMember.w: -1 (expected zero or more)",
+        fields_words.negative_number("PodGroup ns/pg: spec.minTaskMember.w", -1),
     ),
     "a phase of a PodGroup": (make.pod_group(status={"phase": "Late"}), "PodGroup ns/pg: status.phase: 'Late'"),
     "a node's quantity": (
@@ -731,11 +730,11 @@ BAD_OBJECTS: dict[str, tuple[dict[str, Any], str]] = {
                 "annotations": {"volcano.sh/oversubscription-cpu": "x"},
             }
         ),
-        "Node n1: metadata.annotations[volcano.sh/oversubscription-cpu]: 'x' (expected a whole number)",
+        f"Node n1: {nodes_words.annotation_not_whole('volcano.sh/oversubscription-cpu', 'x')}",
     ),
     "a class's value": (
         make.priority_class("c", 1 << 40),
-        "PriorityClass c: value: 1099511627776 (expected a 32-bit integer)",
+        fields_words.bad_value("PriorityClass c", 1099511627776),
     ),
 }
 

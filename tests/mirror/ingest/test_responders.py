@@ -9,7 +9,6 @@ import pytest
 
 from tests.mirror.watch import Watch
 from tests.support import builders as make
-from vsched.framework.wording import told_of_request
 from vsched.mirror import wire
 from vsched.mirror.ingest.responders import IMPERATIVE, answer_of
 from vsched.mirror.state.responders import ResponderStore
@@ -76,14 +75,6 @@ def test_what_responders_say_counts_before_annotations_of_the_pod() -> None:
     assert (request.expects, request.end, request.may_go) == (AT + 100, AT + 100, False)
     assert (answered.expects, answered.end, answered.may_go) == (AT + 300, AT + 300, False)
     assert msgspec.structs.replace(request, answer=ResponderAnswer(done=True)).may_go
-
-
-def test_what_a_responder_says_of_its_progress_is_told() -> None:
-    request = EvictionRequest(AT, AT + 600, "reclaim", "ml/train", answer=ResponderAnswer(AT + 300, message="saving"))
-    assert told_of_request(request, str) == (
-        "asked to end for ml/train: expects to be done at 08:05:00 UTC (saving), "
-        "is evicted at 08:10:00 UTC at the latest"
-    )
 
 
 def test_an_eviction_is_told_once_and_forgotten_with_its_object() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, OFF, TASK_ORDER, task_topology_of
+from vsched.mirror.ingest.task_topology import AFFINITY, ANTI_AFFINITY, TASK_ORDER, task_topology_of
+from vsched.mirror.ingest.words import groups as words
+from vsched.mirror.ingest.words.groups import TASK_TOPOLOGY_PASSED_OVER as OFF
 from vsched.model.jobs.task_topology import TaskTopology
 
 
@@ -46,27 +48,27 @@ def test_reading(annotations: dict[str, str], found: TaskTopology | None) -> Non
     [
         pytest.param(
             {AFFINITY: "ps,ps"},
-            f"metadata.annotations[{AFFINITY}]: role 'ps' is in one group twice: {OFF}",
+            f"{words.role_twice(f'metadata.annotations[{AFFINITY}]', 'ps')}: {OFF}",
             id="a role twice in a group",
         ),
         pytest.param(
             {AFFINITY: "ps", TASK_ORDER: "a,b,a"},
-            f"metadata.annotations[{TASK_ORDER}]: role 'a' is in one group twice: {OFF}",
+            f"{words.role_twice(f'metadata.annotations[{TASK_ORDER}]', 'a')}: {OFF}",
             id="a role twice in the order",
         ),
         pytest.param(
             {ANTI_AFFINITY: "ps,,worker"},
-            f"metadata.annotations[{ANTI_AFFINITY}]: 'ps,,worker' (expected names of roles between the commas): {OFF}",
+            f"{words.no_names_of_roles(f'metadata.annotations[{ANTI_AFFINITY}]', 'ps,,worker')}: {OFF}",
             id="no role between two commas",
         ),
         pytest.param(
             {AFFINITY: " ;"},
-            f"metadata.annotations[{AFFINITY}]: ' ;' (expected groups of roles, such as ps,worker;evaluator): {OFF}",
+            f"{words.no_groups_of_roles(f'metadata.annotations[{AFFINITY}]', ' ;')}: {OFF}",
             id="no roles at all",
         ),
         pytest.param(
             {AFFINITY: "ps", TASK_ORDER: "a;b"},
-            f"metadata.annotations[{TASK_ORDER}]: 2 lists of roles (expected one, such as ps,worker): {OFF}",
+            f"{words.not_one_list(f'metadata.annotations[{TASK_ORDER}]', 2)}: {OFF}",
             id="two orders",
         ),
         pytest.param(
@@ -74,7 +76,7 @@ def test_reading(annotations: dict[str, str], found: TaskTopology | None) -> Non
         ),
         pytest.param(
             {TASK_ORDER: "a,b"},
-            f"metadata.annotations[{TASK_ORDER}]: it has no effect without affinity or anti-affinity of roles: ignored",
+            words.no_affinity_of_roles(f"metadata.annotations[{TASK_ORDER}]"),
             id="an order alone",
         ),
     ],

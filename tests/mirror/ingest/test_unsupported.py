@@ -17,6 +17,8 @@ from vsched.mirror.ingest.podgroups import job_spec_of
 from vsched.mirror.ingest.pods import PodReader
 from vsched.mirror.ingest.queues import queue_of
 from vsched.mirror.ingest.unsupported import NODE_BOUND
+from vsched.mirror.ingest.words import fields as words
+from vsched.mirror.ingest.words import groups as groups_words
 from vsched.mirror.wire.objects import PodGroupSpec, QueueSpec
 from vsched.mirror.wire.pods import Container, PodSpec
 from vsched.model.amounts.resources import ResourceAxis
@@ -134,7 +136,7 @@ def test_several_fields_are_named_and_the_rest_is_counted() -> None:
     fields["spec"]["workloadRef"] = {"name": "w", "podGroup": "g"}
 
     assert of_pod(fields)[0].unsupported == (
-        "spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd and 1 more: not supported yet"
+        words.not_supported_yet("spec.volumes[1].rbd, spec.volumes[2].rbd, spec.volumes[3].rbd", " and 1 more")
     )
     assert of_pod(fields, "volumes")[0].unsupported.startswith("spec.workloadRef: ")
 
@@ -161,7 +163,7 @@ def test_the_gate_of_a_queue_stays_closed_for_a_pod_that_waits() -> None:
 def test_what_a_pod_only_wishes_for_is_told(fields: make.Fields, path: str) -> None:
     task, remarks = of_pod(fields)
 
-    assert (task.unsupported, remarks) == ("", [f"{path}: not supported yet: it has no effect"])
+    assert (task.unsupported, remarks) == ("", [f"{path}: {groups_words.NO_EFFECT}"])
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_what_a_pod_only_wishes_for_is_told(fields: make.Fields, path: str) -> N
 def test_what_a_group_only_wishes_for_is_told(fields: make.Fields, path: str) -> None:
     asked, remarks = of_group(**fields)
 
-    assert (asked, remarks) == ("", [f"{path}: not supported yet: it has no effect"])
+    assert (asked, remarks) == ("", [f"{path}: {groups_words.NO_EFFECT}"])
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_what_a_queue_wishes_for_is_told(spec: make.Fields, paths: list[str]) ->
     remarks: list[str] = []
     queue_of(make.decode(make.queue(spec=spec)), ResourceAxis(), False, remarks)
 
-    assert remarks == [f"{path}: not supported yet: it has no effect" for path in paths]
+    assert remarks == [f"{path}: {groups_words.NO_EFFECT}" for path in paths]
 
 
 # -- every field there is -------------------------------------------------------------------------------------------

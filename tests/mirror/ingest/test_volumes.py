@@ -18,6 +18,7 @@ from vsched.mirror.ingest.volumes import (
     volume_claim_of,
     volume_of,
 )
+from vsched.model import words
 from vsched.model.claims.volumes import Attachment, CSIDriver, StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, Requirement, Selector
 
@@ -222,7 +223,7 @@ def test_an_attachment() -> None:
         pytest.param(
             volume_of,
             of.volume(size="-1"),
-            "PersistentVolume pv: spec.capacity.storage: '-1' is negative (expected zero or more)",
+            words.negative("PersistentVolume pv: spec.capacity.storage", "-1"),
             id="the size of a volume",
         ),
         pytest.param(

@@ -8,7 +8,9 @@ import pytest
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.gangs import facts_of, slug
-from vsched.mirror.ingest.paths import SYNTAX, ObjectPlace, path_of
+from vsched.mirror.ingest.paths import ObjectPlace, path_of
+from vsched.mirror.ingest.words import groups as words
+from vsched.mirror.ingest.words.fields import PATH_SYNTAX, no_path
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind
 from vsched.mirror.ingest.workload_tables import read_table
 
@@ -34,57 +36,57 @@ def entry(**fields: Any) -> dict[str, Any]:
         ),
         pytest.param(
             entry(apiVersions=[]),
-            "f: workloads[0].apiVersions: empty (expected at least one, as example.com/v1)",
+            words.no_api_versions("f: workloads[0]"),
             id="an empty list of versions",
         ),
         pytest.param(
             entry(apiVersions=["example.com"]),
-            "f: workloads[0].apiVersions[0]: 'example.com' (expected GROUP/VERSION, as example.com/v1)",
+            words.bad_api_version("f: workloads[0]", 0, "example.com"),
             id="a group without a version",
         ),
         pytest.param(
             entry(apiVersions=["example.com/v1", "other.com/v1"]),
-            "f: workloads[0].apiVersions[1]: 'other.com/v1' is of another group (expected example.com)",
+            words.api_version_of_another_group("f: workloads[0]", 1, "other.com/v1", "example.com"),
             id="two groups",
         ),
         pytest.param(
             entry(kind="thing"),
-            "f: workloads[0].kind: 'thing' (expected the name of a kind, as RayCluster)",
+            words.bad_kind("f: workloads[0]", "thing"),
             id="a kind in lower case",
         ),
         pytest.param(
             entry(apiVersions=["v1"], kind="Pod"),
-            "f: workloads[0].kind: Pod (expected a kind that makes pods)",
+            words.kind_of_pods("f: workloads[0]"),
             id="pods themselves",
         ),
         pytest.param(
             entry(roles=[{"name": "a", "replicas": "spec..n"}]),
-            f"f: workloads[0].roles[0].replicas: 'spec..n' is no path (expected {SYNTAX})",
+            f"f: workloads[0].roles[0].replicas: {no_path('spec..n', PATH_SYNTAX)}",
             id="a path that is none",
         ),
         pytest.param(
             entry(roles=[{"name": "a", "minimum": [{"path": "n", "when": "x[a]"}]}]),
-            f"f: workloads[0].roles[0].minimum[0].when: 'x[a]' is no path (expected {SYNTAX})",
+            f"f: workloads[0].roles[0].minimum[0].when: {no_path('x[a]', PATH_SYNTAX)}",
             id="a condition that is none",
         ),
         pytest.param(
             entry(roles=[{"pods": {"a": "b"}}]),
-            "f: workloads[0].roles[0]: neither name nor each (expected one of them)",
+            words.neither_name_nor_each("f: workloads[0]", 0),
             id="a role without a name",
         ),
         pytest.param(
             entry(split=[{"when": "spec.x"}]),
-            "f: workloads[0].split[0]: expected either labels or pod: true",
+            words.bad_split("f: workloads[0]", 0),
             id="a split by nothing",
         ),
         pytest.param(
             {"workloads": [KIND, KIND]},
-            "f: workloads[1]: Thing.example.com is there twice (expected one entry for each kind)",
+            words.kind_twice("f", "workloads[1]: Thing.example.com"),
             id="a kind twice",
         ),
         pytest.param(
             {"workloads": [{**KIND, "label": "l"}, {**KIND, "kind": "Other", "label": "l"}]},
-            "f: Other.example.com.label: l is that of Thing.example.com already",
+            words.label_of_another("f", "Other.example.com", "l", "Thing.example.com"),
             id="one label of two kinds",
         ),
     ],

@@ -11,7 +11,10 @@ from tests.support.zones import DECISION, POLICY, report, volcano_report, zone
 from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.pods import PodReader
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import nodes as nodes_words
 from vsched.mirror.ingest.zones import shares_of, volcano_zones_of, zones_of
+from vsched.mirror.wire import words as wire_words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.nodes.zones import NodeZones, Zone
 from vsched.model.pods.shape import ZoneRequest
@@ -84,28 +87,33 @@ def test_a_numatopology() -> None:
     [
         pytest.param(
             report("n1", "4", policy="strict"),
-            "NodeResourceTopology n1: attributes[topologyManagerPolicy]: 'strict' is unknown "
-            "(expected none, best-effort, restricted, single-numa-node)",
+            fields_words.unknown_word(
+                "NodeResourceTopology n1: attributes[topologyManagerPolicy]",
+                "strict",
+                "none, best-effort, restricted, single-numa-node",
+            ),
             id="a policy that does not exist",
         ),
         pytest.param(
             report("n1", "4", scope="node"),
-            "NodeResourceTopology n1: attributes[topologyManagerScope]: 'node' is unknown (expected container, pod)",
+            fields_words.unknown_word(
+                "NodeResourceTopology n1: attributes[topologyManagerScope]", "node", "container, pod"
+            ),
             id="a scope that does not exist",
         ),
         pytest.param(
             report("n1", *["4"] * 9),
-            "NodeResourceTopology n1: zones: 9 of type Node (8 are read at most)",
+            wire_words.too_large("NodeResourceTopology n1: zones", 9, "of type Node", 8),
             id="more zones than kubelets manage",
         ),
         pytest.param(
             report("n1") | {"zones": [zone(0), zone(0)]},
-            "NodeResourceTopology n1: zones: two of type Node have one number",
+            f"NodeResourceTopology n1: {nodes_words.TWO_ZONES_OF_ONE_NUMBER}",
             id="a zone twice",
         ),
         pytest.param(
             report("n1") | {"zones": [{"name": "left", "type": "Node"}]},
-            "NodeResourceTopology n1: zones[0].name: 'left' (expected a number at its end, such as node-0)",
+            nodes_words.no_zone_number("NodeResourceTopology n1: zones[0]", "left"),
             id="a zone without a number",
         ),
         pytest.param(
@@ -115,18 +123,21 @@ def test_a_numatopology() -> None:
         ),
         pytest.param(
             volcano_report("n1", "0-", {0: 0}),
-            "Numatopology n1: spec.numares[cpu].allocatable: '0-' (expected numbers of cpus, such as 0-3,8)",
+            nodes_words.no_cpu_numbers("Numatopology n1: spec.numares[cpu].allocatable", "0-"),
             id="a list of cpus that is none",
         ),
         pytest.param(
             volcano_report("n1", "0", {cpu: cpu for cpu in range(9)}),
-            "Numatopology n1: spec.cpuDetail: more than 8 NUMA nodes",
+            f"Numatopology n1: {nodes_words.too_many_numa_nodes(8)}",
             id="more zones in Volcano's report",
         ),
         pytest.param(
             volcano_report("n1", "0", {0: 0}, policy="strict"),
-            "Numatopology n1: spec.policies[TopologyManagerPolicy]: 'strict' is unknown "
-            "(expected none, best-effort, restricted, single-numa-node)",
+            fields_words.unknown_word(
+                "Numatopology n1: spec.policies[TopologyManagerPolicy]",
+                "strict",
+                "none, best-effort, restricted, single-numa-node",
+            ),
             id="a policy that does not exist there",
         ),
     ],
@@ -225,10 +236,7 @@ def test_what_a_pod_asks_of_zones(
             "single-numa-node",
             "500m",
             None,
-            [
-                f"metadata.annotations[{POLICY}]: it has no effect on a pod that is not Guaranteed or has no whole "
-                "cpus: ignored"
-            ],
+            [fields_words.not_guaranteed(f"metadata.annotations[{POLICY}]")],
             id="a pod that no kubelet aligns is told so",
         ),
     ],

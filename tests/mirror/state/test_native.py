@@ -19,6 +19,9 @@ from vsched.framework.cycle import run_cycle
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.mirror.ingest.native import native_record_of
+from vsched.mirror.ingest.words import fields as fields_words
+from vsched.mirror.ingest.words import groups as groups_words
+from vsched.mirror.state import words as state_words
 from vsched.mirror.state.native.subgroups import sub_groups_of
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.model.dump.cycle import Recording, decode, encode
@@ -119,31 +122,31 @@ def test_both_shapes_of_the_api_are_one_record(fields: Fields, gang: bool, minim
     ("fields", "complaint"),
     [
         pytest.param(
-            group(schedulingPolicy={}), "spec.schedulingPolicy: neither (expected basic or gang)", id="no policy"
+            group(schedulingPolicy={}), groups_words.basic_or_gang("spec.schedulingPolicy", "neither"), id="no policy"
         ),
         pytest.param(
             group(schedulingPolicy={**GANG, **BASIC}),
-            "spec.schedulingPolicy: both (expected basic or gang)",
+            groups_words.basic_or_gang("spec.schedulingPolicy", "both"),
             id="two policies",
         ),
         pytest.param(
             group(schedulingPolicy={"gang": {}}),
-            "spec.schedulingPolicy.gang.minCount: 0 (expected 1 or more)",
+            groups_words.zero_of_gang("spec.schedulingPolicy", "minCount"),
             id="a gang of nobody",
         ),
         pytest.param(
             group(disruptionMode={"some": {}}),
-            "spec.disruptionMode: 'some' is unknown (expected Pod or PodGroup or single or all)",
+            fields_words.unknown_word("spec.disruptionMode", "some", "Pod or PodGroup or single or all"),
             id="an unknown disruption mode",
         ),
         pytest.param(
             group(schedulingConstraints={"topology": [{"key": "a"}, {"key": "b"}]}),
-            "spec.schedulingConstraints.topology: 2 keys (expected one)",
+            groups_words.not_one_topology_key(2),
             id="two topology keys",
         ),
         pytest.param(
             group(preemptionPolicy="Sometimes"),
-            "spec.preemptionPolicy: 'Sometimes' is unknown (expected PreemptLowerPriority or Never)",
+            fields_words.unknown_word("spec.preemptionPolicy", "Sometimes", "PreemptLowerPriority or Never"),
             id="an unknown preemption policy",
         ),
     ],
@@ -258,8 +261,7 @@ def test_a_queue_that_is_no_longer_named_is_left() -> None:
         pytest.param([group(), pod()], "", id="nothing"),
         pytest.param(
             [group(), pod(), pod("q", schedulerName="default-scheduler")],
-            "all pods in a single pod group should have the same .spec.schedulerName set "
-            "(1 have default-scheduler, 1 have volcano)",
+            f"{state_words.SAME_SCHEDULER} (1 have default-scheduler, 1 have volcano)",
             id="two schedulers: the words of kube-scheduler",
         ),
         pytest.param(
@@ -269,19 +271,19 @@ def test_a_queue_that_is_no_longer_named_is_left() -> None:
         ),
         pytest.param(
             [group(priority=7), pod(priority=7), pod("q", priority=5)],
-            "spec.priority is 7, and pods have another one (1 have 5): all have to be equal",
+            state_words.priority_of_pods_differs(7, "1 have 5"),
             id="another priority than the group's",
         ),
         pytest.param([group(version=OLDER, priority=7), pod(priority=5)], "", id="in v1alpha2 priorities may differ"),
         pytest.param([group(), pod(priority=5)], "", id="a group without a priority takes any"),
         pytest.param(
             [group(metadata={"deletionTimestamp": "2026-08-01T10:00:00Z"}), pod()],
-            "it is being deleted, and takes no new pods",
+            state_words.TAKES_NO_NEW_PODS,
             id="a group that is being deleted",
         ),
         pytest.param(
             [group(parentCompositePodGroupName="root"), pod()],
-            "spec.parentCompositePodGroupName: CompositePodGroup root does not exist",
+            state_words.no_parent_group("root"),
             id="a parent that is not there",
         ),
     ],
@@ -369,10 +371,10 @@ def deep(levels: int) -> list[Fields]:
     ("objects", "invalid"),
     [
         pytest.param(deep(4), "", id="four levels"),
-        pytest.param(deep(5), "the tree of groups has more than 4 levels", id="five levels"),
+        pytest.param(deep(5), state_words.too_many_levels(4), id="five levels"),
         pytest.param(
             [tree(parentCompositePodGroupName="root"), below("a"), pod("a-0", of="a")],
-            "spec.parentCompositePodGroupName: root is above and below it (a cycle)",
+            state_words.group_in_a_cycle("root"),
             id="a tree below itself",
         ),
         pytest.param(
@@ -381,7 +383,7 @@ def deep(levels: int) -> list[Fields]:
                 below("a", workloadRef={"workloadName": "w", "templateName": "t"}),
                 pod("a-0", of="a"),
             ],
-            "its groups belong to several Workloads: v, w",
+            state_words.groups_of_several_workloads("v, w"),
             id="groups of several Workloads",
         ),
     ],

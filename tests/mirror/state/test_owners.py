@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.operators import Obj, Seen, made_of, sample
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS
+from vsched.mirror.state import words
 from vsched.mirror.state.owners import OWNERS_MAX, OwnerStore
 from vsched.settings.workloads import built_in_table
 
@@ -84,8 +85,7 @@ def test_the_way_leads_from_the_inside_out() -> None:
     assert walked(owners, pod) == [
         (
             "",
-            "it waits for JobSet train, which its label jobset.sigs.k8s.io/jobset-name names, "
-            "which has not been seen yet",
+            words.waits_for_owner("JobSet", "train", words.which_label_names("jobset.sigs.k8s.io/jobset-name")),
         )
     ]
     put(owners, obj)
@@ -113,7 +113,7 @@ def test_nobody_waits_for_a_kind_that_may_not_be_read() -> None:
     assert not owners.set_refused(JOBSET, refused=True)
     *_, pod = made_of(sample("podgang"))
     assert [why for _, why in walked(owners, pod)] == [
-        "it waits for PodGang chat-0, which its label grove.io/podgang names, which has not been seen yet"
+        words.waits_for_owner("PodGang", "chat-0", words.which_label_names("grove.io/podgang"))
     ]
     owners.set_refused("PodGang.scheduler.grove.io", refused=True)
     assert [why for _, why in walked(owners, pod)] == [""]

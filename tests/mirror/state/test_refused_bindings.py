@@ -10,6 +10,7 @@ from tests.support import builders as make
 from tests.support.plans import DEFAULT_POLICY, NOW, Manifest, manifests, mirror, policy_of
 from vsched.framework.codes import Code
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words.nodes import REFUSED as REFUSED_NODES
 from vsched.mirror.state.refused_bindings import FIRST_SECONDS, LONGEST, NODES_MAX, RefusedBindings
 from vsched.model.plan import CycleReport
 from vsched.settings.built_in import REGISTRY
@@ -139,7 +140,7 @@ def test_what_admission_said_is_told_where_no_other_node_has_room() -> None:
     assert "1 is refused by admission" in told
     assert told.endswith("on n1: not for such pods")
     assert found.unschedulable["ns/g.0"].message.endswith("; on n1: not for such pods")
-    assert found.unschedulable["ns/g.0"].reasons == {"node(s) were refused by admission": 1, "Insufficient cpu": 1}
+    assert found.unschedulable["ns/g.0"].reasons == {REFUSED_NODES: 1, "Insufficient cpu": 1}
 
 
 def test_a_gang_with_a_pod_that_is_refused_its_node_is_not_scheduled() -> None:

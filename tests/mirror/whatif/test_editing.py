@@ -19,6 +19,7 @@ from vsched.arbitrator.division.divide import divide
 from vsched.errors import BadInput
 from vsched.explain.situation import Situation, apply, apply_all
 from vsched.framework.cycle import run_cycle
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     AddNodes,
@@ -56,6 +57,7 @@ from vsched.mirror.whatif.edits import (
     Uncordon,
     UseAction,
 )
+from vsched.model.amounts.resources import CPU
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
@@ -89,7 +91,8 @@ node n3 cpu=4 taint=gpu:yes zone=c
 queue top capability=cpu:20
 queue a parent=top weight=2 capability=cpu:6,gpu:2 deserved=cpu:4 guarantee=cpu:1 {LIMITS}
 queue b state=Closed reclaimable=false
-quota x/small requests.cpu=8 limits.memory=1Gi used=requests.cpu:3
+quota x/small requests.cpu=8 used=requests.cpu:USED
+quota y/limits limits.memory=1Gi
 pdb x/guard selector=job:old allowed=0
 job x/old min=2 pods=4 cpu=1 on=n1 queue=b phase=Running
 job x/new min=3 pods=3 cpu=2 memory=2Gi queue=a minResources=cpu:6,memory:6Gi roles=ps:1,worker:2 role=worker
@@ -193,12 +196,19 @@ SAME: list[tuple[str, Edit, str, str]] = [
 ]
 
 
+def charged(text: str) -> Snapshot:
+    """The cluster, whose quota counts all pods of its namespace."""
+    pods = [task for job in snapshot_of(text.replace("USED", "0")).jobs.values() for task in job.tasks.values()]
+    used = sum(dict(task.shape.request)[CPU] for task in pods if task.namespace == "x" and not task.finished)
+    return snapshot_of(text.replace("USED", f"{used}m"))
+
+
 @pytest.mark.parametrize(("edit", "before", "after"), [pytest.param(*row[1:], id=row[0]) for row in SAME])
 def test_an_edit_is_what_the_mirror_would_see(edit: Edit, before: str, after: str) -> None:
     assert WORLD.count(before) == 1, before
     edited, expected = (
-        apply(Situation(snapshot_of(WORLD), POLICY), edit).snapshot,
-        snapshot_of(WORLD.replace(before, after)),
+        apply(Situation(charged(WORLD), POLICY), edit).snapshot,
+        charged(WORLD.replace(before, after)),
     )
     assert seen(edited) == seen(expected)
     assert decided(edited) == decided(expected)
@@ -206,7 +216,7 @@ def test_an_edit_is_what_the_mirror_would_see(edit: Edit, before: str, after: st
 
 @pytest.mark.parametrize("edit", [pytest.param(row[1], id=row[0]) for row in SAME])
 def test_what_is_edited_stays_as_it_is(edit: Edit) -> None:
-    snapshot = snapshot_of(WORLD)
+    snapshot = charged(WORLD)
     before = seen(freeze(snapshot))
     apply(Situation(snapshot, POLICY), edit)
     assert seen(snapshot) == before
@@ -290,12 +300,12 @@ def _with_usage() -> Any:
         pytest.param(Uncordon(("none",)), "node none", id="no such node"),
         pytest.param(AddPods("x/new", "none", 1), "pod x/none", id="no such pod"),
         pytest.param(SetThreshold("cpu", 1.0), "plugin usage", id="no such plugin"),
-        pytest.param(SetArgument("gang", "size", 1.0), "plugin gang: has no argument size", id="no such argument"),
+        pytest.param(SetArgument("gang", "size", 1.0), words.no_argument("gang", "size"), id="no such argument"),
     ],
 )
 def test_what_does_not_exist_is_named(edit: Edit, names: str) -> None:
     with pytest.raises(BadInput, match=f"^{names}(: |$)"):
-        apply(Situation(snapshot_of(WORLD), DEFAULT_POLICY), edit)
+        apply(Situation(charged(WORLD), DEFAULT_POLICY), edit)
 
 
 @settings(max_examples=examples(15), deadline=None)

@@ -20,12 +20,14 @@ from tests.support.views import view
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
 from vsched.mirror.cache import Cache
+from vsched.mirror.state import words
 from vsched.mirror.whatif.editor import ClusterEditor
 from vsched.mirror.wire.manifests import Origin, decode_manifests
 from vsched.model.amounts.resources import CPU
 from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport, Evict
+from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.allocation import ALLOCATION
@@ -79,7 +81,7 @@ def test_it_tells_of_pods_of_other_schedulers_that_wait() -> None:
             found["spec"]["schedulerName"] = "other"
     snapshot = freeze(mirror(objects).snapshot(NOW))
     told = decided(restored_view(snapshot)).jobs["ns/b"].message
-    assert "2 of its pods are for scheduler other" in told
+    assert words.pods_for_others(2, words.one_scheduler("other"), "") in told
     assert told == decided(snapshot).jobs["ns/b"].message
 
 
@@ -153,6 +155,14 @@ def test_it_goes_on_as_the_first_one_does(text: str, policy: Policy) -> None:
     assert decided(replace(again.snapshot(NOW + 1), changed=()), policy) == decided(
         replace(cache.snapshot(NOW + 1), changed=()), policy
     )
+
+
+def test_quotas_count_evicted_pods_no_longer_but_those_that_come_again() -> None:
+    quota = "quota x/q requests.cpu=4 used=requests.cpu:4"
+    again = restored(f"node n1 cpu=4\n{quota}", pod("a", "web", nodeName="n1"), pod("b", nodeName="n1"))
+    tasks = [task for job in again.snapshot(NOW).jobs.values() for task in job.tasks.values()]
+    again.settle(CycleReport(evictions=tuple(_evicted(task.uid, task.name) for task in tasks)))
+    assert [line.used for line in again.snapshot(NOW + 1).quotas["x"][0].lines] == [3000]
 
 
 def test_pods_run_from_the_cycle_that_bound_them_on() -> None:
@@ -318,6 +328,23 @@ def test_pods_that_name_a_podgroup_which_is_not_there_join_it_once_it_is() -> No
     after = again.snapshot(NOW)
     assert not after.strays
     assert len(after.jobs["x/gone"].tasks) == 1
+
+
+@settings(max_examples=examples(20))
+@given(st.one_of(clusters.clusters(), clusters.contended()))
+def test_new_pods_that_ask_for_the_same_have_the_same_shape(text: str) -> None:
+    again = restored(text)
+    there = _shapes(again)
+    for found in manifests(text):
+        if found["kind"] == "Pod":
+            name = f"{found['metadata']['name']}-new"
+            again.tell({**found, "metadata": {**found["metadata"], "name": name, "uid": name}})
+    assert _shapes(again) == there
+
+
+def _shapes(cluster: ClusterEditor) -> set[Shape]:
+    found = cluster.snapshot(NOW)
+    return {task.shape for job in (*found.jobs.values(), *found.strays.values()) for task in job.tasks.values()}
 
 
 def test_a_node_that_is_lost_takes_its_amounts_along() -> None:

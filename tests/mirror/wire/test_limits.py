@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from vsched.mirror import wire
+from vsched.mirror.wire import words
 from vsched.mirror.wire.limits import LIMITS, FieldLimit
 
 TEXTS = ("schedule", "timeZone", "mountPath", "name")
@@ -61,7 +62,7 @@ def test_the_items_of_several_lists_count_together() -> None:
     flows = [{"name": f"f{number}", "dependsOn": {"targets": ["a"] * 500}} for number in range(9)]
     found = read("JobFlow", "spec.flows", flows)
     assert isinstance(found, wire.Malformed)
-    assert found.message.endswith("dependsOn.targets: 4,500 entries (4,096 are read at most)")
+    assert found.message.endswith(words.too_many_entries("dependsOn.targets", 4500, 4096))
     assert not isinstance(read("JobFlow", "spec.flows", flows[:8]), wire.Malformed)
 
 

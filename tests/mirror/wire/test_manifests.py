@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from vsched.errors import BadInput
+from vsched.mirror.wire import words
 from vsched.mirror.wire.manifests import Manifests, decode_manifests, made_up_uid, read
 
 
@@ -147,13 +149,13 @@ BAD: dict[str, tuple[str, str]] = {
     "broken YAML": ("kind: Queue\nmetadata: {name: a\nspec: 1\n", "stdin:3: did not find expected ',' or '}'"),
     "a tab": ("kind: Queue\n\tmetadata: 1\n", "stdin:2: found a tab character that violates indentation"),
     "a tag for code": ("kind: !!python/object:os.system x\n", "stdin:1: could not determine a constructor"),
-    "text": ("just text\n", "stdin:document 1: text (expected an object with a kind)"),
-    "no kind": ("metadata: {name: a}\n", "stdin:document 1: kind: missing (expected the kind of a Kubernetes object)"),
+    "text": ("just text\n", words.no_object("stdin:document 1", "text")),
+    "no kind": ("metadata: {name: a}\n", words.no_kind("stdin:document 1")),
     "no name": ("kind: Queue\n---\nkind: Queue\nmetadata: {}\n", "stdin:document 1: Queue: metadata.name: missing"),
-    "items that are none": ("kind: List\nitems: 3\n", "stdin:document 1: items: a number (expected a list of objects)"),
+    "items that are none": ("kind: List\nitems: 3\n", words.no_items("stdin:document 1", "a number")),
     "an item that is none": (
         "kind: List\nitems: [{kind: Queue, metadata: {name: a}}, 7]\n",
-        "stdin:document 1, items[1]: a number (expected an object with a kind)",
+        words.no_object("stdin:document 1, items[1]", "a number"),
     ),
     "a field of the wrong type": (
         "kind: PodGroup\nmetadata: {name: a}\nspec: {minMember: three}\n",
@@ -165,7 +167,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "a number that is none": (
         "kind: Queue\nmetadata: {name: a}\nspec: {weight: .nan}\n",
-        "stdin:document 1: Queue a: nan is not a number (expected plain values)",
+        words.no_plain_values("stdin:document 1", "Queue", "a", Exception(words.not_a_number(nan))),
     ),
     "nesting without end": ("[" * 100000, "stdin: nested too deeply"),
 }

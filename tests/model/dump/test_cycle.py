@@ -25,6 +25,7 @@ from tests.support.plans import DEFAULT_POLICY, manifests, mirror, reading
 from tests.support.recording import NOW, POLICIES, policy_at, recorded
 from vsched.errors import BadInput
 from vsched.framework.cycle import run_cycle
+from vsched.model import words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import Ceiling, PoolLimits
 from vsched.model.claims.catalogue import NO_CLAIMS
@@ -108,7 +109,7 @@ def rich() -> Snapshot:
         learnt={"a/x/train": Learnt((5.0, 7.5))},
         setbacks={"uid-of-a-pod": "denied by a webhook"},
         ignored=("claims",),
-        foreign={"x/train": "2 of its pods are for scheduler other"},
+        foreign={"x/train": "pods for others"},
         claims=catalogue([holder, stranger]),
         topology=TOPOLOGY,
         masks=[NodeMask(("n1", "n2"), True, "ours"), NodeMask(("n2",), False)],
@@ -336,12 +337,14 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        pytest.param(lambda: b"", "is not a recording: it is cut off", id="nothing at all"),
-        pytest.param(lambda: b"hello", r"^is not a recording \(vsched dump writes them\)$", id="other text"),
+        pytest.param(lambda: b"", words.not_a_recording(": it is cut off"), id="nothing at all"),
+        pytest.param(
+            lambda: b"hello", f"^{re.escape(words.not_a_recording(words.VSCHED_DUMP_WRITES_THEM))}$", id="other text"
+        ),
         pytest.param(lambda: b"[1, 2]", "not a recording: must be an object", id="other JSON"),
         pytest.param(lambda: b'{"kind": "Pod"}', "expected JSON with kind 'vsched recording'", id="a manifest"),
         pytest.param(lambda: b"\x1f\x8bnonsense", "not a recording: not gzip after all", id="half of a magic number"),
-        pytest.param(lambda: pack(recorded(RICH, DEFAULT_POLICY))[:2000], "the end of its gzip", id="a cut file"),
+        pytest.param(lambda: pack(recorded(RICH, DEFAULT_POLICY))[:2000], words.CUT_OFF_GZIP, id="a cut file"),
         pytest.param(lambda: encode(recorded(RICH, DEFAULT_POLICY))[:2000], "it is cut off", id="cut JSON"),
         pytest.param(
             lambda: edited(put("format", value=FORMAT + 1)),
@@ -360,7 +363,7 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
         ),
         pytest.param(
             lambda: edited(put("snapshot", "plain", "active", value=["x/nobody"])),
-            "'x/nobody' is among the active jobs, and is no job",
+            words.no_job_among("x/nobody", "active"),
             id="a key that leads nowhere",
         ),
         pytest.param(
@@ -382,7 +385,9 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
             lambda: edited(put("snapshot", "axis", value=["cpu"])), "amounts of nodes are not", id="too few resources"
         ),
         pytest.param(
-            lambda: edited(put("snapshot", "strays", value=77)), "77 of 8 jobs are strays", id="more strays than jobs"
+            lambda: edited(put("snapshot", "strays", value=77)),
+            words.too_many_strays(77, 8),
+            id="more strays than jobs",
         ),
         pytest.param(
             lambda: edited(put("snapshot", "tasks", 0, "rows", value=10**9)), "has 1000000000 rows", id="a bomb"
@@ -399,7 +404,7 @@ def with_claims(change: Callable[[Any], None]) -> Callable[[Any], None]:
         ),
         pytest.param(
             lambda: edited(with_claims(lambda document: document["snapshot"]["claims"]["devices"]["devices"].clear())),
-            "pool n1 of gpu.acme.corp: 2 devices announced, and 0 are there",
+            words.pool_lacks_devices("n1", "gpu.acme.corp", 2, 0),
             id="fewer devices than announced",
         ),
         pytest.param(lambda: edited(lambda document: document.pop("policy")), "missing required", id="no policy"),

@@ -78,7 +78,6 @@ def test_in_steps_all_is_published_whatever_changes_in_between(pods: list[tuple[
     there: set[tuple[PodLabels, Shape, str]] = set()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vsched.model.pods.placed._MANY", 1)
-        patch.setattr("vsched.model.pods.placed._PAGE", 2)
         steps = mirror.prepare(published)
         for labels, shape, node, begins in pods:
             pod = (labels, shape, node)

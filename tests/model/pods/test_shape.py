@@ -85,8 +85,7 @@ def test_what_is_not_in_use_can_be_forgotten() -> None:
     kept, dropped = table.shape(((0, 1),)), table.shape(((0, 2),))
     labels = table.labels("ns", {"a": "b"})
     table.labels("ns", {"c": "d"})
-    for _ in table.forgetting({kept}, {labels}):
-        pass
+    table.keep({kept}, {labels})
     assert (len(table), table.labels_count) == (1, 1)
     assert table.shape(((0, 1),)) is kept
     assert table.shape(((0, 2),)) is not dropped

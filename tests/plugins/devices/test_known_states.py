@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.keeping import memos_keep
 from vsched.model.nodes.table import Floats, Ints, NodeStatics
 from vsched.plugins.devices.free import SharedDevicesAsked
 from vsched.plugins.devices.known_states import STATES_MAX, WANTS_MAX, KnownStates, Values, give_known, take_known
@@ -55,6 +56,7 @@ def test_the_oldest_request_is_forgotten_first() -> None:
         pytest.param("mix", STATES_MAX, False, id="too many states"),
     ],
 )
+@memos_keep()
 def test_values_are_kept_for_the_next_cycle(key: str, states: int, is_kept: bool) -> None:
     statics, known = NodeStatics(()), KnownStates()
     names = [str(number) for number in range(states)]

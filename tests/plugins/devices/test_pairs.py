@@ -9,13 +9,15 @@ import pytest
 from tests.support import devices as d
 from tests.support.deviceshare import IDS, asking, device_policy, devices, part, pods, vgpu_node
 from tests.support.plans import Plan, decide, policy_from
+from vsched.framework.words.nodes import TOO_FEW_DEVICES
+from vsched.plugins.words import devices as words
 
 Obj = dict[str, Any]
 POLICY = policy_from(device_policy(actions="allocate, preempt"))
 ONE = "job ns/j min=1 pods=1"
 WHOLE = "nvidia.com/gpu"
-BESIDE = "node(s) had no device beside those for claims"
-TOO_FEW = "cannot allocate all claims"
+BESIDE = words.too_few(1, words.BESIDE_CLAIMS)
+TOO_FEW = TOO_FEW_DEVICES
 
 
 def node(count: int = 2, **amounts: str) -> Obj:
@@ -87,7 +89,7 @@ def whole(line: str = ONE) -> list[Obj]:
         ),
         pytest.param(
             [node(), published("GPU-1"), *pods(ONE, asking(vgpu_number=2, vgpu_memory=1))],
-            "fewer than 2 devices beside those for claims",
+            words.too_few(2, words.BESIDE_CLAIMS),
             id="the other one alone is not enough",
         ),
         pytest.param(

@@ -8,7 +8,9 @@ from tests.plugins.quota_world import Quotas, cpu, pods
 from tests.support.plans import plan
 from tests.support.taking import Busy, evicted, taking
 from vsched.framework.policy import Policy
+from vsched.framework.refusal import Shortage
 from vsched.model.amounts.resources import Amounts
+from vsched.plugins.words.queues import guarantee_kept
 
 ACTIONS = "enqueue, allocate, backfill"
 FLAT = taking(ACTIONS, "gang capacity", "predicates")
@@ -123,16 +125,13 @@ def test_slots_that_are_guaranteed_stay_free_of_pods_that_ask_for_nothing_else(p
     assert len(plan(text, policy).order) == 3
 
 
-KEPT_FOR_A = "what queue a is guaranteed is kept free"
-
-
 @pytest.mark.parametrize(
     ("world", "request_", "refusal"),
     [
         pytest.param(
             Quotas().queue("a", guarantee=cpu(3000)).queue("b", 2).queue("c", 4),
             cpu(2000),
-            f"{KEPT_FOR_A}: 6 of 7 cpu held, 2 more asked",
+            guarantee_kept(["a"], "", Shortage("cpu", 6000, 2000, 7000)),
             id="for whom, and how much is held of the rest",
         ),
         pytest.param(
@@ -141,13 +140,13 @@ KEPT_FOR_A = "what queue a is guaranteed is kept free"
         pytest.param(
             Quotas().queue("a", 1, guarantee=cpu(3000)).queue("b", 2).queue("c", 4, guarantee=cpu(1000)),
             cpu(2000),
-            f"{KEPT_FOR_A}: 7 of 8 cpu held, 2 more asked",
+            guarantee_kept(["a"], "", Shortage("cpu", 7000, 2000, 8000)),
             id="a queue that holds what it is guaranteed is not named",
         ),
         pytest.param(
             Quotas().queue("a", guarantee=cpu(2000)).queue("b", 2).queue("c", 1, guarantee=cpu(2000)).queue("d", 3),
             cpu(2000),
-            "what queues a and c are guaranteed is kept free: 6 of 7 cpu held, 2 more asked",
+            guarantee_kept(["a", "c"], "", Shortage("cpu", 6000, 2000, 7000)),
             id="all others are",
         ),
         pytest.param(
@@ -157,7 +156,7 @@ KEPT_FOR_A = "what queue a is guaranteed is kept free"
             .queue("b", parent="p")
             .queue("c", 3, parent="p"),
             cpu(2000),
-            f"{KEPT_FOR_A} in queue p: 3 of 4 cpu held, 2 more asked",
+            guarantee_kept(["a"], "p", Shortage("cpu", 3000, 2000, 4000)),
             id="in a tree, where",
         ),
         pytest.param(
@@ -175,9 +174,9 @@ def test_what_is_placed_and_reserved_counts_at_once(hierarchy: bool) -> None:
     assert world.refusal("b", cpu(3000)) == ""
 
     world.place("c-wants", 2)
-    assert world.refusal("b", cpu(2000)) == f"{KEPT_FOR_A}: 6 of 7 cpu held, 2 more asked"
+    assert world.refusal("b", cpu(2000)) == guarantee_kept(["a"], "", Shortage("cpu", 6000, 2000, 7000))
     world.plugin.reserve(world.found("c"), cpu(1000), 1)
-    assert world.refusal("b", cpu(1000)) == f"{KEPT_FOR_A}: 7 of 7 cpu held, 1 more asked"
+    assert world.refusal("b", cpu(1000)) == guarantee_kept(["a"], "", Shortage("cpu", 7000, 1000, 7000))
     world.plugin.reserve(world.found("c"), cpu(1000), -1)
     world.place("a-wants", 3)
     assert world.refusal("b", cpu(1000)) == ""

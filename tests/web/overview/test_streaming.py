@@ -287,7 +287,7 @@ async def test_head_says_what_there_would_be() -> None:
 async def test_whoever_asks_once_has_a_picture_made() -> None:
     async with showing() as (shown, url):
         asking = asyncio.create_task(ask(f"{url}/overview"))
-        await asyncio.wait_for(shown.feed.wanted(), 5.0)
+        await asyncio.wait_for(shown.feed.wanted(), 60.0)
         expected = shown.show("a")
         found = await asking
         assert found.headers["Content-Encoding"] == "gzip"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.plans import DEFAULT_POLICY, NOW, manifests, mirror
 from vsched.errors import Unavailable
-from vsched.explain.records import CUT_SHORT
+from vsched.explain.words.reasons import CUT_SHORT
 from vsched.framework.cycle import run_cycle
 from vsched.mirror.problems import Problem
 from vsched.settings.built_in import REGISTRY

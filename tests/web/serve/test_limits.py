@@ -64,12 +64,19 @@ async def test_a_head_that_comes_drop_by_drop_is_not_waited_for() -> None:
         assert found.refused["408"] == 1
 
 
-async def test_connections_stay_open_between_requests_and_not_for_ever() -> None:
-    async with hello(port=port(head_seconds=0.1, idle_seconds=1.5)) as url, raw(url) as kept:
+async def test_connections_stay_open_between_requests() -> None:
+    async with hello(port=port(head_seconds=0.1, idle_seconds=60.0)) as url, raw(url) as kept:
         await kept.say(GET)
         await asyncio.sleep(0.2)  # longer than a head may take
         await kept.say(GET)
-        assert (await rest(kept)).count("200 OK") == 2
+        for _ in range(2):
+            assert b"200 OK" in await kept.reader.readuntil(b'"hello"\n')
+
+
+async def test_connections_do_not_stay_open_for_ever() -> None:
+    async with hello(port=port(idle_seconds=0.1)) as url, raw(url) as kept:
+        await kept.say(GET)
+        assert (await rest(kept)).count("200 OK") == 1
 
 
 async def test_an_old_connection_ends_after_its_answer() -> None:

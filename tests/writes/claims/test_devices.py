@@ -12,6 +12,7 @@ from tests.support.builders import merged, pod
 from tests.support.claiming import allocation
 from tests.writes.claims.reading import changed, read, told
 from vsched.model.claims.devices import ClaimConsumer
+from vsched.writes.claims import words
 from vsched.writes.claims.devices import give_back, ready, reserve
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.steps import Send
@@ -72,35 +73,37 @@ def test_a_claim_that_has_devices_is_only_reserved() -> None:
     [
         pytest.param(claim(ALLOCATED), wish(), "done", id="everything is as it should be: an answer was lost"),
         pytest.param(claim(ALLOCATED), wish(allocate=False), "done", id="it was reserved before"),
-        pytest.param(None, wish(), "failed: ResourceClaim ns/gpus does not exist any more", id="it is gone"),
+        pytest.param(
+            None, wish(), "failed: " + words.does_not_exist_any_more("ResourceClaim", "ns/gpus"), id="it is gone"
+        ),
         pytest.param(
             claim(CLAIM),
             wish(uid="another"),
-            "failed: ResourceClaim ns/gpus was deleted and made again",
+            "failed: " + words.deleted_and_made_again("ResourceClaim", "ns/gpus"),
             id="another of the same name",
         ),
         pytest.param(
             claim(CLAIM, metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}),
             wish(),
-            "failed: ResourceClaim ns/gpus is being deleted",
+            "failed: " + words.is_being_deleted("ResourceClaim", "ns/gpus"),
             id="it is being deleted",
         ),
         pytest.param(
             claim(devices.allocated(CLAIM, "n1", "gpu-1")),
             wish(),
-            "failed: ResourceClaim ns/gpus was given other devices in the meantime",
+            "failed: " + words.other_devices("ResourceClaim", "ns/gpus"),
             id="another scheduler was faster",
         ),
         pytest.param(
             claim(CLAIM),
             wish(allocate=False),
-            "failed: ResourceClaim ns/gpus has no devices any more",
+            "failed: " + words.no_devices_any_more("ResourceClaim", "ns/gpus"),
             id="its devices were taken away",
         ),
         pytest.param(
             claim(ALLOCATED, status={"reservedFor": MANY}),
             wish(),
-            "failed: ResourceClaim ns/gpus is reserved for 256 of at most 256 pods",
+            f"failed: ResourceClaim ns/gpus {words.reserved_for_most(256, 256)}",
             id="no more than 256 pods",
         ),
         pytest.param(
@@ -142,19 +145,23 @@ def with_conditions(**said: str) -> DeviceClaimRead:
     [
         pytest.param(with_conditions(Attached="True", Warm="True"), "done", id="all conditions are true"),
         pytest.param(
-            with_conditions(), "wait: device gpu-0 of ResourceClaim ns/gpus is not ready: Attached", id="none is said"
+            with_conditions(),
+            "wait: " + words.device_is_not_ready("device gpu-0 of ResourceClaim ns/gpus", "Attached"),
+            id="none is said",
         ),
         pytest.param(
             with_conditions(Attached="True", Warm="False"),
-            "wait: device gpu-0 of ResourceClaim ns/gpus is not ready: Warm",
+            "wait: " + words.device_is_not_ready("device gpu-0 of ResourceClaim ns/gpus", "Warm"),
             id="one is false",
         ),
         pytest.param(
             with_conditions(Attached="True", Broken="True"),
-            "failed: device gpu-0 of ResourceClaim ns/gpus cannot be made ready: Broken",
+            "failed: " + words.device_cannot_be_made_ready("device gpu-0 of ResourceClaim ns/gpus", "Broken"),
             id="one says that it failed",
         ),
-        pytest.param(claim(CLAIM), "failed: ResourceClaim ns/gpus has no devices any more", id="its devices are gone"),
+        pytest.param(
+            claim(CLAIM), "failed: " + words.no_devices_any_more("ResourceClaim", "ns/gpus"), id="its devices are gone"
+        ),
     ],
 )
 def test_devices_that_are_made_ready_for_a_node(found: DeviceClaimRead, says: str) -> None:

@@ -11,6 +11,7 @@ from tests.support.builders import merged
 from tests.support.claiming import allocation
 from tests.writes.claims.reading import changed, read, told
 from vsched.model.claims.devices import AllocationResult, ClaimConsumer
+from vsched.writes.claims import words
 from vsched.writes.claims.extended import (
     ExtendedPlan,
     extended_requests,
@@ -141,19 +142,19 @@ def test_a_claim_that_was_made_before_keeps_its_requests() -> None:
         pytest.param(
             None,
             allocation("n1", "gpu-0", request=GPU),
-            "Pod ns/p does not exist any more",
+            words.does_not_exist_any_more("Pod", "ns/p"),
             id="the pod is gone",
         ),
         pytest.param(
             TWO,
             allocation("n1", "gpu-0", request=GPU),
-            "pod ns/p asks for other devices than those that were chosen",
+            words.asks_for_other_devices("ns/p"),
             id="too few devices",
         ),
         pytest.param(
             TWO,
             allocation("n1", "x", request="example.com/x"),
-            "no DeviceClass serves example.com/x any more",
+            words.no_class_serves("example.com/x"),
             id="no class",
         ),
     ],
@@ -206,7 +207,7 @@ def test_a_claim_of_an_earlier_attempt_goes_first() -> None:
 
 def test_a_claim_of_somebody_else_is_left_alone() -> None:
     other = made(metadata={"ownerReferences": [{"kind": "Pod", "name": "p", "uid": "another"}]})
-    says = f"failed: ResourceClaim ns/{NAME} belongs to another object"
+    says = "failed: " + words.belongs_to_another("ResourceClaim", f"ns/{NAME}")
     assert told(reserve_extended(claim(other), PLAN, {}, NOW)) == says
     assert told(remove_extended(claim(other), "uid-p")) == "done"
 

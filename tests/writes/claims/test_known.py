@@ -21,6 +21,7 @@ from vsched.model.claims.devices import ClaimConsumer, DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, Requirement
 from vsched.sim.cluster import Cluster
+from vsched.writes.claims import words
 from vsched.writes.claims.devices import protect
 from vsched.writes.claims.transaction import TransactionPhase
 from vsched.writes.claims.transactions import TransactionSettings
@@ -88,7 +89,7 @@ async def test_a_claim_that_is_deleted_while_the_watch_is_followed_gives_everyth
         cluster.client.delete(RESOURCE_CLAIMS, "default", "gpus")
         at.bind_volume("data", "pv-1")
         await until(lambda: not at.gangs.busy)
-        assert [obstacle.why for _, obstacle in at.undone] == ["ResourceClaim default/gpus is being deleted"]
+        assert [obstacle.why for _, obstacle in at.undone] == [words.is_being_deleted("ResourceClaim", "default/gpus")]
         assert at.nodes() == {}
 
 

@@ -15,6 +15,7 @@ from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
 from vsched.mirror.ingest.volumes import SELECTED_NODE
 from vsched.sim.cluster import Cluster
+from vsched.writes.claims import words
 from vsched.writes.claims.objects import VolumeClaimRead
 from vsched.writes.claims.patches import annotate
 from vsched.writes.claims.settling import MOST_ROUNDS, Deposed, Settling
@@ -66,7 +67,7 @@ async def test_a_conflict_is_decided_again_on_what_is_there() -> None:
 
         proxy.on_request = interfere
         step = await at.settle(VolumeClaimRead, "default/data", selected)
-        assert step == Failed("a volume for PersistentVolumeClaim default/data is being made on node n2")
+        assert step == Failed(words.volume_being_made("PersistentVolumeClaim", "default/data", "n2"))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ async def test_attempts_have_a_bound(method: str, code: int, requests: int) -> N
         step = await at.settle(VolumeClaimRead, "default/data", selected)
         assert isinstance(step, Failed)
         verb = "read" if method == "GET" else "written"
-        assert step.why.startswith(f"PersistentVolumeClaim default/data could not be {verb}: ")
+        assert step.why.startswith(words.could_not_be("PersistentVolumeClaim", "default/data", f"{verb}: "))
         assert "not now" in step.why
         assert sum(count for (what, seen), count in proxy.seen.items() if seen == code) == requests
 
@@ -95,7 +96,7 @@ async def test_a_server_that_does_not_keep_what_is_written_is_not_asked_for_ever
         step = await at.settle(
             VolumeClaimRead, "default/data", lambda found: annotate(found, {"x": "y"}) if found else DONE
         )
-        assert step == Failed("PersistentVolumeClaim default/data could not be written: what is written does not last")
+        assert step == Failed(words.could_not_be("PersistentVolumeClaim", "default/data", words.WRITTEN))
         assert proxy.writes("PATCH") == MOST_ROUNDS
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.support import devices, volumes
 from tests.support.claiming import RESOURCE_CLAIMS, VOLUME_CLAIMS, VOLUMES, allocation, claiming, cluster_with
 from tests.support.waiting import until
+from vsched.writes.claims import words
 
 DATA = volumes.claim("data", namespace="default")
 GPUS = devices.resource_claim("gpus", namespace="default")
@@ -84,7 +85,7 @@ async def test_a_claim_that_others_took_gives_the_whole_gang_back() -> None:
         await until(lambda: not at.gangs.busy)
         [(_, obstacle)] = at.undone
         assert obstacle == (
-            "ResourceClaim default/more was given other devices in the meantime",
+            words.other_devices("ResourceClaim", "default/more"),
             "ResourceClaim",
             "default/more",
         )

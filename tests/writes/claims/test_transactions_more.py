@@ -11,6 +11,7 @@ from tests.support.fault_proxy import faulty
 from tests.support.waiting import until
 from vsched.model.claims.plan import DeviceChoice
 from vsched.writes.bindings import BindOutcome
+from vsched.writes.claims import words
 from vsched.writes.claims.transaction import TransactionPhase
 from vsched.writes.claims.transactions import BOUND, DROPPED, PARTLY_BOUND, UNDONE
 
@@ -75,7 +76,7 @@ async def test_a_volume_that_cannot_be_made_on_the_node_gives_everything_back() 
         )
         await until(lambda: not at.gangs.busy)
         [(_, obstacle)] = at.undone
-        assert obstacle.why == "no volume could be made for PersistentVolumeClaim default/data on node n1"
+        assert obstacle.why == words.no_volume_could_be_made("PersistentVolumeClaim", "default/data", "n1")
         assert at.is_free()
 
 
@@ -97,7 +98,9 @@ async def test_devices_that_cannot_be_made_ready_are_given_back() -> None:
         await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.say("gpus", "gpu-0", "Broken")
         await until(lambda: not at.gangs.busy)
-        assert at.undone[0][1].why == "device gpu-0 of ResourceClaim default/gpus cannot be made ready: Broken"
+        assert at.undone[0][1].why == words.device_cannot_be_made_ready(
+            "device gpu-0 of ResourceClaim default/gpus", "Broken"
+        )
         assert at.is_free()
 
 
@@ -151,7 +154,7 @@ async def test_a_claim_that_is_changed_before_the_binding_gives_everything_back(
         at.bind_volume("data", "pv-1")
         await until(lambda: not at.gangs.busy)
         [(_, obstacle)] = at.undone
-        assert obstacle.why == "ResourceClaim default/gpus was changed before its pods were bound"
+        assert obstacle.why == words.changed_before_binding("ResourceClaim", "default/gpus")
         assert at.nodes() == {}
 
 
@@ -161,7 +164,7 @@ async def test_a_volume_of_another_zone_is_found_before_the_pod_is_bound() -> No
         await until(lambda: at.gangs.phases()[TransactionPhase.WAITING])
         at.bind_volume("data", "pv-1", zone="b")
         await until(lambda: not at.gangs.busy)
-        assert at.undone[0][1].why == "PersistentVolume pv-1 cannot be used on node n1"
+        assert at.undone[0][1].why == words.volume_not_on_node("PersistentVolume", "pv-1", "n1")
 
 
 async def test_a_pod_whose_binding_is_refused_is_left_to_the_next_session() -> None:
@@ -218,7 +221,7 @@ async def test_a_write_that_is_refused_gives_everything_back_and_says_why() -> N
             at.bind(two, devices=(at.give("more", allocation("n1", "gpu-1")),), reserve=("default/more",)),
         )
         await until(lambda: not at.gangs.busy)
-        assert at.undone[0][1].why == "ResourceClaim default/gpus could not be written: you may not"
+        assert at.undone[0][1].why == words.could_not_be("ResourceClaim", "default/gpus", "written: you may not")
         assert at.is_free()
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import volumes as make
 from tests.writes.claims.reading import changed, read, told
+from vsched.writes.claims import words
 from vsched.writes.claims.objects import VolumeClaimRead, VolumeRead
 from vsched.writes.claims.volumes import (
     bound,
@@ -40,16 +41,20 @@ def volume(**given: Any) -> VolumeRead:
         pytest.param(claim(volume="pv"), "done", id="it was bound in the meantime"),
         pytest.param(
             claim(selected_node="n2"),
-            "failed: a volume for PersistentVolumeClaim ns/data is being made on node n2",
+            f"failed: {words.volume_being_made('PersistentVolumeClaim', 'ns/data', 'n2')}",
             id="another node was selected",
         ),
-        pytest.param(None, "failed: PersistentVolumeClaim ns/data does not exist any more", id="it is gone"),
         pytest.param(
-            claim(metadata=GOING), "failed: PersistentVolumeClaim ns/data is being deleted", id="it is being deleted"
+            None, "failed: " + words.does_not_exist_any_more("PersistentVolumeClaim", "ns/data"), id="it is gone"
+        ),
+        pytest.param(
+            claim(metadata=GOING),
+            "failed: " + words.is_being_deleted("PersistentVolumeClaim", "ns/data"),
+            id="it is being deleted",
         ),
         pytest.param(
             claim(metadata={"uid": "another"}),
-            "failed: PersistentVolumeClaim ns/data was deleted and made again",
+            "failed: " + words.deleted_and_made_again("PersistentVolumeClaim", "ns/data"),
             id="another of the same name",
         ),
     ],
@@ -82,20 +87,20 @@ def test_the_reservation_of_an_administrator_gets_the_uid_only() -> None:
     ("found", "says"),
     [
         pytest.param(volume(spec={"claimRef": REF}), "done", id="it was reserved before"),
-        pytest.param(None, "failed: PersistentVolume pv does not exist any more", id="it is gone"),
+        pytest.param(None, "failed: " + words.does_not_exist_any_more("PersistentVolume", "pv"), id="it is gone"),
         pytest.param(
             volume(claim="ns/other"),
-            "failed: PersistentVolume pv is reserved for ns/other",
+            "failed: " + words.volume_reserved_for("PersistentVolume", "pv", "ns", "other"),
             id="another claim was faster",
         ),
         pytest.param(
             volume(spec={"claimRef": {**REF, "uid": "another"}}),
-            "failed: PersistentVolume pv is reserved for ns/data",
+            "failed: " + words.volume_reserved_for("PersistentVolume", "pv", "ns", "data"),
             id="another claim of the same name",
         ),
         pytest.param(
             volume(status={"phase": "Released"}),
-            "failed: PersistentVolume pv cannot be used any more: it is Released",
+            "failed: " + words.volume_cannot_be_used("PersistentVolume", "pv", "Released"),
             id="it was used before",
         ),
     ],
@@ -110,30 +115,33 @@ def test_reserving_a_volume_without_a_write(found: VolumeRead | None, says: str)
         pytest.param(claim(volume="pv"), STATIC, "done", id="bound to the chosen volume"),
         pytest.param(claim(volume="pv"), MADE, "done", id="bound to a volume that was made"),
         pytest.param(
-            claim(selected_node="n1"), MADE, "wait: PersistentVolumeClaim ns/data was not bound", id="not bound yet"
+            claim(selected_node="n1"),
+            MADE,
+            "wait: " + words.was_not_bound("PersistentVolumeClaim", "ns/data"),
+            id="not bound yet",
         ),
         pytest.param(
             claim(spec={"volumeName": "pv"}),
             STATIC,
-            "wait: PersistentVolumeClaim ns/data was not bound",
+            "wait: " + words.was_not_bound("PersistentVolumeClaim", "ns/data"),
             id="the binding is not complete",
         ),
         pytest.param(
             claim(),
             MADE,
-            "failed: no volume could be made for PersistentVolumeClaim ns/data on node n1",
+            f"failed: {words.no_volume_could_be_made('PersistentVolumeClaim', 'ns/data', 'n1')}",
             id="the provisioner has removed the node",
         ),
         pytest.param(
             claim(volume="pv-2"),
             STATIC,
-            "failed: PersistentVolumeClaim ns/data was bound to volume pv-2 instead of pv",
+            "failed: " + words.bound_to_another_volume("PersistentVolumeClaim", "ns/data", "pv-2", "pv"),
             id="bound to another volume",
         ),
         pytest.param(
             claim(volume="pv", status={"phase": "Lost"}),
             MADE,
-            "failed: PersistentVolumeClaim ns/data lost its volume",
+            "failed: " + words.lost_its_volume("PersistentVolumeClaim", "ns/data"),
             id="its volume is gone",
         ),
     ],
@@ -148,7 +156,9 @@ def test_whether_a_claim_is_bound(found: VolumeClaimRead, wanted: VolumeWish, sa
         pytest.param(volume(), "done", id="every node reaches it"),
         pytest.param(volume(node="n1"), "done", id="it is on the node"),
         pytest.param(volume(zone="a"), "done", id="it is in the zone"),
-        pytest.param(volume(zone="b"), "failed: PersistentVolume pv cannot be used on node n1", id="another zone"),
+        pytest.param(
+            volume(zone="b"), "failed: " + words.volume_not_on_node("PersistentVolume", "pv", "n1"), id="another zone"
+        ),
         pytest.param(
             volume(
                 spec={
@@ -167,10 +177,10 @@ def test_whether_a_claim_is_bound(found: VolumeClaimRead, wanted: VolumeWish, sa
         ),
         pytest.param(
             volume(spec={"nodeAffinity": {"required": {"nodeSelectorTerms": [{}]}}}),
-            "failed: PersistentVolume pv cannot be used on node n1",
+            "failed: " + words.volume_not_on_node("PersistentVolume", "pv", "n1"),
             id="a term that says nothing matches nothing",
         ),
-        pytest.param(None, "failed: PersistentVolume pv does not exist any more", id="it is gone"),
+        pytest.param(None, "failed: " + words.does_not_exist_any_more("PersistentVolume", "pv"), id="it is gone"),
     ],
 )
 def test_whether_the_volume_can_be_used_on_the_node(found: VolumeRead | None, says: str) -> None:

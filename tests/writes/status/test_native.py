@@ -7,6 +7,7 @@ import pytest
 from tests.support.native import native_world
 from tests.support.plans import DEFAULT_POLICY as POLICY
 from vsched.framework.cycle import run_cycle
+from vsched.framework.words.jobs import unbound
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.native import native_key
 from vsched.settings.built_in import REGISTRY
@@ -23,7 +24,7 @@ KEY = native_key("ns", "g")
             "3",
             {"uid-p1": "quota is used up"},
             "SchedulerError",
-            "the API server does not bind 1 of its pods: p1: quota is used up",
+            unbound(1, "p1", "quota is used up"),
             id="a binding failed",
         ),
         pytest.param(

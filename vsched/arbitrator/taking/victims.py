@@ -9,7 +9,7 @@ import numpy as np
 from vsched.framework.combine.victim_rules import Protected
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.model.arbitration.records import SYSTEM_NAMESPACE, NamespaceAccount
 from vsched.model.jobs.job import Job
 from vsched.model.nodes.table import Ints, Mask
@@ -179,7 +179,7 @@ def _kept(tasks: Sequence[Task], jobs: Mapping[str, Job]) -> set[str]:
             by_job.setdefault(task.job, []).append(task)
     found: set[str] = set()
     for key, own in by_job.items():
-        keeps = kept_by(JobView(jobs[key]))
+        keeps = protected_by(JobView(jobs[key]))
         if keeps is not None:
             found.update(
                 task.uid for task in sorted(own, key=lambda task: (task.priority, -task.created)) if keeps(task)

@@ -15,7 +15,7 @@ from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, bar, short
 from vsched.errors import BadInput
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.kube.client import ApiClient
 from vsched.web.overview.devices import (
     CountedDevices,

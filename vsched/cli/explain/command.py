@@ -110,7 +110,7 @@ def command(
                 raise Unknown(why) from error
             raise
         _show(found, output)
-        from vsched.explain.records import CUT_SHORT
+        from vsched.explain.words.reasons import CUT_SHORT
 
         default = click.get_current_context().get_parameter_source("search_time") is ParameterSource.DEFAULT
         if CUT_SHORT in found.notes and default and output.output in ("text", "wide") and sys.stdout.isatty():

@@ -14,7 +14,8 @@ from vsched.cli.show.claims import claims_table
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look, cut
 from vsched.cli.show.places import places_table
-from vsched.explain.records import SAYS, Constraint, Explanation, Whereabouts
+from vsched.explain.records import Constraint, Explanation, Whereabouts
+from vsched.explain.words.reasons import SAYS
 
 STATE_STYLES = {
     Whereabouts.WAITS: "yellow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vsched.cli.plan.trial import MOST_SHOWN, PlanTrial
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror.whatif.edits import AddNodes
 from vsched.mirror.whatif.nodes import cordon
 from vsched.mirror.whatif.topology import lists

@@ -18,7 +18,7 @@ from vsched.daemon.loop.callouts import Caller
 from vsched.errors import BadObject
 from vsched.framework.cycle import run_cycle
 from vsched.framework.policy import Policy
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.kernels.topology.membership import membership
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable

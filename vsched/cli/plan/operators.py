@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from vsched.cli.plan.told import MOST_PODS
 from vsched.errors import BadInput, BadObject
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.gangs import GANG, GangFacts, PodRole, count_of, facts_of, roles_of, slug
 from vsched.mirror.ingest.paths import EVERY, ObjectPlace, changed_at, path_of, with_value

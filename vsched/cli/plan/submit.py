@@ -13,7 +13,7 @@ from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_sc
 from vsched.cli.plan.trial import POD_GROUPS, PlanTrial, Sent
 from vsched.cli.plan.vcjobs import expanded
 from vsched.errors import BadInput, BadObject
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.wire.manifests import STDIN, Origin, made_up_uid, read, with_names

@@ -87,7 +87,7 @@ class PlanTrial:
             nodes=nodes,
             namespaces=sorted(namespaces),
             classes=origin.priority_classes,
-            quotas=origin.quotas,
+            quotas={namespace: self.mirror.quotas(namespace) for namespace in origin.quotas},
             group_version=group_version_of(
                 job.spec.native.version for job in origin.jobs.values() if job.spec.native is not None
             ),

@@ -15,7 +15,7 @@ from vsched.controllers.vcjobs.stages import gang_of, startable
 from vsched.controllers.vcjobs.view import VcjobView
 from vsched.controllers.vcjobs.volumes import claims_of
 from vsched.errors import BadInput
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror import wire
 from vsched.mirror.resources import VCJOB
 from vsched.mirror.wire.manifests import Origin, made_up_uid, without_nulls

@@ -16,7 +16,7 @@ from vsched.cli.plan.operators import ManifestIndex, may_concern, operated_at, o
 from vsched.cli.plan.told import PODLESS, WORKLOADS, as_told, is_vcjob, names_scheduler
 from vsched.cli.show.output import say
 from vsched.errors import BadInput
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror import wire
 from vsched.mirror.ingest.objects import class_of
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, WorkloadTable

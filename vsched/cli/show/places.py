@@ -9,7 +9,7 @@ from rich.text import Text
 from vsched.cli.show.columns import columned
 from vsched.cli.show.drawing import Look
 from vsched.explain.records import DomainRoom, JobPlaces, SubGroupPlace, TierCounts
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.topology.tiers import WHOLE_CLUSTER
 
 WHOLE = "the whole cluster"

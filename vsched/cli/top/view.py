@@ -12,7 +12,7 @@ from rich.text import Text
 from vsched.cli.show.drawing import bar, count_text, cut, heat, short
 from vsched.cli.top.tables import SHOWN, TABS, Screen, body
 from vsched.cli.usage.nodes import by_name
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.sim.tables.ages import short_duration
 from vsched.web.overview.document import Overview, SessionRow
 from vsched.web.snapshots import STOPPING, idle_of

@@ -11,7 +11,7 @@ from rich.text import Text
 from vsched.cli.show.amounts import with_bar
 from vsched.cli.show.columns import NODE, NODE_STATE, RowTable, named
 from vsched.cli.show.drawing import Look, bar
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.web.overview.document import NodeRow, Overview
 
 STATE_STYLES = {"cordoned": "yellow", "notready": "red", "tainted": "magenta"}

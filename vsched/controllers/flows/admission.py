@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator
 import msgspec
 from msgspec.structs import replace
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.cronjobs import cron_job_of, schedule_problem
 from vsched.controllers.flows.jobflows import job_flow_of, problems
 from vsched.controllers.vcjobs.read import job_of
@@ -36,9 +37,9 @@ def maker_refusals(found: Maker, scheduler_names: Container[str]) -> list[str]:
 def _of_cron_job(found: wire.VolcanoCronJob, names: Container[str]) -> Iterator[str]:
     name = found.metadata.name
     if len(name) > LONGEST_NAME:
-        yield f"metadata.name: {len(name)} characters (expected at most {LONGEST_NAME})"
+        yield words.long_name(len(name), LONGEST_NAME)
     if found.spec.time_zone == "":
-        yield "spec.timeZone: '' (expected a name such as Europe/Berlin, or none)"
+        yield words.NO_TIME_ZONE
     _, problem = schedule_problem(cron_job_of(found))
     if problem:
         yield problem

@@ -17,6 +17,7 @@ import orjson
 from cachetools import LRUCache
 
 from vsched.clock import Clock
+from vsched.controllers.flows import words
 from vsched.controllers.flows.cronjobs import CronJob, decide
 from vsched.controllers.flows.jobflows import FlowRecord
 from vsched.controllers.flows.jobtemplates import TemplateRecord, template_status
@@ -27,6 +28,7 @@ from vsched.controllers.flows.records import NOT_DECODED, BadMaker, Kept, MakerR
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.controllers.vcjobs.naming import is_controlled_by
 from vsched.controllers.vcjobs.view import VcjobPod
+from vsched.controllers.words import not_managed
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
@@ -159,8 +161,8 @@ class MakerController:
             self._blame(maker.reference, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"{key!a} not managed", error)
-            self._blame(maker.reference, f"Invalid{maker.reference.kind}", f"not managed: {why}")
+            why = report(words.key_not_managed(key), error)
+            self._blame(maker.reference, f"Invalid{maker.reference.kind}", not_managed(why))
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -244,14 +246,14 @@ class MakerController:
         if answer.done:
             self.counts[f"{about.kind} created"] += 1
             self._records.wrote_job(answer.body)
-            self._events.record(about, NORMAL, "SuccessfulCreate", f"created vcjob {name}")
+            self._events.record(about, NORMAL, "SuccessfulCreate", words.created_vcjob(name))
             return True
         if answer.code == 409:
             found = await self._client.get(VCJOBS.path(about.namespace, name))
             if is_controlled_by(found, about.uid):
                 self._records.wrote_job(orjson.dumps(found))
                 return True
-            self._blame(about, "FailedCreate", f"vcjob {name} exists already and does not belong to this {about.kind}")
+            self._blame(about, "FailedCreate", words.vcjob_of_another(name, about.kind))
         return False
 
     async def _delete(self, about: ObjectReference, job: MadeJob) -> bool:
@@ -260,7 +262,7 @@ class MakerController:
         answer = await self._send(about, write, f"vcjob {job.name}")
         if answer.done:
             self.counts[f"{about.kind} deleted"] += 1
-            self._events.record(about, NORMAL, "SuccessfulDelete", f"deleted vcjob {job.name}")
+            self._events.record(about, NORMAL, "SuccessfulDelete", words.deleted_vcjob(job.name))
         if answer.done or answer.code in _GONE:
             self._records.deleted(job.uid)
             return True

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import FAILED, Body, MadeJob, maker_key
 from vsched.controllers.podgroups import PodGroupOwner
 from vsched.controllers.vcjobs.spec import JobPhase
@@ -145,13 +146,13 @@ def schedule_problem(cron: CronJob) -> tuple[str, str]:
     """Why the schedule cannot be followed, as reason and message; both empty where it can."""
     why = problem_of(cron.schedule)
     if why:
-        expected = "expected minute, hour, day, month and day of the week, as in 0 3 * * 1-5, or @daily and the like"
+        expected = words.SCHEDULE_FIELDS
         return "UnParseableCronJobSchedule", f"spec.schedule: {cron.schedule!r}: {why} ({expected})"
     try:
         if cron.zone:
             ZoneInfo(cron.zone)
     except (KeyError, ValueError, OSError):
-        return "InvalidTimeZone", f"spec.timeZone: {cron.zone!r} (expected a name such as Europe/Berlin)"
+        return "InvalidTimeZone", words.unknown_time_zone(cron.zone)
     return "", ""
 
 
@@ -167,9 +168,9 @@ def _last(cron: CronJob) -> float:
 def _why_not(cron: CronJob, active: Sequence[MadeJob], due: float, now: float) -> tuple[str, str]:
     """Reason and message, where the run of a time is not begun now; empty where it is."""
     if cron.deadline_seconds is not None and now - due >= cron.deadline_seconds:
-        return "MissSchedule", f"the run of {time_stamp(due)} was missed: it is later than startingDeadlineSeconds"
+        return "MissSchedule", words.run_was_missed(time_stamp(due))
     if cron.concurrency == FORBID and active:
-        return "ForbidConcurrent", f"the run of {time_stamp(due)} waits: vcjob {active[0].name} has not ended"
+        return "ForbidConcurrent", words.run_waits(time_stamp(due), active[0].name)
     return "", ""
 
 
@@ -186,9 +187,7 @@ def _many_missed(cron: CronJob, last: datetime, now: datetime) -> tuple[str, str
     between = next_after(cron.schedule, since, first.astimezone(now.tzinfo)) - first
     if (now - first) // between + 1 <= MISSED_MAX:
         return "", ""
-    return "TooManyMissedTimes", (
-        "too many missed start times: set or decrease spec.startingDeadlineSeconds, or check the clocks"
-    )
+    return "TooManyMissedTimes", (words.TOO_MANY_MISSED)
 
 
 def job_name(cron: CronJob, due: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import maker_key
 from vsched.controllers.flows.probes import NetworkProbe, network_probes, probe_problems
 from vsched.mirror import wire
@@ -127,16 +128,16 @@ def problems(flow: FlowRecord) -> Iterator[str]:
     for position, each in enumerate(flow.flows):
         at = f"spec.flows[{position}]"
         if each.name in before:
-            yield f"{at}.name: {each.name!r} is there twice"
+            yield words.is_there_twice(at, each.name)
         before.add(each.name)
         for target in each.targets:
             if target not in names:
-                yield f"{at}.dependsOn.targets: {target!r} (expected the name of another flow)"
+                yield words.no_other_flow(at, target)
         yield from (f"{at}.dependsOn.probe.{line}" for line in each.probe_problems)
     asked = sum(len(each.network_probes) for each in flow.flows)
     if asked > PROBES_MAX:
-        yield f"spec.flows: {asked} probes in httpGetList and tcpSocketList (expected at most {PROBES_MAX})"
+        yield words.too_many_probes(asked, PROBES_MAX)
     try:
         TopologicalSorter({each.name: each.targets for each in flow.flows}).prepare()
     except CycleError as error:
-        yield f"spec.flows: {' -> '.join(reversed(error.args[1]))} depend on each other"
+        yield words.depend_on_each_other(" -> ".join(reversed(error.args[1])))

@@ -17,6 +17,7 @@ from ipaddress import ip_address
 import msgspec
 
 from vsched.clock import Clock
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import namespace_of
 from vsched.controllers.flows.probes import (
     ANSWERED,
@@ -156,7 +157,7 @@ class Prober:
         for first in range(0, len(asks), self._settings.at_once):
             some = asks[first : first + self._settings.at_once]
             if self._clock.monotonic() > end:
-                answers.update((ask, "was not probed: earlier probes were too slow") for ask in some)
+                answers.update((ask, words.PROBES_TOO_SLOW) for ask in some)
             else:
                 answers.update(zip(some, await together(*map(self._ask, some)), strict=True))
             if any(answers[ask] != ANSWERED for ask in some):
@@ -167,15 +168,15 @@ class Prober:
         loopback = self._settings.loopback
         answer = why_not_asked(ask.address, self._settings.networks, loopback=loopback)
         if not answer and not loopback and is_own(ask.address):
-            answer = f"{ask.address} is an address of this daemon"
+            answer = words.address_of_this_daemon(ask.address)
         if not answer:
             try:
                 async with asyncio.timeout(self._settings.timeout_seconds):
                     answer = await self._exchange(ask)
             except TimeoutError:
-                answer = f"no answer within {self._settings.timeout_seconds:g} s"
+                answer = words.no_answer_within(self._settings.timeout_seconds)
             except ValueError:
-                answer = "answered something that is not HTTP"  # a line that does not end
+                answer = words.NOT_HTTP  # a line that does not end
             except OSError as error:
                 answer = (os.strerror(error.errno) if error.errno else type(error).__name__).lower()
         self.counts["failed" if answer else "answered"] += 1

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.vcjobs.view import VcjobPod
 from vsched.mirror.wire.flows import FlowProbe, HttpProbe, TcpProbe
@@ -67,7 +68,7 @@ class PodProbe(NamedTuple):
     """The IP of the pod, as its status says."""
 
     def __str__(self) -> str:
-        return f"{self.probe} of pod {self.pod}"
+        return words.probe_of_pod(self.probe, self.pod)
 
 
 Answers = Mapping[PodProbe, str]
@@ -98,7 +99,7 @@ def probe_problems(probe: FlowProbe | None) -> Iterator[str]:
     for index, status in enumerate(probe.task_status_list or ()):
         for field, value in (("taskName", status.task_name), ("phase", status.phase)):
             if not value:
-                yield f"taskStatusList[{index}].{field}: is missing"
+                yield words.field_is_missing(index, field)
     for index, each in enumerate(probe.http_get_list or ()):
         yield from (f"httpGetList[{index}].{line}" for line in _http_problems(each))
     for index, socket in enumerate(probe.tcp_socket_list or ()):
@@ -113,14 +114,14 @@ def _port_problems(probe: HttpProbe | TcpProbe) -> Iterator[str]:
 def _http_problems(probe: HttpProbe) -> Iterator[str]:
     yield from _port_problems(probe)
     if len(probe.path) > PATH_MAX or not _PATH.fullmatch(probe.path):
-        yield f"path: {shortened(probe.path)!r} (expected at most {PATH_MAX} ASCII characters without spaces)"
+        yield words.bad_path(shortened(probe.path), PATH_MAX)
     header = probe.http_header
     if header is None or not (header.name or header.value):
         return
     if not _HEADER_NAME.fullmatch(header.name) or header.name.lower() in _FRAMING:
-        yield f"httpHeader.name: {shortened(header.name)!r} (expected the name of a header of a request)"
+        yield words.bad_header_name(shortened(header.name))
     if len(header.name) + len(header.value) > HEADER_MAX or not _HEADER_VALUE.fullmatch(header.value):
-        yield f"httpHeader.value: {shortened(header.value)!r} (expected at most {HEADER_MAX} printable characters)"
+        yield words.bad_header_value(shortened(header.value), HEADER_MAX)
 
 
 def shortened(text: str) -> str:
@@ -147,13 +148,13 @@ def why_not_asked(address: str, networks: Sequence[Network] = (), *, loopback: b
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
-        return f"{shortened(address)!r} is no IP address"
+        return words.no_ip_address(shortened(address))
     if isinstance(found, ipaddress.IPv6Address):
         found = found.ipv4_mapped or found
     if (found.is_loopback and not loopback) or any(found in network for network in NOT_OF_PODS):
-        return f"{address} is no address of a pod"
+        return words.no_address_of_a_pod(address)
     if networks and not any(found in network for network in networks):
-        return f"{address} is in none of the networks of pods ({', '.join(map(str, networks))})"
+        return words.in_no_network(address, ", ".join(map(str, networks)))
     return ""
 
 
@@ -172,6 +173,6 @@ def answer_of(line: bytes) -> str:
     """What the first line of an answer means: the probe holds where the code is 200 to 399."""
     found = re.match(rb"HTTP/1\.[01] ([1-5]\d\d)(?: |\r|\n)", line)
     if found is None:
-        return "answered something that is not HTTP" if line else "closed the connection without an answer"
+        return words.NOT_HTTP if line else words.CLOSED_WITHOUT_ANSWER
     code = int(found[1])
     return ANSWERED if 200 <= code < 400 else f"answered {code}"

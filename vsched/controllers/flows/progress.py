@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.jobflows import (
     DELETE,
     FAILURE,
@@ -112,18 +113,18 @@ def _too_late(flow: FlowRecord) -> Iterator[tuple[str, str]]:
     if added:
         yield (
             "JobFlowEnded",
-            f"flows added after all were complete are not started: {', '.join(added[:TOLD_MAX])}",
+            words.flows_added_late(", ".join(added[:TOLD_MAX])),
         )
 
 
 def _told(missing: Sequence[str], turns: Mapping[str, FlowTurn]) -> Iterator[tuple[str, str]]:
     """Why flows wait that nothing else would be known of: a message for each reason."""
     if missing:
-        yield "MissingJobTemplate", "; ".join(f"JobTemplate {name} does not exist: its flow waits" for name in missing)
+        yield "MissingJobTemplate", "; ".join(words.no_job_template(name) for name in missing)
     failed = [f"flow {name} waits: {turn.problem}" for name, turn in turns.items() if turn.problem]
     if failed:
         more = len(failed) - TOLD_MAX
-        yield "ProbeFailed", "; ".join([*failed[:TOLD_MAX], *([f"{more} more flows wait"] if more > 0 else [])])
+        yield "ProbeFailed", "; ".join([*failed[:TOLD_MAX], *([words.more_flows_wait(more)] if more > 0 else [])])
 
 
 def _remembered(flow: FlowRecord) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from vsched.controllers.flows import words
 from vsched.controllers.flows.jobflows import FlowRecord, FlowStep, TaskProbe
 from vsched.controllers.flows.made import MadeJob
 from vsched.controllers.flows.probes import ANSWERED, Answers, NetworkProbe, PodProbe, asks_of
@@ -70,7 +71,7 @@ def _unknown_task(flow: FlowRecord, each: FlowStep, made: Mapping[str, MadeJob])
     if len(jobs) < len(each.targets):
         return ""
     unknown = (probe.task for probe in probes if probe.task and not any(probe.task in job.minima for job in jobs))
-    return next((f"no target has the task {task!r} that a probe names" for task in unknown), "")
+    return next((words.no_target_has_task(task) for task in unknown), "")
 
 
 def _holds(probe: TaskProbe, job: MadeJob) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from vsched.clock import Clock
+from vsched.controllers import words
 from vsched.controllers.provisioning.bodies import deletions, name_of, request_write, template_write
 from vsched.controllers.provisioning.decide import Need, ProvisioningDecision, decide, waits_for_nodes
 from vsched.controllers.provisioning.records import LackingGang, OwnRequest, PodShape, request_of
@@ -140,7 +141,7 @@ class ProvisioningController:
         rules = self._rules()
         if rules.provisioning_request and not self._requests.listed and not self._complained:
             self._complained = True
-            self._worry("ProvisioningRequests cannot be listed, so pods request nodes by their conditions")
+            self._worry(words.REQUESTS_CANNOT_BE_LISTED)
         if not self._requests.listed or not (rules.provisioning_request or self._by_gang):
             self._tell()
             return
@@ -256,14 +257,14 @@ class ProvisioningController:
             return False
         if answer.done:
             pods = sum(shape.number for shape in gang.shapes)
-            message = f"asked for nodes for {pods} pods by ProvisioningRequest {name}"
+            message = words.asked_for_nodes(pods, name)
             self._events.record(gang.owner, NORMAL, "ProvisioningRequested", message)
         return True
 
     def _failed(self, key: str, message: str) -> bool:
         """Something cannot be read; it is told once for each gang, and tried again."""
         if key not in self._back_offs:
-            self._worry("ProvisioningRequest cannot be written", gang=key, problem=message)
+            self._worry(words.REQUEST_CANNOT_BE_WRITTEN, gang=key, problem=message)
         return False
 
     async def _send(self, gang: LackingGang | None, write: Write) -> WriteResult:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from vsched.controllers import words
 from vsched.controllers.provisioning.records import LackingGang, OwnRequest
 from vsched.framework.policy import Autoscaling
 from vsched.framework.times import length
@@ -110,7 +111,7 @@ def _state(latest: OwnRequest, rules: Autoscaling, now: float) -> Provisioning:
     message, ended = latest.message, latest.ended
     if not ended and is_in_vain(latest, rules, now):
         ended = latest.provisioned + rules.keep_nodes
-        message = f"it was provisioned, but its nodes were not ready within {length(rules.keep_nodes)}"
+        message = words.nodes_not_ready(length(rules.keep_nodes))
     elif not ended:
         until = kept_until(latest, rules)
         return Provisioning(

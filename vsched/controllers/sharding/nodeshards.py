@@ -13,6 +13,7 @@ import msgspec
 import orjson
 
 from vsched.clock import Clock
+from vsched.controllers import words
 from vsched.controllers.queue_records import ObjectFeed
 from vsched.kube.backoff import BackOff, BackOffSettings
 from vsched.kube.client import MERGE_PATCH
@@ -124,7 +125,7 @@ class NodeShards:
     def settled(self) -> None:
         """The mirror is complete: where NodeShards cannot be listed by now, every node is ours."""
         if not self._feed.listed:
-            self._say("NodeShards cannot be listed, so all nodes are used")
+            self._say(words.NODESHARDS_CANNOT_BE_LISTED)
 
     def submit(self, snapshot: Snapshot) -> None:
         """A session has ended: the nodes of its mask are those in use."""
@@ -152,9 +153,9 @@ class NodeShards:
         if self.name in self._feed.found:
             self._say("")
         elif self.mode == "hard":
-            self._say(f"NodeShard {self.name} does not exist, so no node may be used")
+            self._say(words.no_nodeshard_no_node(self.name))
         else:
-            self._say(f"NodeShard {self.name} does not exist, so no node is preferred")
+            self._say(words.no_nodeshard_none_preferred(self.name))
         nodes = tuple(sorted(nodes_of(self.name, self._feed.found)))
         self._mask((NodeMask(nodes, self.mode == "hard", self.name),))
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.plugins import PLUGINS, plugins_of
 from vsched.controllers.vcjobs.plugins.mpi import Mpi
 from vsched.controllers.vcjobs.podgroup import podgroup_spec
@@ -37,7 +38,7 @@ def refusals(job: wire.VolcanoJob, read: VcJob) -> list[str]:
     """Why the job cannot be run as it is written; ``read`` is the same job with all defaults."""
     found = [*_of_job(job.spec, read)]
     if not read.tasks:
-        return [*found, "spec.tasks: none (expected at least one)"]
+        return [*found, words.NO_TASKS]
     for index, task in enumerate(job.spec.tasks or ()):
         found += _of_task(f"spec.tasks[{index}]", task, read, index)
     found += _of_names(read)
@@ -51,10 +52,10 @@ def _of_job(spec: wire.VolcanoJobSpec, read: VcJob) -> Iterator[str]:
     yield from _least("spec.minSuccess", spec.min_success, 1)
     yield from _least("spec.ttlSecondsAfterFinished", spec.ttl_seconds_after_finished, 0)
     if read.min_available > read.replicas:
-        total = f"the {read.replicas} replicas of all tasks"
-        yield f"spec.minAvailable: {read.min_available} is more than {total}"
+        total = words.replicas_of_all_tasks(read.replicas)
+        yield words.minimum_above_total(read.min_available, total)
     if read.replicas > PODS_MAX:
-        yield f"spec.tasks: {read.replicas:,} pods (expected {PODS_MAX:,} at most)"
+        yield words.too_many_pods(read.replicas, PODS_MAX)
     yield from _of_policies("spec.policies", spec.policies)
     yield from _of_volumes(spec.volumes or (), read.name)
     yield from _of_topology("spec.networkTopology", spec.network_topology)
@@ -67,12 +68,12 @@ def _of_task(path: str, task: wire.VolcanoTask, read: VcJob, index: int) -> Iter
     yield from _least(f"{path}.minAvailable", task.min_available, 0)
     yield from _least(f"{path}.maxRetry", task.max_retry, -1)
     if with_defaults.min_available > task.replicas >= 0:
-        yield f"{path}.minAvailable: {with_defaults.min_available} is more than replicas ({task.replicas})"
+        yield words.minimum_above_replicas(path, with_defaults.min_available, task.replicas)
     if not _is_label(with_defaults.name):
-        yield f"{path}.name: {with_defaults.name!r} (expected at most {_LONGEST} small letters, digits and '-')"
+        yield words.bad_task_name(path, with_defaults.name, _LONGEST)
     longest = f"{read.name}-{with_defaults.name}-{max(task.replicas - 1, 0)}"
     if len(longest) > _LONGEST:
-        yield f"{path}.name: the name of a pod, {longest}, has {len(longest)} characters (expected at most {_LONGEST})"
+        yield words.long_pod_name(path, longest, len(longest), _LONGEST)
     problem = template_problem(with_defaults.template, f"{path}.template")
     if problem:
         yield problem
@@ -90,9 +91,9 @@ def _of_partitions(path: str, policy: wire.PartitionPolicy, replicas: int) -> It
     yield from _least(f"{path}.minPartitions", policy.min_partitions, 0)
     total, size = policy.total_partitions, policy.partition_size
     if total * size != replicas:
-        yield f"{path}: {total} partitions of {size} pods are {total * size} pods (expected replicas, {replicas})"
+        yield words.partitions_are_not_replicas(path, total, size, total * size, replicas)
     if policy.min_partitions > total:
-        yield f"{path}.minPartitions: {policy.min_partitions} is more than totalPartitions ({total})"
+        yield words.minimum_above_partitions(path, policy.min_partitions, total)
     yield from _of_topology(f"{path}.networkTopology", policy.network_topology)
 
 
@@ -101,7 +102,7 @@ def _of_topology(path: str, topology: wire.JobTopology | None) -> Iterator[str]:
         return
     yield from _one_of(f"{path}.mode", topology.mode, _MODES)
     if topology.highest_tier_allowed is not None and topology.highest_tier_name:
-        yield f"{path}: both highestTierAllowed and highestTierName (expected one of them)"
+        yield words.both_tiers(path)
 
 
 def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> Iterator[str]:
@@ -111,29 +112,29 @@ def _of_policies(path: str, policies: Sequence[wire.LifecyclePolicy] | None) -> 
         where = f"{path}[{index}]"
         named = {*(policy.events or ()), policy.event} - {""}
         if named and policy.exit_code is not None:
-            yield f"{where}: both event and exitCode (expected one of them)"
+            yield words.both_event_and_exit_code(where)
         if not named and policy.exit_code is None:
-            yield f"{where}: neither event nor exitCode"
+            yield words.neither_event_nor_exit_code(where)
         if policy.exit_code == 0:
-            yield f"{where}.exitCode: 0 (expected the exit code of a failure)"
+            yield words.exit_code_0(where)
         for event in sorted(named - EVENTS):
-            yield f"{where}.event: {event!r} (expected one of {', '.join(sorted(EVENTS))})"
+            yield words.unknown_event(where, event, ", ".join(sorted(EVENTS)))
         if policy.action not in ACTIONS:
-            yield f"{where}.action: {policy.action!r} (expected one of {', '.join(sorted(ACTIONS))})"
+            yield words.unknown_policy_action(where, policy.action, ", ".join(sorted(ACTIONS)))
         yield from _of_timeout(f"{where}.timeout", policy.timeout)
         events.update(named)
         codes.update([] if policy.exit_code is None else [policy.exit_code])
     for what, number in [*events.items(), *codes.items()]:
         if number > 1:
-            yield f"{path}: {'event' if isinstance(what, str) else 'exitCode'} {what} is in {number} policies"
+            yield words.in_many_policies(path, "event" if isinstance(what, str) else "exitCode", what, number)
     if JobEvent.ANY in events and len(events) > 1:
-        yield f"{path}: event * means all others (expected no other event beside it)"
+        yield words.event_of_all(path)
 
 
 def _of_timeout(path: str, text: str | None) -> Iterator[str]:
     seconds = 0.0 if text is None else parse_duration(text)
     if seconds is None or seconds < 0.0:
-        yield f"{path}: {text!r} (expected a duration such as 10m)"
+        yield words.no_duration(path, text)
 
 
 def _of_volumes(volumes: Sequence[wire.JobVolume], job: str) -> Iterator[str]:
@@ -143,16 +144,16 @@ def _of_volumes(volumes: Sequence[wire.JobVolume], job: str) -> Iterator[str]:
         if not volume.mount_path:
             yield f"{where}.mountPath: missing"
         elif paths[volume.mount_path]:
-            yield f"{where}.mountPath: {volume.mount_path} is there twice"
+            yield words.mount_path_twice(where, volume.mount_path)
         paths[volume.mount_path] += 1
         claim = bytes(volume.volume_claim) not in (b"", b"null")
         if not claim and not volume.volume_claim_name:
-            yield f"{where}: neither volumeClaim nor volumeClaimName"
+            yield words.no_volume_claim(where)
         # Volcano's controller writes the name of a claim that it has made into the spec.
         if claim and volume.volume_claim_name and not volume.volume_claim_name.startswith(f"{job}-pvc-"):
-            yield f"{where}: both volumeClaim and volumeClaimName (expected one: a new claim, or one that is there)"
+            yield words.two_volume_claims(where)
         if volume.volume_claim_name and not is_subdomain(volume.volume_claim_name):
-            yield f"{where}.volumeClaimName: {volume.volume_claim_name!r} cannot be the name of a claim"
+            yield words.no_claim_name(where, volume.volume_claim_name)
 
 
 def _of_plugins(read: VcJob) -> Iterator[str]:
@@ -163,13 +164,13 @@ def _of_plugins(read: VcJob) -> Iterator[str]:
         # Others can do without the task that they look for: a job with such a plugin runs, and is told.
         yield from plugin.problems(read) if plugin.name == Mpi.name else ()
         if plugin.hosts_max and read.replicas > plugin.hosts_max:
-            yield f"spec.plugins[{plugin.name}]: {read.replicas:,} pods to list (expected {plugin.hosts_max:,} at most)"
+            yield words.too_many_hosts(plugin.name, read.replicas, plugin.hosts_max)
 
 
 def _of_names(read: VcJob) -> Iterator[str]:
     for name, number in Counter(task.name for task in read.tasks).items():
         if number > 1:
-            yield f"spec.tasks: {number} tasks are called {name}"
+            yield words.tasks_of_one_name(number, name)
 
 
 def _of_dependencies(read: VcJob) -> Iterator[str]:
@@ -179,11 +180,11 @@ def _of_dependencies(read: VcJob) -> Iterator[str]:
         for needed in task.dependency.tasks if task.dependency is not None else ():
             order.add(task.name, needed)
             if needed not in names:
-                yield f"spec.tasks[{index}].dependsOn.name: there is no task {needed!r}"
+                yield words.no_task_to_depend_on(index, needed)
     try:
         order.prepare()
     except CycleError as error:
-        yield f"spec.tasks: tasks wait for each other: {' -> '.join(reversed(error.args[1]))}"
+        yield words.tasks_wait_for_each_other(" -> ".join(reversed(error.args[1])))
 
 
 def _of_requests(read: VcJob) -> Iterator[str]:
@@ -195,7 +196,7 @@ def _of_requests(read: VcJob) -> Iterator[str]:
 
 def _least(path: str, value: int | None, least: int) -> Iterator[str]:
     if value is not None and value < least:
-        yield f"{path}: {value} (expected {least} or more)"
+        yield words.too_small(path, value, least)
 
 
 def _one_of(path: str, value: str | None, expected: Sequence[str | None]) -> Iterator[str]:

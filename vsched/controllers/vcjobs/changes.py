@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
 from vsched.errors import BadInput
 from vsched.model.amounts.quantity import parse_quantity
 
-RULE = "spec: only minAvailable, priorityClassName, tasks[*].replicas and tasks[*].minAvailable may be changed"
 _OF_JOB = ("minAvailable", "priorityClassName")
 _OF_TASK = ("replicas", "minAvailable")
 _AMOUNTS = ("requests", "limits")
@@ -25,9 +25,9 @@ def forbidden_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> li
     """What may not be changed between two specs with defaults, one line each with the field."""
     tasks, were = after.get("tasks") or (), before.get("tasks") or ()
     if len(tasks) != len(were):
-        return [f"spec.tasks: {len(tasks)} (expected {len(were)} as before: tasks can be neither added nor removed)"]
+        return [words.tasks_added_or_removed(len(tasks), len(were))]
     found = [*_differences("spec", _fixed(before), _fixed(after))]
-    return [RULE, *found] if found else []
+    return [words.ONLY_THESE_MAY_CHANGE, *found] if found else []
 
 
 def _fixed(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def _differences(path: str, before: Any, after: Any, amounts: bool = False) -> I
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             yield from _differences(f"{path}[{index}]", one, other)
     elif not _same(before, after, amounts):
-        yield f"{path}: {_shown(after)} (expected {_shown(before)} as before)"
+        yield words.may_not_change(path, _shown(after), _shown(before))
 
 
 def _same(before: Any, after: Any, amounts: bool) -> bool:
@@ -74,7 +74,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):
-        return f"a list of {len(value)}"
+        return words.a_list_of(len(value))
     text = "nothing" if value is None else ascii(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
@@ -85,11 +85,11 @@ def late_changes(before: VcJob, after: VcJob) -> list[str]:
 
 
 def _of_group(before: VcJob, after: VcJob) -> Iterator[str]:
-    kept = "until the whole job is restarted"
+    kept = words.UNTIL_RESTARTED
     if after.queue != before.queue:
-        yield f"spec.queue: the PodGroup stays in queue {before.queue} {kept}"
+        yield words.podgroup_stays_in_queue(before.queue, kept)
     if after.topology != before.topology:
-        yield f"spec.networkTopology: the PodGroup keeps the old one {kept}"
+        yield words.podgroup_keeps_topology(kept)
 
 
 def _of_pods(before: VcJob, after: VcJob) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _of_pods(before: VcJob, after: VcJob) -> Iterator[str]:
         if task.name in were:
             changed += _of_task(f"spec.tasks[{index}]", were[task.name], task)
     if changed:
-        yield f"{', '.join(changed)}: the change applies only to pods created from now on"
+        yield words.only_for_new_pods(", ".join(changed))
 
 
 def _of_task(path: str, before: TaskSpec, after: TaskSpec) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vsched.controllers import words
 from vsched.controllers.queue_records import Order
 from vsched.controllers.vcjobs.spec import JobAction
 from vsched.controllers.vcjobs.view import ActionRequest
@@ -25,4 +26,4 @@ def request_of(order: Order) -> ActionRequest | None:
 
 def refusal_of(order: Order) -> str:
     """Why a Command is not carried out that asks for something else."""
-    return f"action: {order.action[:40]!r} is unknown (expected {', '.join(COMMANDED)})"
+    return words.unknown_action(order.action[:40], ", ".join(COMMANDED))

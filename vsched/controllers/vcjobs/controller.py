@@ -16,6 +16,7 @@ from cachetools import LRUCache
 
 from vsched.clock import Clock
 from vsched.controllers.queue_records import ObjectFeed, Order
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.changes import late_changes
 from vsched.controllers.vcjobs.commands import refusal_of, request_of
 from vsched.controllers.vcjobs.fresh import UNSEEN_SECONDS
@@ -28,6 +29,7 @@ from vsched.controllers.vcjobs.spec import JobPhase, VcJob
 from vsched.controllers.vcjobs.states import FINISHED
 from vsched.controllers.vcjobs.view import ActionRequest, JobPlan, VcjobPod, VcjobView
 from vsched.controllers.vcjobs.writes import JobWrites
+from vsched.controllers.words import not_managed
 from vsched.errors import UNUSABLE, VschedError
 from vsched.kube.backoff import BackOffs, BackOffSettings
 from vsched.kube.client import ApiClient
@@ -119,17 +121,17 @@ class JobController:
         if job is None:
             return ""
         if isinstance(job, BadJob):
-            return f"vcjob {key} cannot be read, so it is not run: {job.problem}"
+            return words.cannot_be_read(key, job.problem)
         if not self._records.is_ours(job):
-            return f"vcjob {key} is for scheduler {job.scheduler_name}, which this daemon does not serve"
+            return words.for_another_scheduler(key, job.scheduler_name)
         if job.refusals:
-            return f"vcjob {key} cannot be run: {job.refusals[0]}"
+            return words.cannot_be_run(key, job.refusals[0])
         if self.standing_back:
-            return f"vcjob {key} is not managed here: {self.standing_back}"
+            return words.not_managed_here(key, self.standing_back)
         if job.status.phase is JobPhase.ABORTED:
-            return f"vcjob {key} is Aborted (suspended): vsched job resume {key} starts it again"
+            return words.suspended(key)
         why = f": {job.status.message}" if job.status.message else ""
-        return f"vcjob {key} is {job.status.phase or JobPhase.PENDING} and has no PodGroup{why}"
+        return words.has_no_podgroup(key, job.status.phase or JobPhase.PENDING, why)
 
     def uncreated(self, namespace: str, name: str) -> str:
         """Why pods of a vcjob that waits cannot be created, for people; empty where no refusal is known."""
@@ -182,8 +184,8 @@ class JobController:
             self._complain(key, "FailedSync", str(error))
         except UNUSABLE as error:
             # Something in it that nobody thought of: its owner hears of it, and it is looked at again once it changes.
-            why = report(f"vcjob not managed: {key!a}", error)
-            self._complain(key, "InvalidJob", f"not managed: {why}")
+            why = report(words.vcjob_not_managed(key), error)
+            self._complain(key, "InvalidJob", not_managed(why))
             settled = True
         if settled:
             self._back_offs.forget(key)
@@ -261,7 +263,7 @@ class JobController:
             return
         # What a PodGroup said before this process began was told by the process before it.
         again = before is None and group.waits_since < self._began
-        message, cause = f"its PodGroup waits: {waits}", without_numbers(waits)
+        message, cause = words.podgroup_waits(waits), without_numbers(waits)
         self._events.record(job_reference(job), WARNING, "PodGroupPending", message, cause=cause, again=again)
 
     def _plan_next(self, key: str, job: VcJob, wake_at: float | None) -> None:
@@ -292,12 +294,12 @@ class JobController:
             return
         about = job_reference(after)
         if not self._records.is_ours(after):
-            what = f"spec.schedulerName: vsched no longer manages the job, for scheduler {after.scheduler_name}"
+            what = words.no_longer_managed(after.scheduler_name)
             self._events.record(about, WARNING, CHANGED, what)
             return
         if after.refusals and after.refusals != before.refusals:
             problem = "; ".join(after.refusals)
-            self._events.record(about, WARNING, REFUSED, f"no more pods are created until this is fixed: {problem}")
+            self._events.record(about, WARNING, REFUSED, words.no_more_pods(problem))
         late = late_changes(before, after)
         if late:
             self._events.record(about, WARNING, CHANGED, "; ".join(late))
@@ -318,7 +320,7 @@ class JobController:
         else:
             if order.target_uid in ("", found.get("metadata", {}).get("uid")):
                 return False
-        message = f"Job {name} does not exist" + (" any more" if order.target_uid else "")
+        message = words.no_job(name, any_more=bool(order.target_uid))
         self._refuse(order.reference, message)
         return await self._remove(order)
 

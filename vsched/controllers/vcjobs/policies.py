@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.counts import FAILED, PENDING, RUNNING, SUCCEEDED
 from vsched.controllers.vcjobs.spec import JobAction, JobEvent, TaskSpec, VcJob, VcjobPolicy
 from vsched.controllers.vcjobs.states import RESTARTS
@@ -112,11 +113,11 @@ def _happened(view: VcjobView, tasks: dict[str, TaskSpec], now: float) -> Iterat
     for name, pods in by_task.items():
         yield from _of_task(tasks[name], pods)
     if view.group is not None and view.group.phase == Phase.UNKNOWN:
-        yield Happened(JobEvent.UNKNOWN, view.group.since, "the PodGroup has lost pods: its phase is Unknown")
+        yield Happened(JobEvent.UNKNOWN, view.group.since, words.PODGROUP_LOST_PODS)
 
 
 def _evicted(pod: VcjobPod, since: float) -> Happened:
-    return Happened(JobEvent.POD_EVICTED, since, f"{JobEvent.POD_EVICTED}: pod {pod.name} was deleted", pod)
+    return Happened(JobEvent.POD_EVICTED, since, words.pod_was_deleted(JobEvent.POD_EVICTED, pod.name), pod)
 
 
 def _is_back(view: VcjobView, pod: VcjobPod) -> bool:
@@ -127,22 +128,22 @@ def _is_back(view: VcjobView, pod: VcjobPod) -> bool:
 
 def _of_pod(pod: VcjobPod) -> Iterator[Happened]:
     if pod.phase == FAILED:
-        code = "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
+        code = "" if pod.exit_code is None else words.with_exit_code(pod.exit_code)
         why = f"{JobEvent.POD_FAILED}: pod {pod.name} failed{code}"
         yield Happened(JobEvent.POD_FAILED, pod.since, why, pod, pod.exit_code)
     elif pod.phase == PENDING:
-        yield Happened(JobEvent.POD_PENDING, pod.since, f"{JobEvent.POD_PENDING}: pod {pod.name} is pending", pod)
+        yield Happened(JobEvent.POD_PENDING, pod.since, words.pod_is_pending(JobEvent.POD_PENDING, pod.name), pod)
 
 
 def _of_task(task: TaskSpec, pods: Iterable[VcjobPod]) -> Iterator[Happened]:
     ended = [pod for pod in pods if pod.phase == SUCCEEDED]
     if task.replicas and len(ended) >= task.replicas:
         last = max(ended, key=lambda pod: (pod.since, pod.index))
-        why = f"{JobEvent.TASK_COMPLETED}: all pods of task {task.name} have succeeded"
+        why = words.task_has_succeeded(JobEvent.TASK_COMPLETED, task.name)
         yield Happened(JobEvent.TASK_COMPLETED, last.since, why, last)
     alive = [pod for pod in pods if pod.phase in (PENDING, RUNNING)]
     restarts = sum(pod.restarts for pod in alive)
     if task.replicas and task.max_retry != _NO_LIMIT and restarts > task.max_retry:
         worst = max(alive, key=lambda pod: (pod.restarts, pod.since, pod.index))
-        why = f"{JobEvent.TASK_FAILED}: containers of task {task.name} have restarted {restarts} times"
-        yield Happened(JobEvent.TASK_FAILED, worst.since, f"{why}, more than maxRetry {task.max_retry}", worst)
+        why = words.containers_have_restarted(JobEvent.TASK_FAILED, task.name, restarts)
+        yield Happened(JobEvent.TASK_FAILED, worst.since, words.more_than_max_retry(why, task.max_retry), worst)

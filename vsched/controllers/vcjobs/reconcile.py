@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.counts import count
 from vsched.controllers.vcjobs.effects import (
     controlled,
@@ -80,7 +81,7 @@ def _obstacle(view: VcjobView, status: JobStatus) -> tuple[str, str] | None:
         return REFUSED, "; ".join(view.job.refusals)
     if view.missing_claims and status.phase in (JobPhase.NEW, JobPhase.PENDING):
         names = ", ".join(view.missing_claims)
-        return NO_CLAIM, f"PersistentVolumeClaim {names} does not exist in namespace {view.job.namespace}"
+        return NO_CLAIM, words.no_volume_claim_of(names, view.job.namespace)
     return None
 
 

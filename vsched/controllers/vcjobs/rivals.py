@@ -13,6 +13,7 @@ from contextlib import suppress
 import msgspec
 
 from vsched.clock import Clock
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.counts import ENDED
 from vsched.errors import VschedError
 from vsched.kube.client import ApiClient
@@ -75,7 +76,7 @@ class VolcanoControllers:
     def problem(self) -> str:
         """Why this process stands back, in words; empty where it does not."""
         if not self._looked:
-            return f"not yet looked for Volcano's controllers in namespace {self._settings.namespace}"
+            return words.not_yet_looked(self._settings.namespace)
         return self.present
 
     @property
@@ -85,10 +86,10 @@ class VolcanoControllers:
         A process that does not act sees their pods, and not their Lease.
         """
         if self._pods:
-            return f"Volcano's controllers look after vcjobs: they run in pod {min(self._pods)}"
+            return words.rival_pod(min(self._pods))
         if self._holder:
             where = f"{self._settings.namespace}/{VOLCANO_LEASE}"
-            return f"Volcano's controllers look after vcjobs: {self._holder} holds the Lease {where}"
+            return words.rival_lease(self._holder, where)
         return ""
 
     async def look_first(self) -> str:
@@ -119,9 +120,9 @@ class VolcanoControllers:
         stands_back, stood_back = bool(problem), bool(self._told)
         if self._looked and (self._told is None or stands_back != stood_back):
             if problem:
-                self._say("vcjobs are not managed here", problem=problem)
+                self._say(words.VCJOBS_NOT_MANAGED, problem=problem)
             elif stood_back:
-                self._say("vcjobs are managed here again", problem="Volcano's controllers are gone")
+                self._say(words.VCJOBS_MANAGED_AGAIN, problem=words.RIVALS_GONE)
             self._told = problem
             self._on_change()
 
@@ -139,7 +140,7 @@ class VolcanoControllers:
             self._note(read_record(found, self._settings.duration_seconds))
         self._looked, self._read_at = True, began
         if refused and not self.unreadable:
-            self._say("Volcano's Lease cannot be read", problem=refused)
+            self._say(words.LEASE_CANNOT_BE_READ, problem=refused)
         self.unreadable = refused
 
     def _note(self, lease: LeaseRecord) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.counts import FAILED, SUCCEEDED, PodsByPhase
 from vsched.controllers.vcjobs.spec import JobAction, JobPhase, JobStatus, VcJob
 from vsched.controllers.vcjobs.stages import has_stages, never_started
@@ -132,10 +133,10 @@ def _stuck(job: VcJob, counts: PodsByPhase) -> NextPhase | None:
     lost = never_started(job, counts) if has_stages(job) else []
     left = sum(task.replicas for task in job.tasks if task.name not in lost)
     if lost and counts.succeeded + counts.failed >= left:
-        message = f"task {', '.join(lost)} cannot start: what it depends on has failed"
+        message = words.tasks_cannot_start(", ".join(lost))
         return NextPhase(JobPhase.FAILED, EndReason.DEPENDENCY, message)
     if not _may_be_whole(job, counts):
-        message = f"{_pods(counts.failed)} failed: too few are left for the gang, and none of them has a node"
+        message = words.too_few_left(_pods(counts.failed))
         return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW_LEFT, message)
     return None
 
@@ -156,21 +157,19 @@ def _ended(job: VcJob, counts: PodsByPhase) -> NextPhase:
         for task in job.tasks:
             succeeded = counts.of(task.name, SUCCEEDED)
             if task.name in counts.tasks and succeeded < task.min_available:
-                least = f"of task {task.name}, which needs {task.min_available}"
+                least = words.of_task_which_needs(task.name, task.min_available)
                 return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, f"{_pods(succeeded)} {least}, succeeded")
     if job.min_success is not None:
-        return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, f"{said}; minSuccess is {job.min_success}")
+        return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, words.minimum_to_succeed(said, job.min_success))
     if counts.succeeded >= job.min_available:
         return NextPhase(JobPhase.COMPLETED, EndReason.ENOUGH, said)
-    return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, f"{said}; minAvailable is {job.min_available}")
+    return NextPhase(JobPhase.FAILED, EndReason.TOO_FEW, words.minimum_to_run(said, job.min_available))
 
 
 def _restarting(job: VcJob, status: JobStatus, counts: PodsByPhase, cleared: bool) -> NextPhase:
     if is_last_try(job, status):
         why = f"; {status.message}" if status.message else ""
-        return NextPhase(
-            JobPhase.FAILED, EndReason.NO_RETRY_LEFT, f"retry {status.retries} of at most {job.max_retry}{why}"
-        )
+        return NextPhase(JobPhase.FAILED, EndReason.NO_RETRY_LEFT, words.retry_of(status.retries, job.max_retry, why))
     if cleared and job.replicas - counts.terminating >= job.min_available:
         return NextPhase(JobPhase.PENDING)
     return NextPhase(JobPhase.RESTARTING)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.counts import PodsByPhase
 from vsched.controllers.vcjobs.policies import Due
 from vsched.controllers.vcjobs.spec import JobEvent, JobPhase, JobStatus, VcJob
@@ -41,7 +42,7 @@ def is_done(status: JobStatus, request: ActionRequest) -> bool:
 
 
 def _in_vain(job: VcJob, request: ActionRequest) -> PlanEvent:
-    said = f"{request.action} has no effect on a job in phase {job.status.phase or JobPhase.PENDING}"
+    said = words.no_effect_in_phase(request.action, job.status.phase or JobPhase.PENDING)
     return PlanEvent("Warning", JobEvent.COMMAND_ISSUED, f"{said} ({request.why})")
 
 

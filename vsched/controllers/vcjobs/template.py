@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from vsched.controllers.vcjobs import words
 from vsched.mirror.wire.base import Wire, located
 
 _Objects = list[dict[str, Any]] | None
@@ -52,7 +53,7 @@ def template_problem(template: Mapping[str, Any], at: str) -> str:
     except msgspec.ValidationError as error:
         return located(error, at, msgspec.json.encode(template))
     if found.spec is None or not found.spec.containers:
-        return f"{at}.spec.containers: none (expected at least one)"
+        return words.no_containers(at)
     return ""
 
 

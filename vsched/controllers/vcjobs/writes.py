@@ -14,6 +14,7 @@ import msgspec
 import orjson
 from cachetools import LRUCache
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.naming import Body, is_controlled_by, job_reference, task_named
 from vsched.controllers.vcjobs.objects import (
     content_key,
@@ -95,7 +96,7 @@ class JobWrites:
     def uncreated(self, job: VcJob) -> str:
         """What the API server would not create for a job when it was asked last, and why."""
         found = sorted(self._uncreated.get(job.uid, ()))
-        others = f" ({len(found) - 1} more could not be created)" if len(found) > 1 else ""
+        others = words.more_not_created(len(found) - 1) if len(found) > 1 else ""
         return f"{found[0]}{others}" if found else ""
 
     async def write_defaults(self, job: VcJob) -> bool:
@@ -292,7 +293,7 @@ class JobWrites:
                 return None
             if is_controlled_by(found, job.uid):
                 return orjson.dumps(found)
-            owner = "an object of this name exists that the job does not own"
+            owner = words.OBJECT_OF_ANOTHER
             self._tell_uncreated(job, f"{body['kind']} {name}: {owner}")
             self._complain(job, UNCREATED, f"{body['kind']} {name}: {owner}")
         elif why := refusal_of(answer, "POST"):

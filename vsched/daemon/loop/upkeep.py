@@ -1,34 +1,29 @@
-"""Looks after the process while it runs: a little and often where things change, thoroughly where nobody waits."""
+"""Looks after the process where nobody waits for it."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 
-BUSY_SECONDS, IDLE_SECONDS = 0.04, 0.15
-"""Between two looks while things change, and while nothing does: answers to writes leave things to look at even then,
-tens of thousands in half a second."""
-CALM_LOOKS = 33
-"""It is calm where nothing has changed for so many looks."""
+LOOK_SECONDS = 5.0
+DUE_LOOKS = 6 * 3600 / LOOK_SECONDS
+"""After so many looks it is time, once nothing has changed since the look before; after twice as many in any case."""
 
 
 class Upkeep:
-    """Calls what is to be done often, and what is to be done in calm moments."""
+    """Calls what is to be done every few hours, if possible in calm moments."""
 
-    def __init__(self, changes: Callable[[], int], often: Callable[[], None], calm: Callable[[], None]) -> None:
+    def __init__(self, changes: Callable[[], int], calm: Callable[[], None]) -> None:
         """``changes`` counts what matters to sessions."""
         self._changes = changes
-        self._often = often
         self._calm = calm
 
     async def run(self) -> None:
         """Look until cancelled."""
-        seen, still = self._changes(), 0
+        seen, looks = self._changes(), 0
         while True:
-            await asyncio.sleep(IDLE_SECONDS if still else BUSY_SECONDS)
-            before, seen = seen, self._changes()
-            still = still + 1 if seen == before else 0
-            self._often()
-            if still >= CALM_LOOKS:
-                still = 1
+            await asyncio.sleep(LOOK_SECONDS)
+            before, seen, looks = seen, self._changes(), looks + 1
+            if looks >= DUE_LOOKS if seen == before else looks >= 2 * DUE_LOOKS:
+                looks = 0
                 self._calm()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 
-from vsched.daemon.observe.letting_go import let_go_slowly
 from vsched.errors import Unavailable
 from vsched.framework.policy import Policy
 from vsched.model.dump.cycle import ExternalCall
-from vsched.model.frozen import freeze, pieces_of
+from vsched.model.frozen import freeze
 from vsched.model.plan import CycleReport
 from vsched.model.snapshot import Snapshot
 from vsched.web.snapshots import LEADER, STARTING, FrozenSnapshot, idle_of
@@ -28,7 +26,6 @@ class SnapshotService:
         pull: Callable[[], None],
         role: Callable[[], str] = lambda: LEADER,
         patience_seconds: float = PATIENCE_SECONDS,
-        freezing: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._pull = pull
         """Starts a session soon."""
@@ -40,8 +37,6 @@ class SnapshotService:
         self._heard: tuple[tuple[ExternalCall, ...], int] = ((), 0)
         self._fails = False
         """Whether the last session ended in an error."""
-        self.freezing = freezing
-        """What a copy is made in, in its thread: it may be large."""
         self.at_rest = threading.Event()
         """Set while no session is under way. Other threads with long work wait for it now and then."""
         self.at_rest.set()
@@ -102,14 +97,8 @@ class SnapshotService:
 
     async def capture(self, snapshot: Snapshot, policy: Policy, report: CycleReport) -> FrozenSnapshot:
         """The session that has just decided. Await this before the mirror makes its next snapshot."""
-        frozen, pieces = await asyncio.to_thread(self._freeze, snapshot, report)
-        let_go_slowly(frozen, pieces)
+        frozen = await asyncio.to_thread(freeze, snapshot)
         return FrozenSnapshot(frozen, policy, report, self._number, *self._heard)
-
-    def _freeze(self, snapshot: Snapshot, report: CycleReport) -> tuple[Snapshot, list[object]]:
-        with self.freezing():
-            frozen = freeze(snapshot)
-            return frozen, pieces_of(frozen, report)
 
     def hear(self, calls: tuple[ExternalCall, ...], unrecorded: int) -> None:
         """Answers of external services during the session, and how many more there were that are not kept."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 
 from vsched.daemon.observe.advisor import Advisor
 from vsched.daemon.observe.numbers import Numbers
@@ -36,15 +35,12 @@ class Inspection:
         self,
         base: Base,
         role: Callable[[], str],
-        large: Callable[[], AbstractContextManager[object]],
         elsewhere: Elsewhere = nobody,
         unmade: Elsewhere = nobody,
         uncreated: Elsewhere = nobody,
     ) -> None:
         """``role`` is the role of this process, as overviews show it; ``elsewhere`` says what others decide about,
         ``unmade`` why a vcjob has no PodGroup, ``uncreated`` why its pods cannot be created.
-
-        Copies of the cluster are made in ``large``.
         """
         options, registry, clock, telemetry, cache = (
             base.options,
@@ -53,7 +49,7 @@ class Inspection:
             base.telemetry,
             base.cache,
         )
-        self.snapshots = SnapshotService(base.trigger.pull, role, freezing=large)
+        self.snapshots = SnapshotService(base.trigger.pull, role)
         self._advisor: Advisor | None = None
         if options.advise and options.schedule:
             self._advisor = Advisor(self.snapshots, registry, cache.advise, telemetry, base.observing.advice)

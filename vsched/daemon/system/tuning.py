@@ -10,26 +10,15 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import NamedTuple
 
 SWITCH_SECONDS = 0.001
 """How long a session may block the event loop; the default of 5 ms delays every binding."""
-GENERATIONS = (3_500, 0)
-"""Allocations between collections. None takes long, because each looks only at what has come since: what survives two
-of them is put aside, and full ones are rare. Python subtracts what is freed, however old it is: where objects are
-replaced by new ones, ``young`` has to see to it that not too many are new."""
-AT_FIRST = (10_000, 20, 20)
-"""The same until the first lists are complete: nearly all of their objects stay, so survivors are frozen in steps."""
-CALM_AFTER = 25_000
-"""So often something has been put aside until everything is looked at in a calm moment, for reference cycles in it.
-
-That takes a third of a second with 140,000 pods. After twice as often it is looked at in any case."""
-WORTH, LONGEST = 10_000, 8
-"""As long as fewer objects are found, twice as much is put aside before the next time, at most so many times.
-So it is a few hours at most, because what makes cycles may begin at any time."""
-
-_YOUNGEST, _MIDDLE, _OLDEST = 0, 1, 2
+THRESHOLDS = 10_000, 1, 1_000_000_000
+"""Allocations between collections of what is new; every other one looks at what survived the last one as well, and puts
+aside what survives it. None looks at everything by itself: with 140,000 pods that takes half a second."""
+_MIDDLE = 1
 
 
 class Collector(NamedTuple):
@@ -37,12 +26,8 @@ class Collector(NamedTuple):
 
     listed: Callable[[], None] = lambda: None
     """The mirror is complete for the first time."""
-    young: Callable[[], None] = lambda: None
-    """Called several times a second."""
     calm: Callable[[], None] = lambda: None
-    """Called now and then while nothing changes."""
-    large: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Around what makes a large copy, in its thread."""
+    """Called every few hours, if possible while nothing changes."""
 
 
 class CollectionTimer(ABC):
@@ -86,43 +71,7 @@ class Collected(CollectionTimer):
         }
 
 
-class Aside:
-    """Puts what survives aside, so that no collection looks at it again but a full one, which looks at everything.
-
-    What is put aside is freed as soon as nothing refers to it. Only reference cycles would stay.
-    """
-
-    def __init__(self) -> None:
-        self.times = 0
-        """How often something was put aside since the last full collection."""
-        self.patience = 1
-        """How many times as long as at first it may take until the next one."""
-
-    def __call__(self, phase: str, details: dict[str, int]) -> None:
-        generation = details["generation"]
-        if phase == "start":
-            if generation == _OLDEST:
-                self.times = 0
-                gc.unfreeze()
-        elif generation >= _MIDDLE:
-            if generation == _OLDEST:
-                self.wait(1 if details["collected"] >= WORTH else min(2 * self.patience, LONGEST))
-            self.times += generation == _MIDDLE
-            gc.freeze()
-
-    @property
-    def due(self) -> bool:
-        """Whether enough is aside to look at everything in a calm moment."""
-        return self.times >= CALM_AFTER * self.patience
-
-    def wait(self, patience: int) -> None:
-        """So long until the next full collection."""
-        self.patience = patience
-        gc.set_threshold(*GENERATIONS, 2 * CALM_AFTER * patience)
-
-
 collected = Collected()
-_aside = Aside()
 
 
 @contextmanager
@@ -131,66 +80,39 @@ def tuned() -> Iterator[None]:
     interval, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.freeze()  # what is imported stays, and to look at it takes 50 ms
-    gc.set_threshold(*AT_FIRST)
-    gc.callbacks.append(collected)
-    gc.callbacks.append(_put_aside)
+    gc.set_threshold(*THRESHOLDS)
+    callbacks = collected, _put_aside
+    gc.callbacks.extend(callbacks)
     try:
         yield
     finally:
-        _stop(_put_aside, _aside, collected)
+        for callback in callbacks:
+            gc.callbacks.remove(callback)
         sys.setswitchinterval(interval)
         gc.set_threshold(*thresholds)
         gc.unfreeze()
 
 
 def listed() -> None:
-    """The first lists are complete: their objects stay, so no collection needs to visit them again."""
-    _stop(_put_aside, _aside)
+    """The first lists are complete: look for garbage in what they left, and put the rest aside."""
     gc.collect()
     gc.freeze()
-    _aside.wait(1)
-    gc.callbacks.append(_aside)
-
-
-def young() -> None:
-    """Look for garbage among what has come since the last time; what has been looked at twice is put aside."""
-    if gc.isenabled():  # else something large is being made
-        gc.collect(_MIDDLE if gc.get_count()[1] else _YOUNGEST)
-
-
-@contextmanager
-def large() -> Iterator[None]:
-    """What the block makes is large and stays for a while: no collection but a full one is to look through it.
-
-    To look at what a hundred thousand entries refer to takes ten milliseconds, whether these are new or not.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 def calm() -> None:
-    """Nobody waits for anything: look at everything, if much has been put aside since that was done last."""
-    if _aside.due and gc.isenabled():
-        gc.collect()
+    """Nobody waits for anything: look at everything, also at what was put aside, for reference cycles in it."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
 
 
 LEFT_ALONE = Collector()
 """For a daemon in a process that nobody has ``tuned``."""
-TUNED = Collector(listed, young, calm, large)
+TUNED = Collector(listed, calm)
 """For a process that is ``tuned``."""
 
 
 def _put_aside(phase: str, details: dict[str, int]) -> None:
-    """Freeze what survives a collection: later ones would stall on a million objects."""
-    if phase == "stop":
+    """Later collections do not look at what survived two, which is freed as soon as nothing refers to it."""
+    if phase == "stop" and details["generation"] >= _MIDDLE:
         gc.freeze()
-
-
-def _stop(*callbacks: Callable[[str, dict[str, int]], None]) -> None:
-    for callback in callbacks:
-        if callback in gc.callbacks:
-            gc.callbacks.remove(callback)

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from vsched.explain.candidates.levers import Lever, MissingMinimum, Rank, in_proportion
+from vsched.explain.words import reasons as words
 from vsched.mirror.whatif.edits import AllowDisruptions, SetVictimMinimum
 from vsched.model.jobs.job import Job
 from vsched.model.snapshot import Snapshot
@@ -35,7 +36,9 @@ def _minima(wants: MissingMinimum) -> Iterator[Lever]:
         least = max(1, sum(minimum for _, minimum in spec.min_task_member))
         if spec.min_member > least:
             lowered = partial(_lowered, wants.situation.snapshot, job)
-            yield Lever(Rank.ORDER, lowered, spec.min_member - least, whole=spec.min_member, kind="minima of others")
+            yield Lever(
+                Rank.ORDER, lowered, spec.min_member - least, whole=spec.min_member, kind=words.MINIMA_OF_OTHERS
+            )
 
 
 def _at_minimum(wants: MissingMinimum) -> Iterator[Job]:

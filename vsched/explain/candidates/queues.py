@@ -12,6 +12,7 @@ import numpy as np
 from vsched.explain.candidates.device_quotas import device_quota_levers
 from vsched.explain.candidates.levers import Lever, LeverLevel, MissingMinimum, Rank, grain_of, lowering, raising
 from vsched.explain.candidates.nodes import precious_nodes
+from vsched.explain.words import reasons as words
 from vsched.framework.points.levers import QueueTerm
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
@@ -147,7 +148,7 @@ def _guarantees(wants: MissingMinimum, own: Container[str]) -> Iterator[Lever]:
                 found.append((held - amount, name, column, amount))
     for _, name, column, amount in sorted(found)[:OTHERS_MAX]:
         edit = partial(LowerGuarantee, name, wants.name(column))
-        yield lowering(wants, column, amount, edit, "guarantees of others")
+        yield lowering(wants, column, amount, edit, words.GUARANTEES_OF_OTHERS)
 
 
 def _create(name: str, _: int) -> CreateQueue:
@@ -247,7 +248,7 @@ def _groups(wants: MissingMinimum, queue: Queue) -> Iterator[Lever]:
             if column in wants.columns and wants.request(column):
                 level = LeverLevel(amount, held.get(column, 0), 2 * wants.needed(column))
                 edit = partial(SetGroupLimit, queue.name, group, wants.name(column))
-                yield raising(wants, column, level, edit, "limits on groups")
+                yield raising(wants, column, level, edit, words.LIMITS_ON_GROUPS)
 
 
 def _grouped(queue: str, group: str, _: int) -> AddNodeGroup:

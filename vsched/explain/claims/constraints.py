@@ -7,19 +7,18 @@ from difflib import get_close_matches
 
 from msgspec.structs import replace
 
-from vsched.explain.claims import devices, volumes
+from vsched.explain.claims import devices, volumes, words
 from vsched.explain.claims.devices import missing, missing_together
 from vsched.explain.claims.states import RESOURCE_CLAIM, VOLUME_CLAIM
 from vsched.explain.records import ClaimState, Constraint
 from vsched.framework.claims.claims import Claims
 from vsched.framework.claims.devices.shortages import DeviceShortage
 from vsched.framework.codes import Code
-from vsched.framework.wording import listed
+from vsched.framework.words.lists import listed
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.pods.task import Task
 
-GONE = "does not exist"
 PODS_MAX = 50
 """How many pods are asked about one by one."""
 CLAIMS_MAX = 3
@@ -51,7 +50,7 @@ def device_constraints(tasks: Sequence[Task], claims: Claims, found_few: DeviceC
 
 def _not_together(tasks: Sequence[Task], catalogue: DeviceCatalogue) -> Iterable[Constraint]:
     for name, claim in _without_devices(tasks, catalogue):
-        message = f"{RESOURCE_CLAIM} {name} asks for {devices.asks(claim.spec)}; no node has these free together"
+        message = words.not_free_together(RESOURCE_CLAIM, name, devices.asks(claim.spec))
         yield Constraint(Code.DEVICES, message)
 
 
@@ -108,13 +107,13 @@ def _meant(tasks: Sequence[Task], found: ClaimCatalogue) -> Iterable[str]:
     for (kind, name), known in named.items():
         close = [] if not name or name in known else get_close_matches(name, known, 1)
         if close:
-            yield f"did you mean {kind} {close[0]}?"
+            yield words.did_you_mean(kind, close[0])
 
 
 def _told(kind: str, state: str, names: Sequence[str]) -> Iterable[str]:
     """The claims in this state: those that do not exist together, others one by one."""
-    if state == GONE and len(names) > 1:
-        return (f"{listed(kind, names)} do not exist",)
+    if state == words.DOES_NOT_EXIST and len(names) > 1:
+        return (words.do_not_exist(listed(kind, names)),)
     return (f"{kind} {name} {state}" for name in names)
 
 
@@ -146,4 +145,4 @@ def _says(one: str, other: str) -> bool:
 
 def _is_all(short: DeviceShortage) -> bool:
     """Whether what there is of such devices is all there will be as things are: drivers publish devices by and by."""
-    return (short.matching > 0 or short.of_class) and not short.held_back
+    return (short.matching > 0 or short.of_class) and not short.unusable

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
+from vsched.explain.claims import words
 from vsched.explain.claims.places import places
 from vsched.explain.claims.selectors import in_words
 from vsched.framework.claims.devices.shortages import DeviceShortage
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.amounts.quantity import format_bytes, format_milli
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import (
@@ -48,26 +49,26 @@ def request(one: DeviceRequest) -> str:
     """``2 of class gpu with model h100``."""
     number = "all" if one.mode == ALL else str(one.count)
     selected = ", ".join(in_words(selector.expression) for selector in one.selectors)
-    parts = [f"{number} of class {one.device_class}", *([f"with {selected}"] if selected else [])]
+    parts = [words.of_class(number, one.device_class), *([f"with {selected}"] if selected else [])]
     if one.capacity:
-        parts.append(f"and {_amounts(one.capacity)} of each")
+        parts.append(words.and_of_each(_amounts(one.capacity)))
     return " ".join(parts) + (" (admin access)" if one.admin else "")
 
 
 def state(task: Task, entry: PodDevices, claim: DeviceClaim | None, found: DeviceCatalogue) -> tuple[str, bool]:
     """What has become of the claim, and whether the pod can use it somewhere."""
     if claim is None:
-        of_template = f"is not made yet from ResourceClaimTemplate {entry.template}"
-        return (of_template if entry.template and not entry.claim else "does not exist"), False
+        of_template = words.not_made_from_template(entry.template)
+        return (of_template if entry.template and not entry.claim else words.DOES_NOT_EXIST), False
     if claim.deleting:
-        return "is being deleted", False
+        return words.BEING_DELETED, False
     if entry.template and claim.owner != (entry.group or task.uid):
-        return f"was not made for {'its PodGroup' if entry.group else 'this pod'}", False
+        return words.NOT_MADE_FOR_ITS_PODGROUP if entry.group else words.NOT_MADE_FOR_THIS_POD, False
     missing = sorted({one.device_class for one in _requests(claim.spec)} - found.classes.keys())
     if missing and claim.allocation is None:
-        return f"asks for DeviceClass {missing[0]}, which does not exist", False
+        return words.asks_for_lost_class(missing[0]), False
     if claim.allocation is None:
-        return "has no devices yet", True
+        return words.NO_DEVICES_YET, True
     return _allocated(entry.group or task.uid, claim, claim.allocation)
 
 
@@ -84,62 +85,55 @@ def _allocated(consumer: str, claim: DeviceClaim, allocation: AllocationResult) 
     devices = [one.device for one in allocation.devices]
     names = ", ".join(f"{one.pool}/{one.device}" for one in devices[:NAMED_MAX])
     names += f" and {len(devices) - NAMED_MAX} more" if len(devices) > NAMED_MAX else ""
-    has = f"has {counted(len(devices), 'device', 'devices')}{f' {where}' if where else ''}: {names}"
+    has = words.has_devices(len(devices), where, names)
     if claim.failed:
-        return f"{has}; their condition {claim.failed} says that they cannot be used", False
+        return words.devices_failed(has, claim.failed), False
     if not claim.ready:
-        return f"{has}; they are being prepared", True
+        return words.being_prepared(has), True
     mine = any(one.uid == consumer for one in claim.consumers)
     if not mine and len(claim.consumers) >= MOST_CONSUMERS:
-        return f"{has}; reserved for {len(claim.consumers)} pods, the maximum", False
+        return words.reserved_for_most(has, len(claim.consumers)), False
     groups = sum(one.resource == POD_GROUPS for one in claim.consumers)
     counts = (len(claim.consumers) - groups, "pod", "pods"), (groups, "PodGroup", "PodGroups")
     users = " and ".join(counted(*each) for each in counts if each[0])
-    return (f"{has}; reserved for {users}" if claim.consumers else has), True
+    return (words.reserved_for(has, users) if claim.consumers else has), True
 
 
 def missing(short: DeviceShortage) -> str:
     """``3 of 8 of class gpu with model h100 are free on any one node (12 of 96 in all)``."""
-    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.held_back[:POOLS_MAX])
+    return _figures(short) + _kept_off(short) + "".join(f"; {_held_back(pool)}" for pool in short.unusable[:POOLS_MAX])
 
 
 def missing_together(short: DeviceShortage) -> str:
     """``its pods ask for 6 of class gpu together, 4 are free (8 in all)``."""
     what = request(replace(short.request, count=short.needed))
-    asked = f"its pods ask for {what} together"
     if short.matching < short.needed:
-        return f"{asked}, and there are {short.matching} in all{_kept_off(short)}"
-    return f"{asked}, {short.free} are free ({short.matching} in all){_kept_off(short)}"
+        return words.fewer_in_all(what, short.matching) + _kept_off(short)
+    return words.fewer_free(what, short.free, short.matching) + _kept_off(short)
 
 
 def _held_back(pool: DevicePool) -> str:
-    why = pool.problem or "some of its slices do not exist yet"
-    return f"pool {pool.name} of {pool.driver} cannot be used: {why}"
+    why = pool.problem or words.SLICES_MISSING
+    return words.pool_cannot_be_used(pool.name, pool.driver, why)
 
 
 def _kept_off(short: DeviceShortage) -> str:
     """``; 2 more have the taint example.com/burn-in=yes:NoSchedule, which the claim does not tolerate``."""
-    if not short.kept_off:
+    if not short.untolerated:
         return ""
-    taints, number = dict.fromkeys(short.kept_off), len(short.kept_off)
-    if short.matching:
-        who = f"{number} more {'have' if number > 1 else 'has'}"
-    else:
-        who = f"{number} match, but have" if number > 1 else "1 matches, but has"
-    first = next(iter(taints)).text
-    tainted = f"the taint {first}" if len(taints) == 1 else f"taints, as {first}"
-    return f"; {who} {tainted}, which the claim does not tolerate"
+    taints = [one.text for one in dict.fromkeys(short.untolerated)]
+    return words.not_tolerated(len(short.untolerated), taints, more=bool(short.matching))
 
 
 def _figures(short: DeviceShortage) -> str:
     what = request(replace(short.request, count=short.needed))
-    if not short.matching and short.kept_off:
+    if not short.matching and short.untolerated:
         return f"{what} asked"
     if not short.matching:
-        return f"{what} asked, and no device matches"
+        return words.no_device_matches(what)
     if short.largest < short.needed:
-        return f"{what} asked, and no node has more than {short.largest} ({short.matching} in all)"
-    return f"{short.most} of {what} are free on any one node ({short.free} of {short.matching} in all)"
+        return words.no_node_has_more(what, short.largest, short.matching)
+    return words.free_on_one_node(short.most, what, short.free, short.matching)
 
 
 def _requests(spec: ClaimSpec) -> Iterable[DeviceRequest]:
@@ -148,7 +142,7 @@ def _requests(spec: ClaimSpec) -> Iterable[DeviceRequest]:
 
 def _constraint(one: DeviceConstraint) -> str:
     attribute = one.attribute.rpartition("/")[2]
-    of = f"devices of {', '.join(one.requests)}" if one.requests else "all devices"
+    of = words.devices_of(", ".join(one.requests)) if one.requests else "all devices"
     return f"{of} with {'different' if one.distinct else 'the same'} {attribute}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vsched.explain.claims import words
 from vsched.kernels.domains import HOSTNAME
 from vsched.model.pods.shape import NodeTerm, Requirement
 
@@ -21,7 +22,7 @@ def places(terms: Sequence[NodeTerm] | None) -> str:
     said = dict.fromkeys(_term(term) for term in terms)
     shown = list(said)[:NAMED_MAX]
     more = len(said) - len(shown)
-    return " or ".join(shown) + (f" or {more} other places" if more else "")
+    return " or ".join(shown) + (words.or_other_places(more) if more else "")
 
 
 def _term(term: NodeTerm) -> str:
@@ -33,12 +34,12 @@ def _requirement(one: Requirement) -> str:
         values = " or ".join(one.values[:NAMED_MAX])
         values += f" or {len(one.values) - NAMED_MAX} more" if len(one.values) > NAMED_MAX else ""
         if one.key in ZONES:
-            return f"in zone {values}"
+            return words.in_zone(values)
         if one.key in REGIONS:
-            return f"in region {values}"
-        return f"on node {values}" if one.key in (HOSTNAME, "metadata.name") else f"where {one.key} is {values}"
+            return words.in_region(values)
+        return words.on_node(values) if one.key in (HOSTNAME, "metadata.name") else f"where {one.key} is {values}"
     if one.operator == "NotIn":
-        return f"where {one.key} is not {' or '.join(one.values[:NAMED_MAX])}"
+        return words.where_not(one.key, " or ".join(one.values[:NAMED_MAX]))
     if one.operator in ("Gt", "Lt"):
         return f"where {one.key} {OPERATORS[one.operator]} {' '.join(one.values)}"
     return f"{OPERATORS.get(one.operator, one.operator)} {one.key}"

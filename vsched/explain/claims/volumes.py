@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vsched.explain.claims import words
 from vsched.explain.claims.places import places
-from vsched.framework.wording import counted
 from vsched.model.amounts.quantity import format_bytes
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import NO_PROVISIONER, VolumeClaim
@@ -20,7 +20,7 @@ def asks(claim: VolumeClaim | None) -> str:
     """``100Gi of class fast, ReadWriteOnce``."""
     if claim is None:
         return ""
-    kind = f" of class {claim.storage_class}" if claim.storage_class else ""
+    kind = words.of_storage_class(claim.storage_class) if claim.storage_class else ""
     modes = f", {', '.join(claim.modes)}" if claim.modes else ""
     return f"{format_bytes(claim.request)}{kind}{modes}"
 
@@ -28,19 +28,19 @@ def asks(claim: VolumeClaim | None) -> str:
 def state(task: Task, volume: PodVolume, claim: VolumeClaim | None, found: VolumeCatalogue) -> tuple[str, bool]:
     """What has become of the claim, and whether the pod can use it somewhere."""
     if claim is None:
-        return ("is not made yet" if volume.ephemeral else "does not exist"), False
+        return (words.NOT_MADE_YET if volume.ephemeral else words.DOES_NOT_EXIST), False
     if volume.ephemeral and claim.owner != task.uid:
-        return "was not made for this pod", False
+        return words.NOT_MADE_FOR_THIS_POD, False
     if claim.lost:
-        return "is lost: its volume is gone", False
+        return words.VOLUME_LOST, False
     if claim.deleting:
-        return "is being deleted", False
+        return words.BEING_DELETED, False
     if claim.bound:
         return _bound(claim, found)
     if claim.volume:
-        return f"PersistentVolume {claim.volume} is chosen but not bound yet", True
+        return words.volume_chosen(claim.volume), True
     if claim.selected_node:
-        return f"a volume is being made for node {claim.selected_node}", True
+        return words.volume_being_made(claim.selected_node), True
     return _unbound(claim, found)
 
 
@@ -56,25 +56,22 @@ def is_lasting(volume: PodVolume, claim: VolumeClaim | None, found: VolumeCatalo
 def _bound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
     volume = found.volumes.get(claim.volume)
     if volume is None:
-        return f"is bound to PersistentVolume {claim.volume}, which does not exist", False
-    where = places(volume.affinity)
-    return f"is bound to PersistentVolume {claim.volume}" + (f", usable {where}" if where else ""), True
+        return words.bound_to_lost_volume(claim.volume), False
+    return words.bound_to(claim.volume, places(volume.affinity)), True
 
 
 def _unbound(claim: VolumeClaim, found: VolumeCatalogue) -> tuple[str, bool]:
     if not claim.storage_class:
-        return "is not bound: it names no storage class and no volume without a class is free", False
+        return words.NO_VOLUME_WITHOUT_CLASS, False
     kind = found.classes.get(claim.storage_class)
     if kind is None:
-        return f"cannot be bound: StorageClass {claim.storage_class} does not exist", False
+        return words.lost_storage_class(claim.storage_class), False
     if not kind.waits:
-        return f"is not bound: the volume controller binds claims of class {kind.name} before pods are placed", False
+        return words.bound_before_placing(kind.name), False
     of_class = found.available.get(claim.storage_class, ())
     there = sum(one.capacity >= claim.request for one in of_class)
-    large = " large enough" if there < len(of_class) else ""
-    free = f"{counted(there, 'volume of its class is', 'volumes of its class are')} free{large and ' and'}{large}"
+    free = words.free_volumes(there, large=there < len(of_class))
     if kind.provisioner == NO_PROVISIONER:
-        return f"gets a volume with the pod's node: {free}", True
+        return words.gets_volume(free), True
     where = places(kind.topologies or None)
-    made = f"can be made {where}" if where else "can be made"
-    return f"gets a volume with the pod's node: one {made}" + (f", {free}" if there else ""), True
+    return words.gets_new_volume(where, free if there else ""), True

@@ -5,7 +5,6 @@ The cluster is a mirror made from a snapshot; the snapshot itself stays unchange
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import inf
@@ -14,12 +13,10 @@ from typing import NamedTuple
 import msgspec
 
 from vsched.mirror.whatif.editor import ClusterEditor
-from vsched.model.amounts.resources import Vector, add
 from vsched.model.jobs.job import Job
 from vsched.model.plan import CycleReport
 from vsched.model.pods.status import HOLDS, SCHEDULED, Phase, Status
 from vsched.model.pods.task import Task
-from vsched.model.queues.quota import Quota, QuotaLine
 from vsched.model.snapshot import Snapshot
 
 
@@ -76,17 +73,14 @@ class Passing:
 
     def end(self, tasks: Iterable[Task]) -> None:
         """Let pods end: terminating pods go, all others succeed."""
-        asked: dict[str, Vector] = defaultdict(dict)
         jobs: dict[str, None] = {}
         for task in tasks:
-            add(asked[task.namespace], task.shape.request)
             jobs[task.job] = None
             if task.status is Status.RELEASING:
                 self._cluster.take_away(task)
             else:
                 self._cluster.put_tasks([task.moved(Status.SUCCEEDED, task.node)])
         self._enter(jobs)
-        self._give_back(asked)
 
     def settle(self, decided: Decided, now: float) -> CycleEffects:
         """Carry out what a cycle decided, at once; controllers replace the evicted pods that they own."""
@@ -112,18 +106,3 @@ class Passing:
             if job is not None and job.tasks and scheduled >= job.spec.min_member:
                 over = scheduled == job.counts[Status.SUCCEEDED] + job.counts[Status.FAILED]
                 self._cluster.enter(key, Phase.COMPLETED if over and scheduled else Phase.RUNNING)
-
-    def _give_back(self, asked: Mapping[str, Vector]) -> None:
-        """Subtract what the ended pods asked for from the used amounts of resource quotas."""
-        names = self._cluster.axis.names
-        for namespace, amounts in asked.items():
-            by_name = {names[column]: amount for column, amount in amounts.items()}
-            for quota in self._cluster.quotas(namespace):
-                self._cluster.put_quota(namespace, _with_less(quota, by_name))
-
-
-def _with_less(quota: Quota, amounts: Mapping[str, int]) -> Quota:
-    def lowered(line: QuotaLine) -> QuotaLine:
-        return msgspec.structs.replace(line, used=max(0, line.used - amounts.get(line.resource, 0)))
-
-    return msgspec.structs.replace(quota, lines=tuple(lowered(line) for line in quota.lines))

@@ -12,6 +12,7 @@ from math import inf, isinf
 from typing import NamedTuple
 from zlib import crc32
 
+from vsched.explain.estimate import words
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.framework.durations import Basis, TimeLeft
 from vsched.model.plan import CycleReport
@@ -32,8 +33,8 @@ TURNS = 8
 class Stop(Enum):
     """Why a run ended before the job had its places."""
 
-    NOTHING_ENDS = "no work with a known end frees enough"
-    SPENT = "it took too long"
+    NOTHING_ENDS = words.NO_KNOWN_END
+    SPENT = words.TOOK_TOO_LONG
 
 
 class VirtualRun(NamedTuple):

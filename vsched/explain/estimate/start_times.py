@@ -14,6 +14,7 @@ from math import inf, isinf
 from typing import NamedTuple
 from zlib import crc32
 
+from vsched.explain.estimate import words
 from vsched.explain.estimate.passing import Decided, Passing
 from vsched.explain.estimate.runs import TOGETHER_SECONDS, HowLong, Running, Stop, VirtualRun, holding
 from vsched.explain.estimate.smallest import smallest_part
@@ -79,9 +80,7 @@ def estimate(
     earliest = snapshot.now + (earliest - snapshot.now) / (1.0 + share)
     latest = snapshot.now + (latest - snapshot.now) * (1.0 + share)
     if earliest - snapshot.now > FARTHEST_SECONDS:
-        return not_to_be_said(
-            f"work is declared to hold its resources for more than {FARTHEST_YEARS} years, as declared"
-        )
+        return not_to_be_said(words.declared_for_years(FARTHEST_YEARS))
     latest = latest if latest - snapshot.now <= FARTHEST_SECONDS else inf
     shown = soon if isinf(latest) else late
     ends = [(snapshot.called(key), one) for key, one in _before_now(shown, snapshot)]
@@ -94,9 +93,9 @@ def _why_not(found: Stop, foreseeing: Foreseeing) -> str:
     unknown = foreseeing.unknown() if found is Stop.NOTHING_ENDS else []
     alone = foreseeing.starts_without(unknown) if unknown else False
     if found is Stop.SPENT or alone is None:
-        return "too many jobs go first to estimate its start"
+        return words.TOO_MANY_GO_FIRST
     if not alone:
-        return "no running work with a known end would free enough room"
+        return words.NO_WORK_WOULD_FREE
     some = smallest_part(unknown, foreseeing.starts_without)
     return unknown_durations([*map(foreseeing.called, some)], len(unknown))
 

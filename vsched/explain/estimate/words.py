@@ -132,3 +132,17 @@ def _as_declared(ends: Sequence[TimeLeft]) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+# -- why no start is estimated -----------------------------------------------------------------------------------------
+
+NO_KNOWN_END = "no work with a known end frees enough"
+TOOK_TOO_LONG = "it took too long"
+
+
+def declared_for_years(years: int) -> str:
+    return f"work is declared to hold its resources for more than {years} years, as declared"
+
+
+TOO_MANY_GO_FIRST = "too many jobs go first to estimate its start"
+NO_WORK_WOULD_FREE = "no running work with a known end would free enough room"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.explain.changes import changes
 from vsched.explain.estimate.start_times import estimate
+from vsched.explain.menu import words
 from vsched.explain.menu.gang import Limit, MenuGround, WaitingGang, placed_by
 from vsched.explain.menu.nodes import nodes_part
 from vsched.explain.menu.quota import quota_part
@@ -26,7 +27,6 @@ MENUS_MAX = 10
 """How many gangs get a menu, unless the caller says otherwise."""
 OTHERS_MAX = 2
 """How many other changes are told."""
-WITHOUT_PODS = "its pods do not exist yet: this is what would let it be admitted"
 
 
 class Menus(NamedTuple):
@@ -95,7 +95,7 @@ def menu_of(gang: WaitingGang, pools: Sequence[OfferedPool]) -> Menu:
         _waiting(gang),
         work,
         () if found else _others(gang),
-        "" if job.tasks else WITHOUT_PODS,
+        "" if job.tasks else words.WITHOUT_PODS,
         job.called,
     )
 
@@ -105,7 +105,7 @@ def _with_nodes(quota: QuotaPart, nodes: NodesPart) -> QuotaPart:
     both = [offer for offer in nodes.offers if offer.quota is not None]
     if quota.answer is not MenuAnswer.NO or not both or both[0].quota is None:
         return quota
-    return QuotaPart(MenuAnswer.NO, f"{both[0].quota.message}, and then it lacks nodes")
+    return QuotaPart(MenuAnswer.NO, words.then_lacks_nodes(both[0].quota.message))
 
 
 def _others(gang: WaitingGang) -> tuple[Change, ...]:

@@ -10,8 +10,9 @@ import numpy as np
 from vsched.explain.candidates.levers import Lever, Rank
 from vsched.explain.candidates.nodes import KINDS_MAX, node_levers
 from vsched.explain.combined_changes import all_of
+from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
-from vsched.explain.menu.quota import NOT_KNOWN, quota_levers
+from vsched.explain.menu.quota import quota_levers
 from vsched.explain.menu.records import MenuAnswer, NodesOffer, NodesPart, OfferedPool
 from vsched.explain.simulation import Spent
 from vsched.explain.single_changes import ChangeSearch, Helping, Test, least, singles
@@ -54,7 +55,7 @@ def nodes_part(gang: WaitingGang, pools: Sequence[OfferedPool], *, with_quota: b
     """
     known = list(pools) or like_nodes(gang)
     if not known:
-        return NodesPart(MenuAnswer.NO, "no available kind of node fits one of its pods, even if empty")
+        return NodesPart(MenuAnswer.NO, words.NO_KIND_FITS)
     search, refused = gang.search(len(known) + 1), _unavailable(gang, known)
     offers: list[NodesOffer] = []
     complete = True
@@ -66,7 +67,7 @@ def nodes_part(gang: WaitingGang, pools: Sequence[OfferedPool], *, with_quota: b
     if offers:
         return NodesPart(MenuAnswer.ENOUGH, offers[0].message, tuple(offers), refused)
     if not complete:
-        return NodesPart(MenuAnswer.UNKNOWN, NOT_KNOWN, refused=refused)
+        return NodesPart(MenuAnswer.UNKNOWN, words.OUT_OF_TIME, refused=refused)
     return NodesPart(MenuAnswer.NO, next(iter(refused.values())), refused=refused)
 
 
@@ -91,7 +92,7 @@ def _too_small(gang: WaitingGang, nodes: Sequence[PoolNode]) -> str:
                 has = node.allocatable.get(name, 0)
                 if has < amount:
                     offered, asked = format_amount(name, has), format_amount(name, amount)
-                    return f"a node has {offered} {name}, and a pod asks for {asked}"
+                    return words.node_too_small(offered, name, asked)
     return ""
 
 
@@ -166,10 +167,8 @@ def _offer(search: ChangeSearch, pool: OfferedPool, found: Helping, alone: int |
     count = _count(found)
     alone = count if alone is None else alone
     quota = change_of(apply_all(search.situation, added), others) if others else None
-    also = f", with {quota.message}" if quota else ""
     price = None if pool.price is None else round(pool.price * count, 6)
-    before = f"; {alone} if other jobs did not go first" if alone < count else ""
-    message = f"{count} more {pool.title} would start it{also}{before}"
+    message = words.more_would_start(count, pool.title, quota.message if quota else "", alone)
     return NodesOffer(message, pool.name, pool.source, count, alone, price, pool.price, pool.delay_seconds, quota)
 
 
@@ -180,9 +179,7 @@ def _adds(edit: Edit) -> bool:
 def _not_enough(gang: WaitingGang, pool: OfferedPool, lever: Lever, useful: int) -> str:
     """Why nodes of the pool would not start it."""
     limited = pool.room is not None and pool.room < useful
-    what = (
-        f"the {lever.most} more that pool {pool.name} may have" if limited else f"up to {lever.most} more {pool.title}"
-    )
+    what = words.all_more_of_pool(lever.most, pool.name) if limited else words.up_to_more(lever.most, pool.title)
     then = apply_all(gang.ground.situation, lever.edits(lever.most))
     why = run_cycle(then.snapshot, then.policy, gang.ground.registry).jobs[gang.key].message
-    return f"{what} would not start it" + (f": {why}" if why else "")
+    return words.would_not_start(what, why)

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.combined_changes import TOGETHER_MAX, all_of, together
+from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, test_of
 from vsched.explain.menu.records import MenuAnswer, QuotaPart
 from vsched.explain.simulation import SimulationResult, Spent
@@ -22,8 +23,6 @@ from vsched.mirror.whatif.edits import (
 
 QUOTAS = (SetQueueAmount, SetGroupLimit, SetJobLimit, SetQuota, SetConsumerLimit, SetQueueWeight)
 CHANGES_MAX = 3
-NOT_IN_THE_WAY = "raising no limit of its queue or namespace would start it"
-NOT_KNOWN = "unknown: the search ran out of time"
 
 
 def quota_levers(gang: WaitingGang) -> list[Lever]:
@@ -43,7 +42,9 @@ def quota_part(gang: WaitingGang) -> QuotaPart:
     found = tuple(change_of(search.situation, one.edits) for one in ordered)
     if found:
         return QuotaPart(MenuAnswer.ENOUGH, "; or ".join(one.message for one in found), found)
-    return QuotaPart(MenuAnswer.NO, NOT_IN_THE_WAY) if complete else QuotaPart(MenuAnswer.UNKNOWN, NOT_KNOWN)
+    if complete:
+        return QuotaPart(MenuAnswer.NO, words.NO_LIMIT_WOULD_START)
+    return QuotaPart(MenuAnswer.UNKNOWN, words.OUT_OF_TIME)
 
 
 def _look(gang: WaitingGang, search: ChangeSearch) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from vsched.explain.menu import words
 from vsched.explain.records import Change, Estimate
 from vsched.mirror.whatif.edits import AddNodes, AddPoolNodes, PoolNode
 
@@ -42,7 +43,7 @@ class OfferedPool(NamedTuple):
     @property
     def title(self) -> str:
         """The pool in words."""
-        return f"like node {self.like}" if self.source == "node" else f"of pool {self.name}"
+        return words.like_node(self.like) if self.source == "node" else words.of_pool(self.name)
 
     def edit(self, count: int) -> AddNodes | AddPoolNodes:
         """The edit that adds so many of its nodes."""

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 
 from vsched.explain.candidates.levers import Lever
 from vsched.explain.estimate.smallest import smallest_part
+from vsched.explain.menu import words
 from vsched.explain.menu.gang import WaitingGang, placed_by, test_of
-from vsched.explain.menu.quota import NOT_KNOWN
 from vsched.explain.menu.records import MenuAnswer, VictimJob, WorkPart
 from vsched.explain.simulation import Spent
 from vsched.explain.single_changes import ChangeSearch, Helping, least, singles
 from vsched.explain.situation import Situation, apply_all
 from vsched.explain.words.telling import change_of
 from vsched.framework.cycle import run_cycle
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror.whatif.edits import CreatePriorityClass, Edit, EndJobs, SetPriority, UseAction
 from vsched.model.jobs.job import Job
 
@@ -23,7 +23,6 @@ ENDING_MAX = 64
 """The most jobs that are tried as those that would have to end."""
 NAMED_MAX = 4
 """Jobs that a sentence names; programs get all."""
-NOBODY = "no running job holds what it needs"
 
 
 def work_part(gang: WaitingGang) -> WorkPart:
@@ -32,7 +31,7 @@ def work_part(gang: WaitingGang) -> WorkPart:
         search = gang.search(1)
         return _by_eviction(gang, search) or _by_ending(gang, search)
     except Spent:
-        return WorkPart(MenuAnswer.UNKNOWN, NOT_KNOWN)
+        return WorkPart(MenuAnswer.UNKNOWN, words.OUT_OF_TIME)
 
 
 def _by_eviction(gang: WaitingGang, search: ChangeSearch) -> WorkPart | None:
@@ -93,15 +92,12 @@ def _by_ending(gang: WaitingGang, search: ChangeSearch) -> WorkPart:
         return among_all(_without(search.situation, ending)).admitted
 
     if not keys or not enough(keys):
-        return WorkPart(
-            MenuAnswer.NO, NOBODY if not keys else "even the end of all jobs that hold what it needs would not start it"
-        )
+        return WorkPart(MenuAnswer.NO, words.NOBODY_HOLDS if not keys else words.NO_END_WOULD_START)
     some = smallest_part(keys, enough)
     jobs = gang.ground.snapshot.jobs
     found = tuple(_victim(jobs[key], _holding(jobs[key]), runs=True) for key in some)
     names = ", ".join(jobs[one.job].called for one in found[:NAMED_MAX]) + (", …" if len(found) > NAMED_MAX else "")
-    told = f"the end of {counted(len(found), 'job', 'jobs')}: {names}"
-    return WorkPart(MenuAnswer.ENOUGH, f"{told}; the policy would not evict for it", found)
+    return WorkPart(MenuAnswer.ENOUGH, words.would_have_to_end(counted(len(found), "job", "jobs"), names), found)
 
 
 def _without(situation: Situation, ending: Sequence[str]) -> Situation:
@@ -139,5 +135,5 @@ def _named(jobs: Mapping[str, Job], found: Sequence[VictimJob]) -> str:
 
 def _told(called: str, one: VictimJob) -> str:
     if not one.runs:
-        return f"{called} (priority {one.priority}) would wait instead"
-    return f"{counted(one.pods, 'pod', 'pods')} of {called} (priority {one.priority}) would go"
+        return words.would_wait_instead(called, one.priority)
+    return words.would_go(counted(one.pods, "pod", "pods"), called, one.priority)

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from vsched.actions.held import QUEUE_OVERUSED
+from vsched.actions.blocked import QUEUE_OVERUSED
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.explain.why.forever import (
     SHAPES_MAX,
     is_to_hold,
@@ -21,26 +22,27 @@ from vsched.explain.why.groups import reasons_by_group
 from vsched.explain.why.holding import in_domain, of_limit, on_nodes
 from vsched.explain.why.protectors import protected
 from vsched.explain.why.rules import of_rules
+from vsched.explain.words.reasons import GATED
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.why import NO_NODES_KNOWN, Failing
-from vsched.framework.obstacles import no_such_queue, told_of_pods
+from vsched.framework.nodes.why import Failing
+from vsched.framework.obstacles import no_such_queue, unsupported_pods
 from vsched.framework.points.extension import Allocatable, JobEnqueueable, NamespaceLimit, Overused, QueueDivider
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.reports.holders import HELD, named
 from vsched.framework.reports.lasting import LASTING
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import is_whole
-from vsched.framework.wording import at_limit, counted, resource_in, said_of_nodes
+from vsched.framework.words.limits import at_limit
+from vsched.framework.words.lists import counted
+from vsched.framework.words.nodes import NO_NODES_KNOWN, RESERVED_FOR_OTHERS, resource_in, said_of_nodes, with_others
 from vsched.model.amounts.resources import NOTHING, Amounts, plus
 from vsched.model.nodes.table import Mask
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
-GATED = "a scheduling gate holds it back"
 Groups = dict[str, dict[str, int]]
 AT_FAULT = frozenset((Code.QUEUE_LEFT_OUT, Code.QUEUE_NOT_LEAF))
 """Codes for queues in which nothing can start until the queue changes, or the queue of the job."""
@@ -140,10 +142,10 @@ class Examiner:
         if limit is not None:
             yield Constraint(limit.code, limit.message, limit.lasting, subject=limit.subject)
         if view.job.unplaceable and not of_pod:
-            yield Constraint(Code.UNSUPPORTED, told_of_pods(view.job))
+            yield Constraint(Code.UNSUPPORTED, unsupported_pods(view.job))
         gated = sum(task.at_gate for task in view.job.pending.values())
         if gated and not view.is_ready and not of_pod:
-            yield Constraint(Code.GATED, f"scheduling gates hold back {counted(gated, 'pod', 'pods')}")
+            yield Constraint(Code.GATED, words.gates_hold_back(gated))
         if not session.snapshot.queues[view.queue].open:
             yield from self._once_open(view, tasks)
         entering: set[tuple[str, str]] = set()
@@ -175,7 +177,7 @@ class Examiner:
         asked.append(plugins.claim_limit(queue, tasks))
         said = not len(self._session.nodes) or any(isinstance(one, Refusal) for one in asked)
         if not said and tasks and not tasks[0].best_effort and any(one.overused(queue) for one in dividers):
-            message = f"queue {queue.name} holds all that it deserves"
+            message = words.holds_all_it_deserves(queue.name)
             asked.append(Refusal(QUEUE_OVERUSED, message, code=Code.QUEUE_SHARE, subject=queue.name))
         counts = Counter(task.shape for task in tasks)
         for task in _kinds(tasks):
@@ -269,10 +271,10 @@ class Examiner:
             if not protectors_told:  # this walks over all running pods, so do it once
                 protectors_told = True
                 yield from protected(self._session, view, task)
-            held = next((one.rows for one in failing if one.reason == HELD), None)
+            held = next((one.rows for one in failing if one.reason == RESERVED_FOR_OTHERS), None)
             others = "" if held is None else self._headlines.holders.names(view.key, held)
             for one in _said(failing, total, counts):
-                yield one if not others else msgspec.structs.replace(one, message=named(one.message, others))
+                yield one if not others else msgspec.structs.replace(one, message=with_others(one.message, others))
             yield from self._held(task, failing)
             yield from on_nodes(self._session, task, sum(other.shape is task.shape for other in tasks), failing)
             yield from of_rules(self._session, task, {one.code for one in failing})
@@ -310,7 +312,7 @@ def _of_unknown_roles(view: JobView) -> Iterator[Constraint]:
     known = dict(view.spec.min_task_member)
     strange = Counter(task.role for task in view.job.tasks.values() if known and task.role and task.role not in known)
     for role, count in strange.most_common(1):
-        message = f"{counted(count, 'pod has', 'pods have')} role {role}, which minTaskMember does not name"
+        message = words.role_not_named(count, role)
         yield Constraint(Code.GANG_INCOMPLETE, message, subject=view.key)
 
 

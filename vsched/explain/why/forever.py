@@ -13,13 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.places.words import tier_words
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.lasting import never_on_nodes, rooms_if_empty, rows_open
 from vsched.framework.session import Session
-from vsched.framework.wording import larger_than_nodes
+from vsched.framework.words.nodes import larger_than_nodes
 from vsched.kernels.registering import awaited
 from vsched.model.amounts.resources import Vector, add
 from vsched.model.nodes.table import Ints, Mask
@@ -87,7 +88,7 @@ def never_complete(session: Session, view: JobView) -> str:
         return ""
     if session.snapshot.now - max(task.created for task in tasks) < IDLE_SECONDS:
         return ""
-    return "no controller owns its pods, so more have to be created by hand"
+    return words.NO_CONTROLLER
 
 
 def is_to_hold(task: Task) -> bool:
@@ -203,7 +204,7 @@ def _room_in_a_domain(session: Session, view: JobView, kinds: Sequence[ShapeCoun
         rooms = [np.minimum(sums(_rooms(session, kind)), kind.counted) for kind in asking]
         most = max(most, int(np.sum(rooms, axis=0).max(initial=0)))
     most += total - sum(len(kind.tasks) for kind in asking)
-    return most, f" in one domain of {tier_words(allowed[-1])}"
+    return most, words.in_one_domain(tier_words(allowed[-1]))
 
 
 def _rooms(session: Session, kind: ShapeCount) -> Ints:
@@ -225,5 +226,5 @@ def _role_never_placed(
         exist = settled[role] + sum(count for count, _ in own)
         room = settled[role] + sum(min(count, room) for count, room in own)
         if exist >= minimum > room:
-            return f"of role {role} ", minimum, room
+            return words.of_role(role), minimum, room
     return None

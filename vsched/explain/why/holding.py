@@ -9,12 +9,15 @@ from itertools import islice
 import numpy as np
 
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import Failing
 from vsched.framework.refusal import Refusal
 from vsched.framework.session import Session
-from vsched.framework.wording import counted, in_words, resource_in
+from vsched.framework.words.limits import in_words
+from vsched.framework.words.lists import counted
+from vsched.framework.words.nodes import resource_in
 from vsched.kernels.podaffinity import term_matches
 from vsched.kernels.ports import conflicting
 from vsched.model.claims.quota import DeviceAmount, demand_of, device_amount
@@ -45,11 +48,11 @@ def held_by(
     as_text: Callable[[str, int], str] = in_words,
 ) -> str:
     """``ns/o holds 3 cpu, x/p 2 and 4 others 7``, by key of the job; empty where nobody holds any."""
-    ranked = _ranked(found)
+    ranked = _ranked(snapshot, found)
     if not ranked:
         return ""
     told = [
-        (snapshot.called(key) if key else "work without a job", as_text(resource, amount))
+        (snapshot.called(key) if key else words.NO_JOB, as_text(resource, amount))
         for key, amount in ranked[:HOLDERS_TOLD]
     ]
     who, amount = told[0]
@@ -59,14 +62,15 @@ def held_by(
     return f"{text} and {counted(len(more), 'other', 'others')} {rest}" if more else text
 
 
-def _ranked(found: Mapping[str, int]) -> list[tuple[str, int]]:
+def _ranked(snapshot: Snapshot, found: Mapping[str, int]) -> list[tuple[str, int]]:
     """Who holds any, the most first."""
-    return sorted(((key, amount) for key, amount in found.items() if amount > 0), key=lambda one: (-one[1], one[0]))
+    holding = ((key, amount) for key, amount in found.items() if amount > 0)
+    return sorted(holding, key=lambda one: (-one[1], snapshot.by_name(one[0])))
 
 
 def _is_alone(found: Mapping[str, int], key: str) -> bool:
     """Whether the job that waits holds all of it itself."""
-    return all(one == key for one, _ in _ranked(found))
+    return all(one == key for one, amount in found.items() if amount > 0)
 
 
 # -- queues and namespaces --------------------------------------------------------------------------------------------
@@ -95,10 +99,10 @@ def of_limit(session: Session, view: JobView, refusal: Refusal) -> Iterator[Cons
             found = {job.key: _held(session, job, column, entering=entering) for job in jobs}
         else:
             continue
-        held = held_by(snapshot, found, short.resource, "holds or reserves" if entering else "holds")
+        held = held_by(snapshot, found, short.resource, words.HOLDS_OR_RESERVES if entering else "holds")
         if held and not _is_alone(found, view.key):
             message = f"queue {name}: {held}" if name else held
-            yield Constraint(refusal.code, message, resource=short.resource, subject=_ranked(found)[0][0])
+            yield Constraint(refusal.code, message, resource=short.resource, subject=_ranked(snapshot, found)[0][0])
 
 
 def _running(session: Session, view: JobView) -> Iterator[Constraint]:
@@ -108,7 +112,7 @@ def _running(session: Session, view: JobView) -> Iterator[Constraint]:
         names = [*map(session.snapshot.called, keys[:HOLDERS_TOLD])]
         more = len(keys) - len(names)
         others = f" and {counted(more, 'other', 'others')}" if more else ""
-        yield Constraint(Code.RUNNING_JOBS, f"running now: {', '.join(names)}{others}", subject=keys[0])
+        yield Constraint(Code.RUNNING_JOBS, words.running_now(", ".join(names), others), subject=keys[0])
 
 
 def _claimed(snapshot: Snapshot, jobs: Iterable[Job], amount: DeviceAmount) -> Mapping[str, int]:
@@ -123,8 +127,8 @@ def _claimed(snapshot: Snapshot, jobs: Iterable[Job], amount: DeviceAmount) -> M
 
 
 def _held(session: Session, job: Job, column: int, *, entering: bool) -> int:
-    standing = session.standing(job.key) or job
-    return standing.allocated.get(column, 0) + (dict(pledge_of(job)).get(column, 0) if entering else 0)
+    state = session.job_state(job.key) or job
+    return state.allocated.get(column, 0) + (dict(pledge_of(job)).get(column, 0) if entering else 0)
 
 
 def of_namespace(snapshot: Snapshot, namespace: str, counted_name: str) -> str:
@@ -161,8 +165,8 @@ def of_devices(snapshot: Snapshot, classes: Collection[str]) -> Iterator[Constra
                 if (name := class_of.get(device.request, "")) in classes and not device.admin:
                     found.setdefault(name, Counter())[owner] += 1
     for name, holders in sorted(found.items()):
-        held = held_by(snapshot, holders, f"of class {name}", as_text=lambda _, number: f"{number:,}")
-        yield Constraint(Code.DEVICES, held, subject=_ranked(holders)[0][0])
+        held = held_by(snapshot, holders, words.of_class(name), as_text=lambda _, number: f"{number:,}")
+        yield Constraint(Code.DEVICES, held, subject=_ranked(snapshot, holders)[0][0])
 
 
 # -- nodes ------------------------------------------------------------------------------------------------------------
@@ -179,13 +183,13 @@ def on_nodes(session: Session, task: Task, wanted: int, failing: Sequence[Failin
         clash = conflicting(task.shape.ports)
         users = _jobs_with(snapshot, task, lambda other: bool(clash(other.shape.ports)))
         ports = ", ".join(str(one.port) for one in task.shape.ports[:HOLDERS_TOLD])
-        yield from _by_pods(snapshot, Code.PORTS, f"host port {ports} is used by", users)
+        yield from _by_pods(snapshot, Code.PORTS, words.host_port_used(ports), users)
     if Code.POD_AFFINITY in codes:
         own = () if affinity is None else affinity.anti_required
         avoided = _jobs_with(snapshot, task, lambda other: _meant(snapshot, own, other)) if own else {}
-        yield from _by_pods(snapshot, Code.POD_AFFINITY, "its anti-affinity rules it out beside", avoided)
+        yield from _by_pods(snapshot, Code.POD_AFFINITY, words.ANTI_AFFINITY, avoided)
         repelling = _jobs_with(snapshot, task, lambda other: _meant(snapshot, _terms(other), task))
-        yield from _by_pods(snapshot, Code.POD_AFFINITY, "it is ruled out by the anti-affinity of", repelling)
+        yield from _by_pods(snapshot, Code.POD_AFFINITY, words.ANTI_AFFINITY_OF, repelling)
 
 
 def in_domain(session: Session, view: JobView, tasks: Sequence[Task]) -> Iterator[Constraint]:
@@ -221,8 +225,8 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
     there = {names[row] for row in rows.nonzero()[0].tolist()}
     found = Counter[str]()
     for key, job in snapshot.jobs.items():
-        standing = session.standing(key)
-        moved = standing.moved if isinstance(standing, JobView) else {}
+        state = session.job_state(key)
+        moved = state.moved if isinstance(state, JobView) else {}
         for uid, each in job.tasks.items():
             status, node, _ = moved.get(uid) or (each.status, each.node, each)
             if node in there and HOLDS[status].uses:
@@ -230,7 +234,7 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
     idle = nodes.idle[column]
     free = int(idle[rows].sum())
     found[NOBODYS] = int(nodes.allocatable[column][rows].sum()) - free - found.total()
-    ranked = _ranked(found)
+    ranked = _ranked(snapshot, found)
     if not ranked or _is_alone(found, task.job):
         return
     best = max(there, key=lambda name: (int(idle[nodes.statics.row[name]]), name))
@@ -238,13 +242,11 @@ def _amounts(session: Session, task: Task, wanted: int, rows: Mask, resource: st
     where = f"node {best}" if number == 1 else f"{number} nodes"
     held = held_by(snapshot, found, resource)
     if resource == "pods":
-        message = f"all pod slots of {where} are taken: {held}"
+        message = words.pod_slots_taken(where, held)
     else:
-        asks = f"{wanted} pods ask for" if wanted > 1 else "a pod asks for"
-        apiece = " each" if wanted > 1 else ""
-        at_most = f", {in_words(resource, most)} at most on one ({best})" if most and number > 1 else ""
-        has = f"{in_words(resource, max(0, free))} free on {where}{at_most}"
-        message = f"{asks} {in_words(resource, asked)} {resource}{apiece}, {has}: {held}"
+        amounts = in_words(resource, asked), resource, in_words(resource, max(0, free))
+        at_most = words.at_most_on_one(in_words(resource, most), best) if most and number > 1 else ""
+        message = words.too_little_free(wanted, *amounts, where, at_most, held)
     yield Constraint(Code.RESOURCES, message, resource=resource, subject=ranked[0][0])
 
 
@@ -270,7 +272,7 @@ def _meant(snapshot: Snapshot, terms: Iterable[PodTerm], task: Task) -> bool:
 
 def _by_pods(snapshot: Snapshot, code: Code, begins: str, found: Mapping[str, int]) -> Iterator[Constraint]:
     """``host port 80 is used by ns/o (1 pod)``; nothing where it is nobody's."""
-    ranked = _ranked(found)
+    ranked = _ranked(snapshot, found)
     told = [f"{snapshot.called(key)} ({counted(pods, 'pod', 'pods')})" for key, pods in ranked[:HOLDERS_TOLD]]
     more = len(ranked) - len(told)
     if told:

@@ -10,13 +10,14 @@ from math import inf, isinf
 from vsched.actions.pricing import would_do
 from vsched.actions.victim_search import RECLAIM, PreemptSearch, ReclaimSearch, VictimSearch
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.combine.protection import objections, said_alone
 from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import Purpose
 from vsched.framework.session import Session
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import counted, listed
+from vsched.framework.words.lists import counted
 from vsched.model.amounts.resources import PODS
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -24,9 +25,6 @@ from vsched.model.queues.queue import Queue
 
 ROWS_MAX = 64
 """At most this many nodes are examined, in the order of the node table."""
-NOT_PREEMPTABLE = "they may not be preempted"
-KEPT = "their jobs are protected by their preemptibility (vsched.io/preemptibility)"
-REFUSED = "the API server refused to evict them; it is asked again within 5m"
 
 
 def protected(session: Session, view: JobView, task: Task) -> Iterator[Constraint]:
@@ -46,11 +44,10 @@ def protected(session: Session, view: JobView, task: Task) -> Iterator[Constrain
             continue
         if action not in session.policy.actions:
             if action == RECLAIM and _under_share(session, view):
-                message = "other queues hold more than they deserve, but the policy has no reclaim action"
-                yield Constraint(Code.PROTECTED, message)
+                yield Constraint(Code.PROTECTED, words.NO_RECLAIM)
         elif (begin := session.plugins.victim_rules.may_evict_from(view)) > session.snapshot.now:
             why = session.plugins.victim_rules.why_not_yet(view)
-            yield Constraint(Code.PROTECTED, f"{why}: it may evict others at {at_and_in(begin, session.snapshot.now)}")
+            yield Constraint(Code.PROTECTED, words.may_evict_later(why, at_and_in(begin, session.snapshot.now)))
         elif not search.may_take(task):
             yield Constraint(Code.PROTECTED, _may_not(view, task))
         else:
@@ -67,8 +64,7 @@ def _not_reclaimable(session: Session, view: JobView, task: Task) -> Iterator[Co
         if not queue.reclaimable and queue.name != view.queue and _is_over(session, queue, task)
     ]
     if found:
-        verb = "holds more than it deserves and is" if len(found) == 1 else "hold more than they deserve and are"
-        yield Constraint(Code.PROTECTED, f"{listed('queue', sorted(found))} {verb} not reclaimable")
+        yield Constraint(Code.PROTECTED, words.not_reclaimable(sorted(found)))
 
 
 def _is_over(session: Session, queue: Queue, task: Task) -> bool:
@@ -104,7 +100,7 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
         allowed = [victim for victim in victims if victim.preemptable]
         if not would_do(session, task, row, allowed):
             spared = [victim for victim in victims if victim.preemptable or victim.spared]
-            said[REFUSED if would_do(session, task, row, spared) else NOT_PREEMPTABLE] += 1
+            said[words.REFUSED if would_do(session, task, row, spared) else words.NOT_PREEMPTABLE] += 1
             continue
         free = waiting.without(allowed)
         if len(free) < len(allowed) and not would_do(session, task, row, free):
@@ -112,7 +108,7 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
             continue
         may_go = search.let_go(free)
         if len(may_go) < len(free) and not would_do(session, task, row, may_go):
-            said[KEPT] += 1
+            said[words.KEPT] += 1
             continue
         found = objections(
             session.plugins,
@@ -127,15 +123,13 @@ def _objecting(session: Session, search: VictimSearch, task: Task, rows: dict[in
             yield Constraint(alone.code, alone.message, subject=alone.subject)
             return
         said.update(dict.fromkeys((one.because for one in found), 1))
-    where = "other queues" if search.purpose is Purpose.RECLAIM else "other jobs of its queue"
+    where = "other queues" if search.purpose is Purpose.RECLAIM else words.OTHERS_OF_QUEUE
     # Of several reasons it is told on how many nodes each holds.
     reasons = "; ".join(
         f"{why}{waiting.until(why)}" + (f" ({counted(count, 'node', 'nodes')})" if len(said) > 1 else "")
         for why, count in said.most_common()
     )
-    nodes = counted(len(rows), "node", "nodes")
-    message = f"evicting pods of {where} would make room on {nodes}, but they are protected: {reasons}"
-    yield Constraint(Code.PROTECTED, message)
+    yield Constraint(Code.PROTECTED, words.protected(where, len(rows), reasons))
 
 
 class EarlyVictims:
@@ -179,5 +173,5 @@ def _under_share(session: Session, view: JobView) -> bool:
 
 def _may_not(view: JobView, task: Task) -> str:
     if not task.preempts:
-        return "its pods do not preempt: their preemptionPolicy is Never"
-    return f"queue {view.queue} may not reclaim: it would hold more than it deserves"
+        return words.NEVER_PREEMPTS
+    return words.may_not_reclaim(view.queue)

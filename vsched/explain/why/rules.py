@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from vsched.explain.records import Constraint
+from vsched.explain.why import words
 from vsched.framework.codes import Code
 from vsched.framework.session import Session
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.kernels.podaffinity import term_matches
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import ONCE_POD
@@ -40,28 +41,26 @@ def of_rules(session: Session, task: Task, codes: Collection[Code]) -> Iterator[
 def _of_labels(session: Session, task: Task) -> Iterator[Constraint]:
     rules, known = task.shape.rules, session.nodes.statics.row
     if rules.node_name:
-        gone = "" if rules.node_name in known else ", which does not exist"
-        yield Constraint(Code.SELECTOR, f"its node affinity asks for node {rules.node_name}{gone}", subject=task.job)
+        message = words.asks_for_node(rules.node_name, exists=rules.node_name in known)
+        yield Constraint(Code.SELECTOR, message, subject=task.job)
     if rules.node_selector:
         asked = [Requirement(key, "In", (value,)) for key, value in rules.node_selector]
-        yield Constraint(Code.SELECTOR, f"its node selector is {_all(asked)}", subject=task.job)
+        yield Constraint(Code.SELECTOR, words.node_selector_is(_all(asked)), subject=task.job)
     terms = [_all(term.expressions) for term in rules.required or () if term.expressions]
     if terms:
         more = len(terms) - TERMS_TOLD
         told = " or ".join(terms[:TERMS_TOLD]) + (
             f" or {counted(more, 'other term', 'other terms')}" if more > 0 else ""
         )
-        yield Constraint(Code.SELECTOR, f"its node affinity asks for {told}", subject=task.job)
+        yield Constraint(Code.SELECTOR, words.node_affinity(told), subject=task.job)
 
 
 def _of_pods(session: Session, task: Task) -> Iterator[Constraint]:
     """The pods that a required pod affinity asks for, where none of them is on a node."""
     for term in (() if task.shape.affinity is None else task.shape.affinity.required)[:TERMS_TOLD]:
         if not _has_pods(session, term):
-            wanted = "a pod" if term.selector is None else f"a pod with {_selector(term.selector)}"
-            message = (
-                f"its pod affinity asks for {wanted} with the same {term.topology_key}, and no such pod is on a node"
-            )
+            labels = "" if term.selector is None else _selector(term.selector)
+            message = words.pod_affinity(labels, term.topology_key)
             yield Constraint(Code.POD_AFFINITY, message, subject=task.job)
 
 
@@ -89,11 +88,10 @@ def _of_domains(session: Session, task: Task) -> Iterator[Constraint]:
         if lacking:
             verb = "lacks" if lacking == 1 else "lack"
             of = f"{lacking} of {counted(len(nodes), 'node', 'nodes')} {verb} it"
-            message = f"its topology spread constraints name the label {rule.topology_key}: {of}"
+            message = words.spread_label(rule.topology_key, of)
             yield Constraint(Code.SPREAD, message, subject=task.job)
         if 1 < rule.min_domains > len(values):
-            asked = f"{rule.min_domains} domains by {rule.topology_key} (minDomains)"
-            message = f"its topology spread constraints ask for {asked}, and there are {len(values)}"
+            message = words.too_few_domains(rule.min_domains, rule.topology_key, len(values))
             yield Constraint(Code.SPREAD, message, subject=task.job)
 
 
@@ -105,7 +103,7 @@ def _of_volumes(session: Session, task: Task) -> Iterator[Constraint]:
         claim, users = found.claims.get(key), found.users.get(key, {})
         others = sorted(other.key for uid, other in users.items() if uid != task.uid)
         if claim is not None and ONCE_POD in claim.modes and others:
-            message = f"PersistentVolumeClaim {volume.claim} ({ONCE_POD}) is used by pod {others[0]}"
+            message = words.used_by_pod(volume.claim, ONCE_POD, others[0])
             yield Constraint(Code.VOLUMES, message, subject=others[0])
 
 
@@ -118,9 +116,8 @@ def _of_attaching(session: Session, task: Task) -> Iterator[Constraint]:
         for driver in drivers:
             most, using = limits.get(driver), [one for one in users if driver in _drivers(found, one)]
             if most is not None and using and sum(_drivers(found, one).count(driver) for one in using) >= most:
-                more = f" and {counted(len(using) - 1, 'other', 'others')}" if len(using) > 1 else ""
-                limit = f"node {node} can attach {counted(most, 'volume', 'volumes')} of {driver}"
-                yield Constraint(Code.VOLUMES, f"{limit}: used by pod {using[0].key}{more}", subject=using[0].key)
+                message = words.can_attach_no_more(node, most, driver, using[0].key, len(using) - 1)
+                yield Constraint(Code.VOLUMES, message, subject=using[0].key)
                 return
 
 

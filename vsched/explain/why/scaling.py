@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from vsched.framework.reports.verdicts import NO_HELP, asked_for
+from vsched.explain.why import words
+from vsched.framework.reports.verdicts import asked_for
+from vsched.framework.words.jobs import NO_HELP
 from vsched.model.jobs.job import Job
 from vsched.model.jobs.provisioning import GIVEN_UP
 from vsched.model.plan import PROVISIONING, CycleReport
@@ -18,7 +20,7 @@ def note_of_nodes(snapshot: Snapshot, report: CycleReport, job: Job) -> str:
         if verdict.reason == PROVISIONING:
             return asked_for(snapshot, job.key)
         if NO_HELP in verdict.message:
-            return f"no nodes are requested: {verdict.message.partition(NO_HELP)[2]}"
+            return words.no_nodes_requested(verdict.message.partition(NO_HELP)[2])
     return ""
 
 

@@ -7,6 +7,7 @@ from math import isinf
 
 from vsched.actions.gang_search import GANG_RECLAIM, GangReclaimArgs
 from vsched.actions.victim_search import RECLAIM, ReclaimArgs
+from vsched.explain.why import words
 from vsched.framework.combine.victim_rules import VictimRules
 from vsched.framework.jobs import JobView
 from vsched.framework.ledger.units import members
@@ -14,15 +15,14 @@ from vsched.framework.points.victims import Purpose, VictimProtection
 from vsched.framework.policy import Policy
 from vsched.framework.registry import Registry
 from vsched.framework.session import Session
-from vsched.framework.surplus import kept_by
+from vsched.framework.surplus import protected_by
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import counted
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
 from vsched.model.queues.evictions import Preemptibility
 
 RECLAIMS = (RECLAIM, GANG_RECLAIM)
-FOR = {Purpose.PREEMPT: "jobs of its queue", Purpose.RECLAIM: "other queues"}
+FOR = {Purpose.PREEMPT: words.JOBS_OF_QUEUE, Purpose.RECLAIM: "other queues"}
 
 
 def undisturbed(job: Job, policy: Policy, registry: Registry, opened: Callable[[], Session]) -> Iterator[str]:
@@ -35,10 +35,10 @@ def undisturbed(job: Job, policy: Policy, registry: Registry, opened: Callable[[
         for purpose in Purpose:
             yield from _protected(session.plugins.victim_rules, pods, purpose, session.snapshot.now)
     if job.spec.preemptibility is Preemptibility.NONE:
-        yield f"no pod of it is evicted for {_spared_from(job, policy, registry)}: it is non-preemptible"
-    elif (keeps := kept_by(JobView(job))) is not None:
+        yield words.non_preemptible(_spared_from(job, policy, registry))
+    elif (keeps := protected_by(JobView(job))) is not None:
         spare = sum(not keeps(task) for task in pods)
-        yield f"{spare} of its {counted(len(pods), 'pod', 'pods')} may be evicted for others: it is semi-preemptible"
+        yield words.semi_preemptible(spare, len(pods))
 
 
 def _spared_from(job: Job, policy: Policy, registry: Registry) -> str:
@@ -48,7 +48,7 @@ def _spared_from(job: Job, policy: Policy, registry: Registry) -> str:
         for conf in policy.plugins()
     )
     if divided and any(_takes(policy, name, job.spec.queue) for name in RECLAIMS):
-        return "jobs of its queue, nor for others while its queue holds no more than it deserves"
+        return words.JOBS_OF_QUEUE_AND_UNDER_SHARE
     return "others"
 
 
@@ -69,6 +69,4 @@ def _protected(rules: VictimRules, pods: Sequence[Task], purpose: Purpose, now: 
         return
     last, task = max(ends, key=lambda end: end[0])
     how_long = "yet" if isinf(last) else f"until {at_and_in(last, now)}"
-    which = "no pod of it" if len(ends) == len(pods) else f"{len(ends)} of its {counted(len(pods), 'pod', 'pods')}"
-    verb = "is" if len(ends) == len(pods) else "are not" if len(ends) > 1 else "is not"
-    yield f"{which} {verb} evicted for {FOR[purpose]} {how_long}: {rules.words(task, purpose)}"
+    yield words.not_evicted(len(ends), len(pods), FOR[purpose], how_long, rules.words(task, purpose))

@@ -1,1 +1,1 @@
-"""Renders edits as phrases for people, and as shell commands."""
+"""All that explanations say: reasons, and edits as phrases and as shell commands."""

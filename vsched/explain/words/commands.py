@@ -146,7 +146,7 @@ def _lines(snapshot: Snapshot, edit: Edit) -> list[str]:
     return []
 
 
-# -- jobs -------------------------------------------------------------------------------------------------------------
+# -- jobs --------------------------------------------------------------------------------------------------------------
 
 
 OfGroup = (
@@ -248,7 +248,7 @@ def _ungated(snapshot: Snapshot, key: str) -> list[str]:
     return [_patch("pod", f"{namespace}/{name}", {"spec": {"schedulingGates": None}}) for name in gated]
 
 
-# -- queues -----------------------------------------------------------------------------------------------------------
+# -- queues ------------------------------------------------------------------------------------------------------------
 
 
 OfQueue = SetQueueAmount | LowerGuarantee | SetQueueWeight | SetReclaimable | AddNodeGroup | SetGroupLimit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vsched.explain.words import reasons
 from vsched.mirror.ingest.closeness import TOPOLOGY_TIER
 from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER
 from vsched.mirror.ingest.metadata import QUEUE_NAME
@@ -17,20 +18,17 @@ def found_by(spec: JobSpec) -> str:
     if not spec.gang:
         return ""
     roles = ", ".join(f"{minimum} {role}" for role, minimum in spec.min_task_member)
-    together = f"{spec.min_member} start together" if spec.min_member > 1 else "each starts by itself"
-    return f"its pods were grouped by their owner {spec.gang}: {together}{f' ({roles})' if roles else ''}"
+    return reasons.grouped_by_owner(spec.gang, spec.min_member, roles)
 
 
 def pods_to_come(job: Job) -> str:
     """When a vcjob gets its pods, where it has none yet because it is not admitted; empty for other jobs."""
     if not job.spec.written_for or job.tasks or job.spec.phase != Phase.PENDING:
         return ""
-    return (
-        f"the pods of vcjob {job.spec.namespace}/{job.spec.written_for} are created once its queue admits it (Inqueue)"
-    )
+    return reasons.pods_follow_admission(f"{job.spec.namespace}/{job.spec.written_for}")
 
 
-# -- what a job takes from its owner ----------------------------------------------------------------------------------
+# -- what a job takes from its owner -----------------------------------------------------------------------------------
 
 
 WORKLOADS = ("Job", "ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")

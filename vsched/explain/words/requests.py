@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+from vsched.explain.words import reasons
 from vsched.framework.times import clock, length
-from vsched.framework.wording import said_by_responder
+from vsched.framework.words.victims import said_by_responder
 from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot, asked_jobs
@@ -27,12 +28,12 @@ def notes_of_requests(snapshot: Snapshot, key: str) -> Iterator[str]:
 
 
 def _told(snapshot: Snapshot, task: Task, request: EvictionRequest) -> str:
-    who = f" for {snapshot.called(request.beneficiary)}" if request.beneficiary else ""
+    beneficiary = snapshot.called(request.beneficiary) if request.beneficiary else ""
     now = snapshot.now
-    expected = f"done at {_moment(request.expects, now)}" if request.expects else "no answer yet"
+    expected = f"done at {_moment(request.expects, now)}" if request.expects else reasons.NO_ANSWER_YET
     expected += said_by_responder(request)
     deadline = _moment(request.deadline, now)
-    return f"{task.key} was asked to end{who}: {expected}; it is evicted at {deadline} if it still runs"
+    return reasons.asked_to_end(task.key, beneficiary, expected, deadline)
 
 
 def _moment(moment: float, now: float) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from vsched.explain.records import Change
 from vsched.explain.situation import Situation, apply
+from vsched.explain.words import edits
 from vsched.explain.words.commands import command, consumer_of, taint_of
 from vsched.explain.words.owners import noted_by, told_of
 from vsched.framework.points.levers import argument_of, is_duration
 from vsched.framework.policy import Policy
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.mirror.whatif.edits import (
     AddDevices,
     AddNodeGroup,
@@ -63,7 +64,6 @@ from vsched.mirror.whatif.edits import (
     UseAction,
 )
 from vsched.model.amounts.counted import format_counted
-from vsched.model.amounts.quantity import format_bytes
 from vsched.model.amounts.resources import format_amount
 from vsched.model.deviceshare.asking import most_asked, resources_of
 from vsched.model.jobs.job import JobSpec
@@ -74,26 +74,18 @@ from vsched.model.topology.subgroups import title_of
 
 NAMED_MAX = 3
 """A phrase names at most this many nodes, and counts the others."""
-RULES = {
-    "nodeSelector": "its node selector and node affinity",
-    "hostPorts": "its host ports",
-    "podAffinity": "its required pod affinity",
-    "podAntiAffinity": "its required pod anti-affinity",
-    "topologySpread": "its topology spread constraints",
-    "deviceWishes": "its annotations that choose types, uuids or the mode of devices",
-}
 
 
-def change_of(situation: Situation, edits: Sequence[Edit]) -> Change:
+def change_of(situation: Situation, made: Sequence[Edit]) -> Change:
     """The edits as one change, in this order: a later edit may need an object that an earlier one creates."""
     sentences, commands = [], []
-    refused = any(isinstance(edit, SetQuota) for edit in edits)
-    for edit in edits:
+    refused = any(isinstance(edit, SetQuota) for edit in made)
+    for edit in made:
         if not (refused and isinstance(edit, AddPods) and _is_made_by_controller(situation.snapshot, edit)):
             sentences.append(told(situation, edit))
             commands.append(command(situation.snapshot, edit))
         situation = apply(situation, edit)
-    return Change(" and ".join(sentences), tuple(edits), "\n".join(commands) if all(commands) else "")
+    return Change(" and ".join(sentences), tuple(made), "\n".join(commands) if all(commands) else "")
 
 
 def _is_made_by_controller(snapshot: Snapshot, edit: AddPods) -> bool:
@@ -116,92 +108,89 @@ def told(situation: Situation, edit: Edit) -> str:
             return _of_job(situation, edit)
         case SetVictimMinimum():
             spec = snapshot.jobs[edit.job].spec
-            whose = f"{edit.minimum} of {_jobs(snapshot, (edit.job,))} (now {spec.min_member})"
-            return f"{_minimum_of(spec)} {whose}{_with_less(spec, edit.min_resources)}"
+            named = _jobs(snapshot, (edit.job,))
+            phrase = edits.minimum_of_job(_minimum_of(spec), edit.minimum, named, spec.min_member)
+            return f"{phrase}{_with_less(spec, edit.min_resources)}"
         case SetHighestTier():
-            return f"highestTierAllowed {edit.tier} (now {_limit_of(snapshot.jobs[edit.job].spec.topology)})"
+            return edits.highest_tier(edit.tier, _limit_of(snapshot.jobs[edit.job].spec.topology))
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
             return _of_sub_groups(snapshot.jobs[edit.job].spec, edit)
         case EndJobs():
-            return f"the end of {_jobs(snapshot, edit.jobs)}"
+            return edits.end_of(_jobs(snapshot, edit.jobs))
         case CreatePriorityClass():
-            return f"priority class {edit.name} created with value {edit.value}"
+            return edits.priority_class_created(edit.name, edit.value)
         case SetJobQueue():
-            return f"queue {edit.queue} as its queue"
+            return edits.as_its_queue(edit.queue)
         case Tolerate():
-            return f"a toleration of the taint {taint_of(edit)}"
+            return edits.toleration(taint_of(edit))
         case TolerateDevices():
-            return f"a toleration of the taint {taint_of(edit)} in its ResourceClaims"
+            return edits.toleration_in_claims(taint_of(edit))
         case DropRule():
-            return f"{RULES[edit.rule]} dropped"
+            return edits.rule_dropped(edit.rule)
         case RemoveGates():
-            return "the scheduling gates of its pods removed"
+            return edits.GATES_REMOVED
         case CreatePodGroup():
-            return f"PodGroup {edit.job} created in queue {edit.queue}"
+            return edits.podgroup_created(edit.job, edit.queue)
         case CreateQueue():
-            return f"queue {edit.queue} created"
+            return edits.queue_created(edit.queue)
         case OpenQueue():
-            return f"queue {edit.queue} opened"
+            return edits.queue_opened(edit.queue)
         case SetQueueAmount() | SetQueueWeight() | SetGroupLimit():
             return _of_queue(snapshot, edit)
         case LowerGuarantee():
             column = snapshot.axis.find(edit.resource)
             has = 0 if column is None else dict(snapshot.queues[edit.queue].guarantee).get(column, 0)
             less, left = (format_amount(edit.resource, amount) for amount in (has - edit.amount, edit.amount))
-            return f"{less} less {edit.resource} guaranteed to queue {edit.queue} (guarantee {left})"
+            return edits.less_guaranteed(less, edit.resource, edit.queue, left)
         case SetJobLimit():
             limits = snapshot.queues[edit.queue].limits
             most = limits.running_jobs_per_user if edit.per_user else limits.running_jobs
-            who = " of each user" if edit.per_user else ""
-            return f"{counted(edit.most, 'running job', 'running jobs')}{who} in queue {edit.queue} (now {most})"
+            return edits.running_jobs(edit.most, edit.queue, most, per_user=edit.per_user)
         case SetWallTime():
             now = snapshot.queues[edit.queue].limits.wall_time or 0.0
-            return f"a wall time of {exactly(edit.seconds)} in queue {edit.queue} (now {exactly(now)})"
+            return edits.wall_time(exactly(edit.seconds), edit.queue, exactly(now))
         case SetReclaimable():
-            return f"queue {edit.queue} made reclaimable"
+            return edits.queue_made_reclaimable(edit.queue)
         case AddNodeGroup():
-            return f"node group {edit.group} added to those of queue {edit.queue}"
+            return edits.node_group_added(edit.group, edit.queue)
         case SetQuota() | SetConsumerLimit() | AllowDisruptions():
             return _of_namespace(snapshot, edit)
         case Uncordon():
-            return f"{_nodes(edit.nodes)} uncordoned"
+            return edits.uncordoned(_nodes(edit.nodes))
         case RemoveTaint():
-            return f"the taint {taint_of(edit)} removed from {_nodes(edit.nodes)}"
+            return edits.taint_removed(taint_of(edit), _nodes(edit.nodes))
         case LabelNodes():
-            return f"{_nodes(edit.nodes)} labelled {_pairs(edit.labels)}"
+            return edits.labelled(_nodes(edit.nodes), _pairs(edit.labels))
         case AddNodes():
-            return "1 more node like " + edit.like if edit.count == 1 else f"{edit.count} more nodes like {edit.like}"
+            return edits.more_nodes(edit.count, edit.like)
         case AddPoolNodes():
-            return f"{edit.count} more of pool {edit.pool}"
+            return edits.more_of_pool(edit.count, edit.pool)
         case AddVolumes():
             claim = snapshot.claims.volumes.claims[edit.claim]
-            more = counted(edit.count, "more volume", "more volumes")
-            return f"{more} of class {claim.storage_class or 'none'} with {format_bytes(claim.request)}"
+            return edits.more_volumes(edit.count, claim.storage_class, claim.request)
         case CreateVolumeClaims():
-            return f"{_claims([key.partition('/')[2] for key in edit.claims])} created"
+            return edits.claims_created(_claims([key.partition("/")[2] for key in edit.claims]))
         case SetStorage():
             found = snapshot.claims.volumes.capacities.values()
             one = next(each for some in found for each in some if each.key == edit.capacity)
-            more = format_bytes(edit.amount - (one.capacity or 0))
-            return f"{more} more free storage of class {one.storage_class} in CSIStorageCapacity {one.key}"
+            return edits.more_storage(edit.amount - (one.capacity or 0), one.storage_class, one.key)
         case AddDevices():
-            more = counted(edit.count, "more device", "more devices")
-            return f"{more} of class {edit.device_class} on a node like {edit.node}"
+            return edits.more_devices(edit.count, edit.device_class, edit.node)
         case SetNodeAmount():
             row, column = snapshot.nodes.statics.row[edit.node], snapshot.axis.find(edit.resource)
             has = 0 if column is None else int(snapshot.nodes.allocatable[column, row])
             more = _more(edit.resource, has, edit.amount)
             if edit.resource == "pods":
                 more = counted(edit.amount - has, "more pod slot", "more pod slots")
-            return f"{more} on a node like {edit.node}"
+            return edits.more_on_node(more, edit.node)
         case SetThreshold():
-            return f"usage threshold {edit.name} at {edit.percent:g} %"
+            return edits.usage_threshold(edit.name, edit.percent)
         case SetOvercommit():
-            return f"overcommit-factor {edit.factor:g} in the policy"
+            return edits.overcommit_factor(edit.factor)
         case SetArgument():
-            return f"{edit.key} {_written(situation.policy, edit)} of plugin {edit.plugin} in the policy"
+            return edits.argument(edit.key, _written(situation.policy, edit), edit.plugin)
         case UseAction():
-            return f"action {edit.action} in the policy"
+            return edits.action(edit.action)
 
 
 def _written(policy: Policy, edit: SetArgument) -> str:
@@ -212,7 +201,7 @@ def _written(policy: Policy, edit: SetArgument) -> str:
     return f"{edit.value:.10g}{unit}"
 
 
-# -- phrases ----------------------------------------------------------------------------------------------------------
+# -- phrases -----------------------------------------------------------------------------------------------------------
 
 
 def _minimum_of(spec: JobSpec) -> str:
@@ -227,15 +216,15 @@ def _of_job(
     job = snapshot.jobs[edit.job]
     match edit:
         case SetMinResources():
-            return f"minResources {_amounts(edit.amounts)}"
+            return edits.min_resources(_amounts(edit.amounts))
         case SetMinMember():
             fewer = job.spec.min_member - edit.minimum
-            return f"{_minimum_of(job.spec)} {edit.minimum} ({fewer} fewer){_with_less(job.spec, edit.min_resources)}"
+            return edits.minimum(_minimum_of(job.spec), edit.minimum, fewer) + _with_less(job.spec, edit.min_resources)
         case SetRoleMinimum():
             fewer = dict(job.spec.min_task_member).get(edit.role, 0) - edit.minimum
             if job.spec.written_for:
-                return f"minAvailable {edit.minimum} of task {edit.role} ({fewer} fewer)"
-            return f"minTaskMember {edit.minimum} of {edit.role} ({fewer} fewer), and minMember {edit.members}"
+                return edits.minimum_of_task(edit.minimum, edit.role, fewer)
+            return edits.minimum_of_role(edit.minimum, edit.role, fewer, edit.members)
         case SetRequest():
             column = snapshot.axis.find(edit.resource)
             asked, overhead = max(
@@ -246,14 +235,13 @@ def _of_job(
             stated = apply(situation, edit).snapshot.jobs[edit.job].spec.min_resources or ()
             less = dict(stated).get(column or 0)
             with_it = {} if less is None else {edit.resource: less}
-            return f"{then} {edit.resource} a pod instead of {now}{_with_less(job.spec, with_it)}"
+            return edits.request_of_pods(then, edit.resource, now) + _with_less(job.spec, with_it)
         case AddPods():
-            of_role = f" of role {edit.role}" if edit.role else f" like {edit.like}" if job.spec.sub_groups else ""
-            return f"{counted(edit.count, 'more pod', 'more pods')}{of_role}"
+            return edits.more_pods(edit.count, role=edit.role, like=edit.like if job.spec.sub_groups else "")
         case SetPriority():
             if edit.priority_class:
-                return f"priority class {edit.priority_class}"
-            return f"a priority of {edit.priority} (now {job.priority})"
+                return edits.priority_class(edit.priority_class)
+            return edits.priority(edit.priority, job.priority)
 
 
 def _of_devices(situation: Situation, edit: SetDeviceAmount) -> str:
@@ -263,39 +251,39 @@ def _of_devices(situation: Situation, edit: SetDeviceAmount) -> str:
     able = [one for one in requests if edit.what in resources_of(one)]
     asked = max((most_asked(one, edit.what) for one in able), default=0)
     resource = next((resources_of(one)[edit.what] for one in able), edit.what)
-    return f"{edit.amount} {resource} a container instead of {asked}"
+    return edits.request_of_containers(edit.amount, resource, asked)
 
 
 def _limit_of(topology: NetworkTopology | None) -> str:
-    return "no limit" if topology is None else topology.tier_name or str(topology.highest_tier)
+    return edits.NO_LIMIT if topology is None else topology.tier_name or str(topology.highest_tier)
 
 
 def _of_sub_groups(spec: JobSpec, edit: SubGroupEdit) -> str:
     policy = spec.sub_groups[edit.policy]
-    whose = f"of sub-group policy {title_of(spec.sub_groups, edit.policy)}"
+    title = title_of(spec.sub_groups, edit.policy)
     if isinstance(edit, SetSubGroupTier):
-        return f"highestTierAllowed {edit.tier} {whose} (now {_limit_of(policy.topology)})"
+        return edits.highest_tier_of_sub_groups(edit.tier, title, _limit_of(policy.topology))
     if isinstance(edit, SetMinSubGroups):
-        phrase = f"minSubGroups {edit.minimum} {whose} ({policy.minimum - edit.minimum} fewer)"
+        phrase = edits.minimum_of_sub_groups(edit.minimum, title, policy.minimum - edit.minimum)
     else:
-        phrase = f"subGroupSize {edit.size} {whose} ({policy.size - edit.size} fewer)"
-    members = f", and minMember {edit.members}" if edit.members != spec.min_member else ""
+        phrase = edits.size_of_sub_groups(edit.size, title, policy.size - edit.size)
+    members = edits.and_min_member(edit.members) if edit.members != spec.min_member else ""
     return f"{phrase}{members}{_with_less(spec, edit.min_resources)}"
 
 
 def _of_queue(snapshot: Snapshot, edit: SetQueueAmount | SetQueueWeight | SetGroupLimit) -> str:
     queue = snapshot.queues[edit.queue]
     if isinstance(edit, SetQueueWeight):
-        return f"weight {edit.weight} for queue {edit.queue} (now {queue.weight})"
-    column = snapshot.axis.find(edit.resource)
+        return edits.weight(edit.weight, edit.queue, queue.weight)
+    column, amount = snapshot.axis.find(edit.resource), format_amount(edit.resource, edit.amount)
     if isinstance(edit, SetGroupLimit):
         limit = dict(dict(queue.group_limits or ()).get(edit.group, ()))
-        where, field = f"queue {edit.queue} on node group {edit.group}", "limit"
     else:
         limit = dict(getattr(queue, edit.field))
-        where, field = f"queue {edit.queue}", edit.field
-    has = limit.get(column, 0) if column is not None else 0
-    return f"{_more(edit.resource, has, edit.amount)} in {where} ({field} {format_amount(edit.resource, edit.amount)})"
+    more = _more(edit.resource, limit.get(column, 0) if column is not None else 0, edit.amount)
+    if isinstance(edit, SetGroupLimit):
+        return edits.more_on_node_group(more, edit.queue, edit.group, amount)
+    return edits.more_in_queue(more, edit.queue, edit.field, amount)
 
 
 def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowDisruptions) -> str:
@@ -307,15 +295,14 @@ def _of_namespace(snapshot: Snapshot, edit: SetQuota | SetConsumerLimit | AllowD
             has = next((line.hard for line in lines if line.name == edit.resource), 0)
             whole = format_counted(edit.resource.removeprefix("requests."), edit.hard)
             more = _more(edit.resource, has, edit.hard)
-            return f"{more} in resource quota {edit.namespace}/{edit.quota} ({whole} in all)"
+            return edits.more_in_quota(more, f"{edit.namespace}/{edit.quota}", whole)
         case SetConsumerLimit():
             name, amount = consumer_of(snapshot, edit.namespace), format_counted(edit.resource, edit.amount)
-            return f"a limit of {amount} {edit.resource} in Consumer {edit.namespace}/{name}"
+            return edits.limit_of_consumer(amount, edit.resource, f"{edit.namespace}/{name}")
         case AllowDisruptions():
             budgets = snapshot.budgets[edit.namespace]
             has = next((one.allowed for one in budgets if one.name == edit.budget), 0)
-            count, budget = edit.allowed - has, f"{edit.namespace}/{edit.budget}"
-            return f"{counted(count, 'more eviction', 'more evictions')} allowed by disruption budget {budget}"
+            return edits.more_evictions(edit.allowed - has, f"{edit.namespace}/{edit.budget}")
 
 
 def _with_less(spec: JobSpec, stated: Mapping[str, int]) -> str:
@@ -323,7 +310,7 @@ def _with_less(spec: JobSpec, stated: Mapping[str, int]) -> str:
 
     Those of a vcjob follow by themselves.
     """
-    return f", and minResources {_amounts(stated)}" if stated and not spec.written_for else ""
+    return edits.and_min_resources(_amounts(stated)) if stated and not spec.written_for else ""
 
 
 def _amounts(amounts: Mapping[str, int]) -> str:

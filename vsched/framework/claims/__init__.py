@@ -1,4 +1,4 @@
 """Claims in a session: which nodes can serve the claims of a task, and what is taken for it.
 
-``part`` says what each kind of claim provides; ``claims`` puts the kinds together for the ledger and node selection.
+``handler`` is the interface of each kind of claim; ``claims`` puts them together for the ledger and node selection.
 """

@@ -1,4 +1,4 @@
-"""The claims of tasks in one session: what volumes and devices say of nodes, put together."""
+"""The claims of tasks in one session: which nodes can serve them, by volumes and devices together."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from vsched.framework.claims.devices.shortages import DeviceShortage, MeasuresShortages
-from vsched.framework.claims.part import ClaimPart, ClaimRoom
+from vsched.framework.claims.handler import ClaimHandler, ClaimRoom
 from vsched.framework.claims.unread import why_unread
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
@@ -21,20 +21,20 @@ from vsched.model.pods.task import Task
 NOTHING = ClaimPlan()
 UNLIMITED_ON_A_NODE = 1 << 20
 """More tasks than a node can have."""
-_WITHOUT_PARTS: Sequence[ClaimPart] = ()
+NO_HANDLERS: Sequence[ClaimHandler] = ()
 _NOTHING_UNREAD: Mapping[str, str] = {}
 
 
 class TaskClaims:
-    """What the claims of one task say of the nodes, valid until the next step of the session."""
+    """Which nodes can serve the claims of one task; valid until the next step of the session."""
 
-    __slots__ = ("_checks", "_kind", "_nodes", "_parts", "_scores", "_served", "_served_later", "obstacle", "task")
+    __slots__ = ("_checks", "_handlers", "_kind", "_nodes", "_scores", "_served", "_served_later", "obstacle", "task")
 
     def __init__(
-        self, task: Task, parts: Sequence[ClaimPart], nodes: int, obstacle: Refusal | None, *, scores: bool
+        self, task: Task, handlers: Sequence[ClaimHandler], nodes: int, obstacle: Refusal | None, *, scores: bool
     ) -> None:
         self.task = task
-        self._parts = parts
+        self._handlers = handlers
         self.obstacle = obstacle
         """Why no node can serve the claims, whoever leaves; None where one might."""
         self._nodes = nodes
@@ -51,7 +51,7 @@ class TaskClaims:
             if self.obstacle is not None:
                 self._kind = self.obstacle
             else:
-                self._kind = tuple([part.class_of(self.task) for part in self._parts])
+                self._kind = tuple([handler.class_of(self.task) for handler in self._handlers])
         return self._kind
 
     @property
@@ -64,9 +64,9 @@ class TaskClaims:
     def _found(self) -> Sequence[Check]:
         if self.obstacle is not None:
             return (Check(self.obstacle.message, np.zeros(self._nodes, dtype=np.bool_), code=self.obstacle.code),)
-        if len(self._parts) == 1:
-            return self._parts[0].checks(self.task)
-        return [check for part in self._parts for check in part.checks(self.task)]
+        if len(self._handlers) == 1:
+            return self._handlers[0].checks(self.task)
+        return [check for handler in self._handlers for check in handler.checks(self.task)]
 
     def masks(self, *, later: bool) -> list[Mask]:
         """bool[nodes], one for each check: the nodes that pass now, or once leaving pods have left."""
@@ -115,8 +115,8 @@ class TaskClaims:
         """Scores of all nodes, to be added to those of plugins; None where there are none."""
         total: Floats | None = None
         if self._scores and self.obstacle is None:
-            for part in self._parts:
-                scores = part.score(self.task)
+            for handler in self._handlers:
+                scores = handler.score(self.task)
                 if scores is not None:
                     total = scores if total is None else total + scores
         return total
@@ -125,18 +125,18 @@ class TaskClaims:
         """Of rows that pass all masks: those that the exact search refuses, with reason and code."""
         if self.obstacle is not None:
             return
-        for part in self._inexact():
+        for handler in self._inexact():
             rows = np.zeros(self._nodes, dtype=np.bool_)
             for row in np.flatnonzero(open_rows).tolist():
-                rows[row] = not part.fits(self.task, row, later=False)
+                rows[row] = not handler.fits(self.task, row, later=False)
             open_rows = open_rows & ~rows
-            yield (*part.unfit(self.task), rows)
+            yield (*handler.unfit(self.task), rows)
 
     def limits(self) -> list[ClaimRoom]:
         """How many tasks like this one the nodes could serve at most, by reason."""
         if self.obstacle is not None:
             return [ClaimRoom(self.obstacle.message, self.obstacle.code, np.zeros(self._nodes, dtype=np.int64), 0)]
-        return [limit for part in self._parts for limit in part.limits(self.task)]
+        return [limit for handler in self._handlers for limit in handler.limits(self.task)]
 
     def room(self, *, later: bool) -> int:
         """How many tasks with such claims all nodes together can serve at most."""
@@ -147,13 +147,13 @@ class TaskClaims:
             found = min(found, most if limit.together is None else min(most, limit.together))
         return found
 
-    def _inexact(self) -> Sequence[ClaimPart]:
-        """The kinds of claims whose masks do not say everything."""
-        return [part for part in self._parts if not part.is_exact(self.task)]
+    def _inexact(self) -> Sequence[ClaimHandler]:
+        """The handlers whose masks are not exact."""
+        return [handler for handler in self._handlers if not handler.is_exact(self.task)]
 
     def _fits(self, row: int, *, later: bool) -> bool:
         inexact = self._inexact()
-        return not inexact or all(part.fits(self.task, row, later=later) for part in inexact)
+        return not inexact or all(handler.fits(self.task, row, later=later) for handler in inexact)
 
 
 class Claims:
@@ -161,29 +161,29 @@ class Claims:
 
     def __init__(
         self,
-        make_parts: Callable[[], Sequence[ClaimPart]],
+        make_handlers: Callable[[], Sequence[ClaimHandler]],
         nodes: int,
         devices: DeviceCatalogue = NO_CLAIMS.devices,
         *,
         scores: bool,
         unread: Mapping[str, str] = _NOTHING_UNREAD,
     ) -> None:
-        self._make_parts = make_parts
+        self._make_handlers = make_handlers
         self._nodes = nodes
         self._extended = devices.extended
         """Columns of resources that devices serve: tasks that ask for them may need devices without naming claims."""
         self._made = devices.made
         """Claims that were made for such tasks, by uid."""
         self.implicit = bool(devices.extended or devices.made)
-        """Whether tasks may have claims that they do not name. Otherwise one look at ``Task.claims`` tells."""
+        """Whether tasks may have claims that they do not name. Otherwise ``Task.claims`` is enough."""
         self._scores = scores
         self._unread = unread
         """By kind of object that cannot be read: why."""
         self._withdrawn: list[list[object]] = []
         """What the tasks had that gave up their places, last step last."""
-        self._concerns: dict[str, tuple[ClaimPart, ...]] = {}
+        self._concerns: dict[str, tuple[ClaimHandler, ...]] = {}
         """By uid: the kinds of claims that a task has."""
-        self._alike: dict[tuple[ClaimPart, ...], tuple[ClaimPart, ...]] = {}
+        self._interned: dict[tuple[ClaimHandler, ...], tuple[ClaimHandler, ...]] = {}
         """Equal values of ``_concerns`` are one object."""
         self._obstacles: dict[str, Refusal | None] = {}
         """By uid: what ``obstacle`` found; only evictions can change it."""
@@ -191,19 +191,19 @@ class Claims:
         """What ``of`` found last, if there was no step since."""
 
     @cached_property
-    def _parts(self) -> Sequence[ClaimPart]:
+    def _handlers(self) -> Sequence[ClaimHandler]:
         # They are made for the first task with claims, so that a cycle without any does not pay for them.
-        return self._make_parts()
+        return self._make_handlers()
 
     def of(self, task: Task) -> TaskClaims | None:
-        """What the claims of a task say of the nodes now; None where it has no claims."""
+        """Which nodes can serve the claims of a task now; None where it has no claims."""
         last = self._last
         if last is not None and last.task is task:
             return last
-        parts = self._concerned(task)
-        if not parts:
+        handlers = self._concerned(task)
+        if not handlers:
             return None
-        found = self._last = TaskClaims(task, parts, self._nodes, self.obstacle(task), scores=self._scores)
+        found = self._last = TaskClaims(task, handlers, self._nodes, self.obstacle(task), scores=self._scores)
         return found
 
     def concerns(self, task: Task) -> bool:
@@ -212,34 +212,39 @@ class Claims:
 
     def has_devices(self, task: Task) -> bool:
         """Whether the task has claims of devices."""
-        return any(isinstance(part, MeasuresShortages) for part in self._concerned(task))
+        return any(isinstance(handler, MeasuresShortages) for handler in self._concerned(task))
 
     def obstacle(self, task: Task) -> Refusal | None:
         """Why no node can serve the task's claims, whoever leaves; None where one might, or where it has none."""
         if task.uid in self._obstacles:
             return self._obstacles[task.uid]
-        parts = self._concerned(task)
-        if not parts:
+        handlers = self._concerned(task)
+        if not handlers:
             return None
-        found = self._obstacles[task.uid] = _obstacle(task, parts, self._unread)
+        found = self._obstacles[task.uid] = _obstacle(task, handlers, self._unread)
         return found
 
     def shortages(self, task: Task) -> Sequence[DeviceShortage]:
         """The requests for devices of a task that no node can serve now."""
-        parts = self._concerned(task)
-        return [one for part in parts if isinstance(part, MeasuresShortages) for one in part.shortages(task)]
+        handlers = self._concerned(task)
+        return [
+            one for handler in handlers if isinstance(handler, MeasuresShortages) for one in handler.shortages(task)
+        ]
 
     def shortages_together(self, tasks: Sequence[Task]) -> Sequence[DeviceShortage]:
         """What the tasks ask for of devices together, and all nodes together do not have free."""
         claiming = [task for task in tasks if self.concerns(task)]
-        parts = self._parts if claiming else _WITHOUT_PARTS
+        handlers = self._handlers if claiming else NO_HANDLERS
         return [
-            one for part in parts if isinstance(part, MeasuresShortages) for one in part.shortages_together(claiming)
+            one
+            for handler in handlers
+            if isinstance(handler, MeasuresShortages)
+            for one in handler.shortages_together(claiming)
         ]
 
     def plan(self, task: Task) -> ClaimPlan | None:
         """What has to be written for a task that was placed, before it is bound; None where there is nothing."""
-        plans = [plan for part in self._concerned(task) if (plan := part.plan(task)) is not None]
+        plans = [plan for handler in self._concerned(task) if (plan := handler.plan(task)) is not None]
         if len(plans) < 2:
             return plans[0] if plans and plans[0] != NOTHING else None
         found = ClaimPlan(
@@ -256,60 +261,60 @@ class Claims:
 
     def take(self, task: Task, row: int, *, later: bool) -> None:
         """The task was placed on the row; ``later`` where pods are still to leave it."""
-        for part in self._changed(task):
-            part.take(task, row, later=later)
+        for handler in self._changed(task):
+            handler.take(task, row, later=later)
 
     def give_back(self, task: Task, row: int) -> None:
         """The placement of the task is undone."""
-        for part in reversed(self._changed(task)):
-            part.give_back(task, row)
+        for handler in reversed(self._changed(task)):
+            handler.give_back(task, row)
 
     def withdraw(self, task: Task, row: int) -> None:
         """The task gives up its place; this is a step of its own."""
-        parts = self._changed(task)
-        if parts:
-            self._withdrawn.append([part.withdraw(task, row) for part in parts])
+        handlers = self._changed(task)
+        if handlers:
+            self._withdrawn.append([handler.withdraw(task, row) for handler in handlers])
 
     def reinstate(self, task: Task, row: int) -> None:
         """The last step of this kind is undone."""
-        parts = self._changed(task)
-        if parts:
-            for part, had in zip(parts, self._withdrawn.pop(), strict=True):
-                part.reinstate(task, row, had)
+        handlers = self._changed(task)
+        if handlers:
+            for handler, had in zip(handlers, self._withdrawn.pop(), strict=True):
+                handler.reinstate(task, row, had)
 
     def evict(self, task: Task, row: int) -> None:
         """The task is evicted from the row."""
-        for part in self._changed(task, is_eviction=True):
-            part.evict(task, row)
+        for handler in self._changed(task, is_eviction=True):
+            handler.evict(task, row)
 
     def restore(self, task: Task, row: int) -> None:
         """The eviction of the task is undone."""
-        for part in reversed(self._changed(task, is_eviction=True)):
-            part.restore(task, row)
+        for handler in reversed(self._changed(task, is_eviction=True)):
+            handler.restore(task, row)
 
-    def _changed(self, task: Task, *, is_eviction: bool = False) -> Sequence[ClaimPart]:
+    def _changed(self, task: Task, *, is_eviction: bool = False) -> Sequence[ClaimHandler]:
         """The kinds of claims of a task that a step is about: what was found before the step is not valid any more."""
-        parts = self._concerned(task)
-        if parts:
+        handlers = self._concerned(task)
+        if handlers:
             self._last = None
             if is_eviction:
                 self._obstacles.clear()
-        return parts
+        return handlers
 
-    def _concerned(self, task: Task) -> Sequence[ClaimPart]:
+    def _concerned(self, task: Task) -> Sequence[ClaimHandler]:
         if task.claims is None:
             if not self.implicit:
-                return _WITHOUT_PARTS
+                return NO_HANDLERS
             extended = self._extended
             if task.uid not in self._made and not any(column in extended for column, _ in task.shape.request):
-                return _WITHOUT_PARTS
+                return NO_HANDLERS
         found = self._concerns.get(task.uid)
         if found is None:
-            parts = tuple([part for part in self._parts if part.concerns(task)])
-            found = self._concerns[task.uid] = self._alike.setdefault(parts, parts)
+            handlers = tuple([handler for handler in self._handlers if handler.concerns(task)])
+            found = self._concerns[task.uid] = self._interned.setdefault(handlers, handlers)
         return found
 
 
-def _obstacle(task: Task, parts: Sequence[ClaimPart], unread: Mapping[str, str]) -> Refusal | None:
+def _obstacle(task: Task, handlers: Sequence[ClaimHandler], unread: Mapping[str, str]) -> Refusal | None:
     found = why_unread(task, unread)
-    return found or next((found for part in parts if (found := part.obstacle(task)) is not None), None)
+    return found or next((found for handler in handlers if (found := handler.obstacle(task)) is not None), None)

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from vsched.framework.claims.claims import Claims
-from vsched.framework.claims.devices.part import device_part
-from vsched.framework.claims.part import ClaimPart, ClaimRules
-from vsched.framework.claims.volumes.part import volume_part
+from vsched.framework.claims.devices.handler import device_handler
+from vsched.framework.claims.handler import ClaimHandler, ClaimRules
+from vsched.framework.claims.volumes.handler import volume_handler
 from vsched.model.nodes.table import NodeTable
 from vsched.model.snapshot import Snapshot
 
-ClaimKind = Callable[[Snapshot, NodeTable, ClaimRules], ClaimPart | None]
-"""Makes the part of one kind for a session; None where the rules turn the kind off."""
+ClaimKind = Callable[[Snapshot, NodeTable, ClaimRules], ClaimHandler | None]
+"""Makes the handler of one kind for a session; None where the rules turn the kind off."""
 
-KINDS: tuple[ClaimKind, ...] = (volume_part, device_part)
+KINDS: tuple[ClaimKind, ...] = (volume_handler, device_handler)
 """In the order of kube-scheduler's filters."""
 
 
 def claims_of(snapshot: Snapshot, nodes: NodeTable, rules: ClaimRules, kinds: Sequence[ClaimKind] = KINDS) -> Claims:
     """The claims of a session's tasks; ``nodes`` is the session's own node table."""
 
-    def parts() -> list[ClaimPart]:
-        return [part for kind in kinds if (part := kind(snapshot, nodes, rules)) is not None]
+    def handlers() -> list[ClaimHandler]:
+        return [handler for kind in kinds if (handler := kind(snapshot, nodes, rules)) is not None]
 
     claims = snapshot.claims
-    return Claims(parts, len(nodes), claims.devices, scores=rules.scores, unread=claims.unread)
+    return Claims(handlers, len(nodes), claims.devices, scores=rules.scores, unread=claims.unread)

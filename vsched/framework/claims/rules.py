@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.policy import Policy
 
 STATED_BY = "claim_rules"

@@ -1,4 +1,4 @@
-"""Pods whose claims need objects that the scheduler cannot read: they wait, and are told which objects."""
+"""Pods whose claims need objects that the scheduler cannot read: they wait, and their refusal names these."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
+from vsched.framework.words import jobs as words
 from vsched.model.pods.task import Task
 
 OF_VOLUMES = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
@@ -23,5 +24,5 @@ def why_unread(task: Task, kinds: Mapping[str, str]) -> Refusal | None:
     needed = (*(OF_VOLUMES if task.claims.volumes else ()), *(OF_DEVICES if task.claims.devices else ()))
     for kind in needed:
         if kind in kinds:
-            return Refusal(UNREAD, f"{kind} objects cannot be read: {kinds[kind]}", code=Code.CLAIM)
+            return Refusal(UNREAD, words.claims_unread(kind, kinds[kind]), code=Code.CLAIM)
     return None

@@ -57,7 +57,7 @@ class Agreement:
 
     @property
     def votes_by_kind(self) -> bool:
-        """Whether evictors of jobs that are alike get equal votes from all plugins."""
+        """Whether evictors of jobs of one kind get equal votes from all plugins."""
         return not self._particular
 
     def votes(self, evictor: Task) -> Iterator[tuple[str, Votes]]:
@@ -118,8 +118,8 @@ class Agreement:
         """The class of an evictor: evictors of one queue with equal classes and requests get equal answers."""
         return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._voters])
 
-    def class_among_alike(self, evictor: Task) -> Hashable:
-        """The same among evictors of jobs that are alike: only plugins that may tell these apart are asked."""
+    def class_within_kind(self, evictor: Task) -> Hashable:
+        """The same among evictors of jobs of one kind: only plugins that may distinguish these are asked."""
         if not self._particular:
             return ()
         return tuple([_class(evictor, ask(evictor, self._purpose)) for ask in self._particular])

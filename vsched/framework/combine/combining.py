@@ -8,13 +8,13 @@ from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import Vote
 from vsched.framework.refusal import Refusal
+from vsched.framework.words import jobs as words
 from vsched.model.pods.task import Task
 
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""
 
-PERMIT, REJECT = Vote.PERMIT, Vote.REJECT
-REJECTED = Refusal("Rejected", "a plugin rejected it", code=Code.REFUSED)
+REJECTED = Refusal("Rejected", words.REJECTED, code=Code.REFUSED)
 
 
 def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
@@ -23,11 +23,11 @@ def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: Jo
         permitted = False
         for ask in tier:
             answer = ask(job)
-            if answer is PERMIT:
+            if answer is Vote.PERMIT:
                 permitted = True
             elif isinstance(answer, Refusal):
                 return answer
-            elif answer is REJECT:
+            elif answer is Vote.REJECT:
                 return REJECTED
         if permitted:
             return None

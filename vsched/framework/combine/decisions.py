@@ -37,51 +37,47 @@ class PluginDecisions(PluginTiers):
 
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
-        self._valid = [plugin.job_valid for plugin in self.taking_part(JobValid)]
-        self._ready = [plugin.job_ready for plugin in self.taking_part(JobReady)]
-        self._missing = [plugin.tasks_missing for plugin in self.taking_part(JobReady)]
+        self._valid = self.taking_part(JobValid)
+        self._ready = self.taking_part(JobReady)
         self._run_limits = self.taking_part(RunLimit)
         self.limits_runs = bool(self._run_limits)
         """Whether any plugin limits how long jobs run."""
-        self._start_limits = [plugin.start_limit for plugin in self.taking_part(StartLimit)]
-        self._starts_left = [plugin.starts_left for plugin in self.taking_part(StartLimit)]
-        stating = self.taking_part(JobCondition)
-        self._conditions = [plugin.job_condition for plugin in stating]
-        self.conditions_by_job_alone = not self._run_limits and all(plugin.by_job_alone for plugin in stating)
-        """Whether the conditions of a job follow from the job alone."""
+        self._start_limits = self.taking_part(StartLimit)
         self.limits_starts = bool(self._start_limits)
         """Whether any plugin limits which jobs may start."""
-        self._overused = [plugin.overused for plugin in self.taking_part(Overused)]
-        self._allocatable = [plugin.allocatable for plugin in self.taking_part(Allocatable)]
-        self._rooms_above = [plugin.room_above for plugin in self.taking_part(Allocatable)]
-        self._claim_limits = [plugin.claim_limit for plugin in self.taking_part(ClaimLimit)]
-        self._namespace_limits = [plugin.namespace_limit for plugin in self.taking_part(NamespaceLimit)]
+        self._stating = self.taking_part(JobCondition)
+        self._overused = self.taking_part(Overused)
+        self._allocatable = self.taking_part(Allocatable)
+        self._claim_limits = self.taking_part(ClaimLimit)
+        self._namespace_limits = self.taking_part(NamespaceLimit)
         self.limits_amounts_elsewhere = bool(self._claim_limits or self._namespace_limits)
         """Whether any plugin limits namespaces, or what the claims of a queue ask for."""
-        self._preemptive = [plugin.preemptive for plugin in self.taking_part(Preemptive)]
-        self._enqueued = [plugin.job_enqueued for plugin in self.taking_part(JobEnqueued)]
-        self._annotating = [plugin.bind_annotations for plugin in self.taking_part(BindAnnotations)]
-        self._locking = [plugin.node_lock for plugin in self.taking_part(BindAnnotations)]
+        self._annotating = self.taking_part(BindAnnotations)
+
+    @property
+    def conditions_by_job_alone(self) -> bool:
+        """Whether the conditions of a job follow from the job alone."""
+        return not self._run_limits and all(plugin.by_job_alone for plugin in self._stating)
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Why the job is not valid: the first refusal; None where it is valid."""
-        for ask in self._valid:
-            refusal = ask(job)
+        for plugin in self._valid:
+            refusal = plugin.job_valid(job)
             if refusal is not None:
                 return refusal
         return None
 
     def job_ready(self, job: JobView) -> bool:
         """Whether the job's placements may be bound."""
-        for ask in self._ready:  # noqa: SIM110  # asked twice for each task: generators would take twice as long
-            if not ask(job):
+        for plugin in self._ready:  # noqa: SIM110  # asked twice for each task: generators would take twice as long
+            if not plugin.job_ready(job):
                 return False
         return True
 
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """Why a job may not start, whatever room there is: the first refusal; None where it may."""
-        for ask in self._start_limits:
-            refusal = ask(job, admitting=admitting)
+        for plugin in self._start_limits:
+            refusal = plugin.start_limit(job, admitting=admitting)
             if refusal is not None:
                 return refusal
         return None
@@ -89,12 +85,14 @@ class PluginDecisions(PluginTiers):
     def starts_left(self, job: JobView) -> dict[Hashable, int]:
         """How many more jobs may start, by each limit on running jobs that counts this one."""
         return {
-            (plugin, limit): left for plugin, ask in enumerate(self._starts_left) for limit, left in ask(job).items()
+            (at, limit): left
+            for at, plugin in enumerate(self._start_limits)
+            for limit, left in plugin.starts_left(job).items()
         }
 
     def running_within(self, job: JobView) -> list[str]:
         """Keys of the running jobs that the limits count which refuse this one, sorted."""
-        return sorted({key for one in self.taking_part(StartLimit) for key in one.running_within(job)})
+        return sorted({key for one in self._start_limits for key in one.running_within(job)})
 
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""
@@ -115,31 +113,31 @@ class PluginDecisions(PluginTiers):
     def tasks_missing(self, job: JobView) -> int:
         """A lower bound on the tasks to place before the job can be ready."""
         missing = 0
-        for ask in self._missing:
-            found = ask(job)
+        for plugin in self._ready:
+            found = plugin.tasks_missing(job)
             if found > missing:
                 missing = found
         return missing
 
     def job_condition(self, job: JobView) -> Condition | None:
         """The condition to write to the PodGroup; the first plugin's answer, None where there is none."""
-        for ask in self._conditions:
-            condition = ask(job)
+        for plugin in self._stating:
+            condition = plugin.job_condition(job)
             if condition is not None:
                 return condition
         return None
 
     def overused(self, queue: Queue) -> bool:
         """Whether the queue must get nothing more in this cycle."""
-        for ask in self._overused:  # noqa: SIM110  # as above
-            if ask(queue):
+        for plugin in self._overused:  # noqa: SIM110  # as above
+            if plugin.overused(queue):
                 return True
         return False
 
     def allocatable(self, queue: Queue, request: Amounts) -> Refusal | None:
         """The first refusal of one more request in the queue; None where all plugins agree."""
-        for ask in self._allocatable:
-            refusal = ask(queue, request)
+        for plugin in self._allocatable:
+            refusal = plugin.allocatable(queue, request)
             if refusal is not None:
                 return refusal
         return None
@@ -147,15 +145,15 @@ class PluginDecisions(PluginTiers):
     def room_above(self, queue: Queue, column: int) -> dict[str, int]:
         """How much more of a resource each queue above may hold: the least of all plugins."""
         found: dict[str, int] = {}
-        for ask in self._rooms_above:
-            for name, room in ask(queue, column).items():
+        for plugin in self._allocatable:
+            for name, room in plugin.room_above(queue, column).items():
                 found[name] = min(room, found.get(name, room))
         return found
 
     def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
         """The first refusal of ``count`` more pods in the namespace, whatever the queue."""
-        for ask in self._namespace_limits:
-            refusal = ask(namespace, shape, count)
+        for plugin in self._namespace_limits:
+            refusal = plugin.namespace_limit(namespace, shape, count)
             if refusal is not None:
                 return refusal
         return None
@@ -165,8 +163,8 @@ class PluginDecisions(PluginTiers):
         if not self._claim_limits:
             return None
         claiming = [task for task in tasks if task.claims is not None and task.claims.devices]
-        for ask in self._claim_limits if claiming else ():
-            refusal = ask(queue, claiming)
+        for plugin in self._claim_limits if claiming else ():
+            refusal = plugin.claim_limit(queue, claiming)
             if refusal is not None:
                 return refusal
         return None
@@ -200,19 +198,19 @@ class PluginDecisions(PluginTiers):
 
     def preemptive(self, queue: Queue, request: Amounts) -> bool:
         """Whether the queue may reclaim room from other queues for the request."""
-        return all(ask(queue, request) for ask in self._preemptive)
+        return all(plugin.preemptive(queue, request) for plugin in self.taking_part(Preemptive))
 
     def job_enqueued(self, job: JobView) -> None:
         """Tell the plugins with ``JobEnqueued`` that a job was admitted."""
-        for tell in self._enqueued:
-            tell(job)
+        for plugin in self.taking_part(JobEnqueued):
+            plugin.job_enqueued(job)
 
     def bind_annotations(self, task: Task) -> tuple[tuple[str, str], ...]:
         """The annotations that a task gets with its binding."""
         if not self._annotating:
             return ()
-        return tuple(found for ask in self._annotating for found in ask(task))
+        return tuple(found for plugin in self._annotating for found in plugin.bind_annotations(task))
 
     def node_lock(self, task: Task) -> str:
         """The annotation by which a task's node is locked while it is bound; empty for none."""
-        return next(filter(None, (ask(task) for ask in self._locking)), "")
+        return next(filter(None, (plugin.node_lock(task) for plugin in self._annotating)), "")

@@ -30,29 +30,27 @@ class PluginDivision(PluginTiers):
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
         self._memories = self.taking_part(UsageMemory)
-        self._divides = self.taking_part(QueueDivider)
-        self._dividers = [plugin.division for plugin in self._divides]
+        self._dividers = self.taking_part(QueueDivider)
         self.weighs_divisions = bool(self.taking_part(DivisionWeight))
         """Whether weights are others than those that queues state."""
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""
-        for ask in self._dividers:
-            found = ask(queue)
+        for plugin in self._dividers:
+            found = plugin.division(queue)
             if found is not None:
                 return found
         return None
 
     def divided_by(self) -> DividedBy | None:
-        """What all that is said of queues follows from besides their records and what they hold; None where that
-        cannot be said."""
-        if self._memories or len(self._divides) > 1:
+        """The inputs of all divisions besides the records of queues and what they hold; None if they are not known."""
+        if self._memories or len(self._dividers) > 1:
             return None
-        return self._divides[0].divided_by() if self._divides else DividedBy({})
+        return self._dividers[0].divided_by() if self._dividers else DividedBy({})
 
     def bound(self, queue: Queue, column: int) -> QueueBound | None:
         """What limits how much of a resource the queue may hold; None where no plugin sets a limit."""
-        for one in self.taking_part(QueueDivider):
+        for one in self._dividers:
             bound = one.bound(queue, column)
             if bound is not None:
                 return bound
@@ -60,7 +58,7 @@ class PluginDivision(PluginTiers):
 
     def stated_limits(self, queue: Queue) -> list[StatedLimit]:
         """What the queue and those above it may hold by their own statement, as far as plugins keep to it."""
-        return [limit for one in self.taking_part(QueueDivider) for limit in one.stated_limits(queue)]
+        return [limit for one in self._dividers for limit in one.stated_limits(queue)]
 
     def weights(self, snapshot: Snapshot, queues: Sequence[Queue]) -> Floats:
         """float64[queues]: how much queues weigh where the cluster is divided among them."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from vsched.framework.jobs import JobView
 from vsched.framework.points.victims import EvictionDelay
+from vsched.framework.words import jobs as words
 from vsched.model.jobs.provisioning import Provisioning
 
 ASK_SECONDS = 10.0
@@ -15,7 +16,7 @@ ASK_SECONDS = 10.0
 class NodesOnTheWay(EvictionDelay):
     """The delays that follow from the ProvisioningRequests of gangs."""
 
-    delays_because = "nodes for it are being provisioned"
+    delays_because = words.NODES_ON_THE_WAY
 
     def __init__(self, found: Mapping[str, Provisioning]) -> None:
         self._found = found

@@ -34,26 +34,18 @@ class PluginOrders(PluginTiers):
 
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
-        self._job_keys = [plugin.job_key for plugin in self.taking_part(JobOrder)]
-        self._orders_by_job_alone = all(plugin.by_job_alone for plugin in self.taking_part(JobOrder))
+        self._job_orders = self.taking_part(JobOrder)
+        self._orders_by_job_alone = all(plugin.by_job_alone for plugin in self._job_orders)
         self._known_keys: dict[JobView, OrderKey] = {}
         """Sort keys of jobs whose pods all wait, where they follow from the jobs alone."""
-        self._task_keys = [plugin.task_key for plugin in self.taking_part(TaskOrder)]
-        self._sub_group_keys = [plugin.sub_group_key for plugin in self.taking_part(SubGroupOrder)]
         self._queue_orders = self.taking_part(QueueOrder)
-        self._queue_keys = [plugin.queue_key for plugin in self.taking_part(QueueOrder)]
-        self._queue_admission_keys = [plugin.queue_admission_key for plugin in self.taking_part(QueueOrder)]
-        self._namespace_keys = [plugin.namespace_key for plugin in self.taking_part(NamespaceOrder)]
-        self._namespace_admission_keys = [plugin.namespace_admission_key for plugin in self.taking_part(NamespaceOrder)]
-        self._user_keys = [plugin.user_key for plugin in self.taking_part(UserOrder)]
-        self.orders_users = bool(self._user_keys)
-        """Whether any plugin orders users within a namespace."""
-        self._victim_queue_keys = [plugin.victim_queue_key for plugin in self.taking_part(VictimQueueOrder)]
-        self._scoring = self.taking_part(QueueScore)
-        self._queue_scores = {plugin.name: plugin.queue_score for plugin in self._scoring}
-        self._queue_admission_scores = {plugin.name: plugin.queue_admission_score for plugin in self._scoring}
-        self.orders_namespaces = bool(self._namespace_keys)
+        self._namespace_orders = self.taking_part(NamespaceOrder)
+        self.orders_namespaces = bool(self._namespace_orders)
         """Whether any plugin orders namespaces within a queue."""
+        self._user_orders = self.taking_part(UserOrder)
+        self.orders_users = bool(self._user_orders)
+        """Whether any plugin orders users within a namespace."""
+        self._scoring = self.taking_part(QueueScore)
         self.queues_move_together = False
         """Whether a placement in one queue can change another queue's key; set when the plugins are opened."""
         self.queue_scores_move_together = False
@@ -69,19 +61,24 @@ class PluginOrders(PluginTiers):
         lasts = self._orders_by_job_alone and not job.moved and job.pending_count == len(job.job.tasks)
         if lasts and (known := self._known_keys.get(job)) is not None:
             return known
-        made = (*[key(job) for key in self._job_keys], job.created, job.key)
+        made = (*[plugin.job_key(job) for plugin in self._job_orders], job.created, job.key)
         if lasts:
             self._known_keys[job] = made
         return made
 
     def sub_group_key(self, group: SubGroup) -> OrderKey:
         """The sort key of a sub-group among those of its job; smaller goes first."""
-        return (*[key(group) for key in self._sub_group_keys], group.key.number, group.name)
+        return (
+            *[plugin.sub_group_key(group) for plugin in self.taking_part(SubGroupOrder)],
+            group.key.number,
+            group.name,
+        )
 
     def queue_key(self, queue: Queue, *, admitting: bool = False) -> OrderKey:
         """The sort key of a queue; smaller goes first. With ``admitting``, pledges count as held."""
-        keys = self._queue_admission_keys if admitting else self._queue_keys
-        return (*[key(queue) for key in keys], queue.created, queue.name)
+        orders = self._queue_orders
+        keys = [one.queue_admission_key(queue) if admitting else one.queue_key(queue) for one in orders]
+        return (*keys, queue.created, queue.name)
 
     def queue_parts(self, queue: Queue, *, admitting: bool = False) -> list[tuple[Hashable, tuple[Any, ...]]]:
         """The queue's sort key as a list of named parts, compared one by one (see ``QueueOrder.queue_parts``).
@@ -105,21 +102,26 @@ class PluginOrders(PluginTiers):
 
     def namespace_key(self, queue: str, namespace: str, *, admitting: bool = False) -> tuple[SortKey, ...]:
         """The sort key of a namespace in a queue; where keys are equal, the order of their jobs decides."""
-        keys = self._namespace_admission_keys if admitting else self._namespace_keys
-        return tuple([key(queue, namespace) for key in keys])
+        if admitting:
+            return tuple([plugin.namespace_admission_key(queue, namespace) for plugin in self._namespace_orders])
+        return tuple([plugin.namespace_key(queue, namespace) for plugin in self._namespace_orders])
 
     def user_key(self, queue: str, namespace: str, user: str) -> tuple[SortKey, ...]:
         """The sort key of a user in a namespace; where keys are equal, the order of their jobs decides."""
-        return tuple([key(queue, namespace, user) for key in self._user_keys])
+        return tuple([plugin.user_key(queue, namespace, user) for plugin in self._user_orders])
 
     def queue_score(self, queue: Queue, weights: Mapping[str, float], *, admitting: bool = False) -> float:
         """The urgency of a queue: the weighted sum of the plugins' scores. Plugins without a weight do not count."""
-        scores = self._queue_admission_scores if admitting else self._queue_scores
-        return sum(weight * scores[name](queue) for name, weight in weights.items() if name in scores)
+        scoring = {plugin.name: plugin for plugin in self._scoring}
+        return sum(
+            weight * (scoring[name].queue_admission_score(queue) if admitting else scoring[name].queue_score(queue))
+            for name, weight in weights.items()
+            if name in scoring
+        )
 
     def victim_queue_key(self, victim: Queue, evictor: Queue) -> tuple[SortKey, ...]:
         """The sort key of a queue as a source of victims; victims come from the queue with the smaller key first."""
-        return tuple([key(victim, evictor) for key in self._victim_queue_keys])
+        return tuple([plugin.victim_queue_key(victim, evictor) for plugin in self.taking_part(VictimQueueOrder)])
 
     def ordered_tasks(self, tasks: Iterable[Task]) -> list[Task]:
         """The tasks of one job in order: by plugins, then the index at the end of the name, then age, then name."""
@@ -127,9 +129,9 @@ class PluginOrders(PluginTiers):
         if len(found) < 2:
             return found
         numbers = numbers_of(found)
-        keys = self._task_keys
+        plugins = self.taking_part(TaskOrder)
         ranks = [
-            (*[key(task) for key in keys], number, task.created, task.name, task.uid)
+            (*[plugin.task_key(task) for plugin in plugins], number, task.created, task.name, task.uid)
             for task, number in zip(found, numbers, strict=True)
         ]
         return [found[at] for at in sorted(range(len(found)), key=ranks.__getitem__)]

@@ -29,15 +29,12 @@ from vsched.framework.combine.orders import PluginOrders
 from vsched.framework.combine.tiers import PolicyLayout
 from vsched.framework.combine.votes import PluginVotes
 from vsched.framework.ledger.ledger import LedgerListener
-from vsched.framework.nodes.feasibility import NodePlugins
+from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     CycleEnd,
-    JobOrder,
     JobPipelined,
-    JobReady,
     JobStarving,
-    JobValid,
     PlacementListener,
     QueueDivision,
     SessionContext,
@@ -67,24 +64,19 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
             self.taking_part(QueuePreference),
             self.taking_part(TaskScore),
         )
-        judges: list[JobJudge] = [
-            *self.taking_part(JobReady),
-            *self.taking_part(JobPipelined),
-            *self.taking_part(JobStarving),
-        ]
+        judges: list[JobJudge] = [*self._ready, *self.taking_part(JobPipelined), *self.taking_part(JobStarving)]
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
-        valid_alone = all(one.by_job_alone for one in self.taking_part(JobValid))
-        self.tells_jobs_apart = not valid_alone
-        """Whether a plugin may tell any two jobs apart, so that no two are of one class."""
+        self.distinguishes_jobs = not all(one.by_job_alone for one in self._valid)
+        """Whether a plugin may distinguish any two jobs, so that no two are of one class."""
         self.judges_by_job_alone = (
-            valid_alone
-            and all(one.by_job_alone for one in judges)
-            and all(one.by_job_alone for one in self.taking_part(JobOrder))
+            not self.distinguishes_jobs and self._orders_by_job_alone and all(one.by_job_alone for one in judges)
         )
-        """Whether nothing but the jobs themselves tells waiting jobs apart, so that their classes may be kept."""
-        self.admits_alike = "enqueue" not in policy.actions or (self.admits_by_request_alone and not self.limits_starts)
-        """Whether jobs of one class that wait to be admitted are asked about, and get the same answers."""
+        """Whether only the jobs themselves distinguish waiting jobs, so that their classes may be carried over."""
+        self.admits_by_class = "enqueue" not in policy.actions or (
+            self.admits_by_request_alone and not self.limits_starts
+        )
+        """Whether jobs of one class that wait to be admitted get the same answers."""
         self.place_plugins = PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),

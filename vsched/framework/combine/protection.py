@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from vsched.framework.budgets import SPENT
 from vsched.framework.combine.pluginset import PluginSet
 from vsched.framework.points.victims import Purpose, Votes
 from vsched.framework.refusal import Refusal
+from vsched.framework.words import victims as words
 from vsched.model.pods.task import Task
 
 Enough = Callable[[Sequence[Task]], bool]
@@ -35,8 +35,8 @@ def objections(
         agreed = votes.agreed(candidates)
         if agreed is not None and not enough(agreed):
             uids = {task.uid for task in agreed}
-            kept = [task for task in candidates if task.uid not in uids]
-            found.append(Objection(votes.because or f"{name} does not agree", votes.refusal(kept)))
+            protected = [task for task in candidates if task.uid not in uids]
+            found.append(Objection(votes.because or words.plugin_disagrees(name), votes.refusal(protected)))
     return found
 
 
@@ -55,4 +55,4 @@ def said_alone(found: Sequence[Objection]) -> Refusal | None:
 
 def _votes(plugins: PluginSet, evictor: Task, purpose: Purpose) -> Iterator[tuple[str, Votes]]:
     yield from plugins.agreement[purpose].votes(evictor)
-    yield "", Votes(plugins.budgets.allowed, SPENT, refusal=plugins.budgets.protects)
+    yield "", Votes(plugins.budgets.allowed, words.BUDGETS_SPENT, refusal=plugins.budgets.protects)

@@ -31,7 +31,7 @@ class VictimRules:
         self._costs = costs
         self._delays = tuple(delays)
         self._now = 0.0
-        self._standing: Callable[[str], JobState | None] = _nobody
+        self._job_state: Callable[[str], JobState | None] = _nobody
         self._lost: dict[str, float] = {}
         """By uid of a task: the work that its eviction throws away."""
         self._of_jobs: dict[str, float] = {}
@@ -44,7 +44,7 @@ class VictimRules:
         self._now = context.snapshot.now
         if context.snapshot.provisioning is not None:
             self._delays = (*self._delays, NodesOnTheWay(context.snapshot.provisioning))
-        self._standing = context.standing
+        self._job_state = context.job_state
 
     def protected(self, purpose: Purpose | None) -> Protected | None:
         """A function that says whether a task may not be evicted yet; None where nothing is protected.
@@ -119,7 +119,7 @@ class VictimRules:
         return sum(self._of_job(key, tasks) for key, tasks in by_job.items())
 
     def _of_job(self, key: str, victims: Sequence[Task]) -> float:
-        state = self._standing(key)
+        state = self._job_state(key)
         if state is None or _can_spare(state, victims):
             return sum(map(self._alone, victims))
         return self._whole(state.job if isinstance(state, JobView) else state)

@@ -43,15 +43,12 @@ class PluginVotes(PluginTiers):
         """Who may not be evicted yet, and for whom not, whatever the tiers say; and what evictions waste."""
         self._pipelined = [[plugin.job_pipelined for plugin in tier] for tier in self._in_tiers(JobPipelined)]
         self._enqueueable = [[plugin.job_enqueueable for plugin in tier] for tier in self._in_tiers(JobEnqueueable)]
-        self._enqueueable_inside = [
-            plugin.job_enqueueable for plugin in self.taking_part(JobEnqueueable) if not plugin.asks_outside
-        ]
-        """The same but for plugins that ask external services."""
-        self.admits_by_request_alone = all(one.by_request_alone for one in self.taking_part(JobEnqueueable))
+        self._starving = self._in_tiers(JobStarving)
+
+    @property
+    def admits_by_request_alone(self) -> bool:
         """Whether jobs that ask for the same are refused the same (see ``JobEnqueueable``)."""
-        self._starving = [[plugin.job_starving for plugin in tier] for tier in self._in_tiers(JobStarving)]
-        self._victim_tasks = [[plugin.victim_tasks for plugin in tier] for tier in self._in_tiers(VictimTasks)]
-        self._must_leave = [plugin.must_leave for plugin in self.taking_part(VictimTasks)]
+        return all(one.by_request_alone for one in self.taking_part(JobEnqueueable))
 
     # Cycles that evict nobody never ask for these two.
 
@@ -89,8 +86,10 @@ class PluginVotes(PluginTiers):
         if refusal is None or not refusal.rank or refusal.code is Code.REFUSED:
             return refusal
         best, rank = refusal, refusal.rank
-        for ask in self._enqueueable_inside:
-            other = ask(job)
+        for plugin in self.taking_part(JobEnqueueable):
+            if plugin.asks_outside:
+                continue
+            other = plugin.job_enqueueable(job)
             if isinstance(other, Refusal) and (found := other.rank) < rank:
                 best, rank = other, found
         return best
@@ -99,7 +98,7 @@ class PluginVotes(PluginTiers):
         """Whether the job may evict others to get room: all plugins of the first tier with this point agree."""
         for tier in self._starving:
             if tier:
-                return all(ask(job) for ask in tier)
+                return all(plugin.job_starving(job) for plugin in tier)
         return False
 
     @property
@@ -109,8 +108,8 @@ class PluginVotes(PluginTiers):
 
     def victim_tasks(self, candidates: Sequence[Task]) -> list[Task]:
         """The running tasks that should move to another node, in the order of the candidates."""
-        for tier in self._victim_tasks:
-            chosen = {task.uid for ask in tier for task in ask(candidates)}
+        for tier in self._in_tiers(VictimTasks):
+            chosen = {task.uid for plugin in tier for task in plugin.victim_tasks(candidates)}
             if chosen:
                 named = [task for task in candidates if task.uid in chosen]
                 return list(self.budgets.allowed(named))
@@ -118,4 +117,4 @@ class PluginVotes(PluginTiers):
 
     def must_leave(self, victim: Task) -> bool:
         """Whether a victim's node must be freed, even if no other node has room for the victim."""
-        return any(ask(victim) for ask in self._must_leave)
+        return any(plugin.must_leave(victim) for plugin in self.taking_part(VictimTasks))

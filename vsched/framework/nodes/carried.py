@@ -1,7 +1,7 @@
 """What sessions know of nodes, carried from one cycle to the next: the private node table, and scores by shape.
 
-A session takes it over, and leaves it once its report is made. The rows that the mirror wrote anew since, and those
-that the last session changed, are read again; nothing else is. It saves time and changes no answer.
+A session takes it over, and leaves it once its report is made. Only the rows that the mirror has written since, and
+those that the last session changed, are read again. It saves time and changes no answer.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ BYTES_MAX = 16 << 20
 BYTES_OF_A_NODE = 9
 """What one node takes of it for each shape."""
 
-FEW_ROWS = 64
-FEW_FRACTION = 4
-"""So many changed rows, or this part of all, are read one by one; where there are more, all of them are read again."""
+REREAD_MAX = 64
+REREAD_FRACTION = 4
+"""Up to so many changed rows, or this part of all, are read one by one; where there are more, all rows are read."""
 
 STAMPS_MAX = 128
 """The amounts of so many changed nodes are known by a stamp. Where more change at once, none is."""
 
 JOURNAL_MAX = 8192
-"""When the journal is as long, it begins anew, without scores."""
+"""A journal of this length is emptied, and scores are forgotten."""
 
 
 class CarriedNodes:
-    """The private table of the session under way, its journal, and what is known of shapes."""
+    """The private table of the current session, its journal, and scores by shape."""
 
     __slots__ = ("_begun", "_fits", "_masks", "_most", "_read", "_source", "_stamps", "journal", "table")
 
@@ -43,7 +43,7 @@ class CarriedNodes:
         self._begun = 0
         """The length of the journal when the session began."""
         self._most = min(FITS_MAX, BYTES_MAX // (BYTES_OF_A_NODE * max(1, len(snapshot.nodes))))
-        """Of so many shapes the scores are known."""
+        """For how many shapes scores are carried at most."""
         self._fits: dict[Shape, ShapeNodes] = {}
         """Those that were used last come last."""
         self._stamps: dict[int, Stamp] = {}
@@ -53,11 +53,11 @@ class CarriedNodes:
         """Rows whose amounts changed, in order, in this session and in those before."""
 
     def take(self, shape: Shape) -> ShapeNodes | None:
-        """What is known of a shape; whoever takes it keeps it current, and gives it back (``give``)."""
+        """The scores of a shape; the caller keeps them current, and gives them back (``give``)."""
         return self._fits.pop(shape, None)
 
     def give(self, fits: Iterable[ShapeNodes]) -> None:
-        """What is known of shapes at the end of the session; those that were used last come last."""
+        """Take back the scores of shapes at the end of the session; those that were used last come last."""
         for fit in fits:
             self._fits.pop(fit.shape, None)
             self._fits[fit.shape] = fit
@@ -65,7 +65,7 @@ class CarriedNodes:
             del self._fits[next(iter(self._fits))]
 
     def follow(self, snapshot: Snapshot) -> bool:
-        """Bring the table up to date for the next session; False where it has to be copied anew."""
+        """Bring the table up to date for the next session; False where it has to be copied again."""
         source, changes = snapshot.nodes, snapshot.nodes.changes
         if source is not self._source or changes is None:
             return False
@@ -73,7 +73,7 @@ class CarriedNodes:
         if written is None:
             return False
         rows = {*written, *self.journal[self._begun :]}
-        if len(rows) > max(FEW_ROWS, len(source) // FEW_FRACTION):
+        if len(rows) > max(REREAD_MAX, len(source) // REREAD_FRACTION):
             return False
         if self.table.axis is not source.axis or self._masks != snapshot.masks or len(self.journal) >= JOURNAL_MAX:
             self._fits.clear()
@@ -125,6 +125,6 @@ class CarriedNodes:
 
 
 def carried_nodes(memo: Memo, snapshot: Snapshot) -> CarriedNodes:
-    """What the last session left, up to date; made anew where it left nothing that can be used."""
+    """What the last session left, up to date; new where nothing of it can be used."""
     found = memo.take(OWNER, CarriedNodes)
     return found if found is not None and found.follow(snapshot) else CarriedNodes(snapshot)

@@ -13,10 +13,11 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from vsched.framework.nodes.carried import CarriedNodes
-from vsched.framework.nodes.few import FewNodes, FewScores
 from vsched.framework.nodes.masks import admitted
+from vsched.framework.nodes.node_plugins import NodePlugins
+from vsched.framework.nodes.representatives import RepresentativeNodes, RepresentativeScores
 from vsched.framework.nodes.shapes import FITS_MAX, ShapeNodes
-from vsched.framework.points.nodes import Check, NodeFilter, NodeScore, QueuePlacement, QueuePreference, TaskScore
+from vsched.framework.points.nodes import Check
 from vsched.kernels.lowest import LowestIdle
 from vsched.model.amounts.resources import PODS
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -28,31 +29,6 @@ ROWS_ONE_BY_ONE = 6
 
 FULL_AT_FRACTION = 3
 """When at least a third of the rows changed, all rows are computed again."""
-
-
-class NodePlugins:
-    """The plugins that filter and score nodes for tasks. Requests are compared with amounts on nodes elsewhere."""
-
-    def __init__(
-        self,
-        filters: Sequence[NodeFilter] = (),
-        scorers: Sequence[NodeScore] = (),
-        placements: Sequence[QueuePlacement] = (),
-        preferences: Sequence[QueuePreference] = (),
-        task_scorers: Sequence[TaskScore] = (),
-    ) -> None:
-        self.filters, self.scorers, self.task_scorers = filters, scorers, task_scorers
-        self.placements, self.preferences = placements, preferences
-        self.relative = [one for one in scorers if type(one).is_relative is not NodeScore.is_relative]
-        """Scorers whose scores may be relative to the candidates."""
-        self.by_queue = bool(placements or preferences)
-        """Whether the queue of a task counts."""
-        self.by_nodes_alone = (
-            not self.by_queue
-            and all(one.by_nodes_alone for one in filters)
-            and all(one.by_nodes_alone for one in scorers)
-        )
-        """Whether static checks and scores of a shape follow from the nodes alone."""
 
 
 class FeasibilityCache:
@@ -67,7 +43,7 @@ class FeasibilityCache:
         always: Sequence[Check] = (),
         carried: CarriedNodes | None = None,
     ) -> None:
-        """``always`` are checks that hold for every task; ``carried`` is what is known of these nodes already."""
+        """``always`` are checks for every task; ``carried`` has scores of these nodes from earlier sessions."""
         self._nodes = nodes
         self._always = always
         # Views on the arrays: an element read through one costs a third of numpy's own indexing.
@@ -85,10 +61,10 @@ class FeasibilityCache:
         self._queue_of = queue_of
         self._lowest = LowestIdle(nodes.idle, journal)
         self._carried = carried if node_plugins.by_nodes_alone else None
-        """What is known of shapes; None where more than shapes and nodes decides."""
+        """None where scores depend on more than shapes and nodes, so that they cannot be carried over."""
         self._always_allowed = _allowed_by(always)
-        self._few: FewNodes | None = None
-        """The nodes that represent all; made for the first shape that nothing is known of."""
+        self._representatives: RepresentativeNodes | None = None
+        """Made for the first new shape."""
         self._fits: dict[Hashable, ShapeNodes] = {}
         """By shape, or by shape, class of labels and class of queue where these say anything."""
 
@@ -114,15 +90,15 @@ class FeasibilityCache:
         return fit.ranked
 
     def best(self, fit: ShapeNodes) -> int | None:
-        """The first row with room now and the highest score; -1 where none has room, None where ``ranked`` has to say.
+        """The first row with room now and the highest score; -1 where none has room, None where only ``ranked`` knows.
 
-        Whether scores are relative is not looked at.
+        The caller makes sure that no scores are relative.
         """
-        if fit.few is None or self._few is None:
+        if fit.by_representatives is None or self._representatives is None:
             return None
-        row = self._few.best(fit.shape, fit.few, self.has_room)
+        row = self._representatives.best(fit.shape, fit.by_representatives, self.has_room)
         if row is None:
-            fit.few = None
+            fit.by_representatives = None
         return row
 
     def scores(self, fit: ShapeNodes) -> Floats:
@@ -216,10 +192,10 @@ class FeasibilityCache:
             tuple(one.queue_class(queue) for one in self._preferences),
         )
 
-    # -- keeping a fit current ----------------------------------------------------------------------------------
+    # -- updating a fit -----------------------------------------------------------------------------------------
 
     def leave(self) -> None:
-        """Leave what is known of shapes to the next session."""
+        """Leave the scores of shapes to the next session."""
         if self._carried is not None:
             self._carried.give([one for one in self._fits.values() if one.position >= 0])
 
@@ -251,14 +227,14 @@ class FeasibilityCache:
         only_always = checks is self._always
         allowed = self._always_allowed if only_always else _allowed_by(checks)
         fit = ShapeNodes(shape, allowed, checks, dynamic, preference)
-        if self._few is None:
-            self._few = FewNodes(nodes, self._journal, self._scorers, self._always_allowed)
-        if only_always and preference is None and not dynamic and self._few.represent(shape):
-            fit.few = FewScores()
+        if self._representatives is None:
+            self._representatives = RepresentativeNodes(nodes, self._journal, self._scorers, self._always_allowed)
+        if only_always and preference is None and not dynamic and self._representatives.represent(shape):
+            fit.by_representatives = RepresentativeScores()
         return fit
 
     def _begin_again(self, fit: ShapeNodes, task_class: Hashable) -> ShapeNodes:
-        """Go on from what the last session knew; rules about pods are asked anew."""
+        """Go on with the scores of the last session; rules about pods are asked again."""
         dynamic = False
         for position, one in enumerate(self._filters):
             dynamic = dynamic or one.is_dynamic(fit.shape, self._one_class(task_class, position))
@@ -293,7 +269,7 @@ class FeasibilityCache:
         fit.ranked = total
 
     def _scarce(self, shape: Shape) -> Sequence[tuple[int, int]]:
-        """The part of the request of which some node may have too little."""
+        """The requested amounts of which some node may have too little."""
         if self._nodes.in_motion:
             return shape.request
         return [one for one in shape.request if not self._lowest.covers(*one)]

@@ -9,11 +9,9 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words import nodes as words
 from vsched.model.nodes.masks import NodeMask, rows_of
 from vsched.model.nodes.table import Mask, NodeStatics
-
-OTHERS = "node(s) belonged to another shard"
-REFUSED = "node(s) were refused by admission"
 
 
 class ShardMasks(NamedTuple):
@@ -43,7 +41,7 @@ def shards_of(masks: Sequence[NodeMask], statics: NodeStatics) -> ShardMasks:
             hard = rows if hard is None else hard & rows
         else:
             soft = rows if soft is None else soft & rows
-    checks = () if hard is None or hard.all() else (Check(OTHERS, hard, code=Code.SHARD),)
+    checks = () if hard is None or hard.all() else (Check(words.OTHER_SHARD, hard, code=Code.SHARD),)
     return ShardMasks(checks, None if soft is None or soft.all() or not soft.any() else soft, hard)
 
 
@@ -55,4 +53,4 @@ def admitted(refused: tuple[str, ...], statics: NodeStatics) -> Check:
         rows[[row for name in refused if (row := statics.row.get(name)) is not None]] = False
         return rows
 
-    return Check(REFUSED, statics.remember(("refused", refused), compute), code=Code.BINDING)
+    return Check(words.REFUSED, statics.remember(("refused", refused), compute), code=Code.BINDING)

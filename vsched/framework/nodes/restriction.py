@@ -1,7 +1,7 @@
 """A restriction: for a time, tasks may be placed on some nodes only.
 
-What is found out under a restriction (a task that found no node, counts of room, explanations) is true of these nodes
-alone. So the restriction keeps it, and it is forgotten with it.
+Findings under a restriction (a task that found no node, counts of room, explanations) are about these nodes alone. So
+the restriction has findings of its own, which are forgotten with it.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Restriction:
         rows = self.rows
         if not len(rows):
             return -1
-        few = ranked[rows]
+        scores = ranked[rows]
         if self.scores is not None:
-            few += self.scores[rows]
+            scores += self.scores[rows]
         for mask in masks:
-            few[~mask[rows]] = -np.inf
-        best = int(few.argmax())
-        return int(rows[best]) if few[best] > -np.inf else -1
+            scores[~mask[rows]] = -np.inf
+        best = int(scores.argmax())
+        return int(rows[best]) if scores[best] > -np.inf else -1
 
     def failing(self, found: Iterator[Failing]) -> Iterator[Failing]:
         """Of nodes by reason, those of these rows."""

@@ -1,43 +1,27 @@
 """Chooses the node for a task: the best one with room now, else the best one with room later.
 
-"Later" means: once the pods that are leaving have left. The module also explains why no node fits, and counts room.
-All of it can be restricted to some nodes for a time (``within``).
+"Later" means: once the pods that are leaving have left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property, partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from vsched.framework.claims.claims import Claims, TaskClaims
 from vsched.framework.nodes.carried import CarriedNodes
-from vsched.framework.nodes.feasibility import FeasibilityCache, NodePlugins
-from vsched.framework.nodes.keeping import KeepsRoom
+from vsched.framework.nodes.feasibility import FeasibilityCache
 from vsched.framework.nodes.masks import ONE_SHARD, ShardMasks
-from vsched.framework.nodes.restriction import Restriction
-from vsched.framework.nodes.rooms import rooms_of
-from vsched.framework.nodes.shapes import ShapeFindings, ShapeNodes, ShapeRoom
-from vsched.framework.nodes.why import (
-    Failing,
-    NodeReasons,
-    failing,
-    followed,
-    of_claims,
-    of_limits,
-    once_filled,
-    reasons_of,
-)
+from vsched.framework.nodes.node_plugins import NodePlugins
+from vsched.framework.nodes.reserving import ReservesRoom
+from vsched.framework.nodes.shapes import ShapeNodes
+from vsched.framework.nodes.survey import NodeSurvey
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
-from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
-
-LOOKS_MAX = 512
-"""How often a cycle counts room only for messages; counting may take a tenth of a millisecond each time."""
 
 
 class Choice(NamedTuple):
@@ -48,7 +32,7 @@ class Choice(NamedTuple):
     """Whether the node has room only once leaving pods have left."""
 
 
-class NodeSelection:
+class NodeSelection(NodeSurvey):
     """Chooses nodes for tasks from one session's node table."""
 
     def __init__(
@@ -59,67 +43,16 @@ class NodeSelection:
         queue_of: Callable[[Task], str],
         checkpoint: Callable[[], None] = lambda: None,
         claims: Claims | None = None,
-        keepers: Sequence[KeepsRoom] = (),
+        reservers: Sequence[ReservesRoom] = (),
         shards: ShardMasks = ONE_SHARD,
         carried: CarriedNodes | None = None,
     ) -> None:
-        self._nodes = nodes
-        self._keepers = keepers
-        self._claims = claims
-        self._implicit = claims is not None and claims.implicit
+        make_fits = partial(FeasibilityCache, nodes, journal, node_plugins, queue_of, shards.checks, carried)
+        super().__init__(nodes, journal, make_fits, claims, reservers)
         self._checkpoint = checkpoint
-        self._journal = journal
-        self._make_fits = partial(FeasibilityCache, nodes, journal, node_plugins, queue_of, shards.checks, carried)
         self._first, self._ours = shards.first, shards.ours
-        self._is_plain = not keepers and not self._implicit and shards.first is None
+        self._is_plain = not reservers and not self._implicit and shards.first is None
         """Whether a task's own rules are all that limits its nodes."""
-        self._looks = 0
-        self._only: Restriction | None = None
-        self.is_short = False
-        """Whether some task found no node earlier in this cycle; under a restriction, since it began."""
-        self.failures = 0
-        """How many kinds of tasks found no node in this cycle, without restrictions."""
-
-    @cached_property
-    def _fits(self) -> FeasibilityCache:
-        """What is known of shapes; cycles in which no pod waits do not ask."""
-        return self._make_fits()
-
-    def leave(self) -> None:
-        """Leave what is known of shapes to the next session."""
-        if "_fits" in vars(self):
-            self._fits.leave()
-
-    @contextmanager
-    def within(self, rows: Ints, scores: Floats | None = None) -> Iterator[None]:
-        """A context in which nodes of these rows alone are chosen, counted and explained; ``scores`` adds to scores.
-
-        A restriction within another one holds for the rows of both. What is found out in it is forgotten at its end.
-        """
-        before, was_short = self._only, self.is_short
-        if not bool(np.all(rows[1:] > rows[:-1])):
-            rows = np.unique(rows)
-        self._only = Restriction(rows, len(self._nodes), scores).inside(before, len(self._nodes))
-        self.is_short = False
-        try:
-            yield
-        finally:
-            self._only, self.is_short = before, was_short
-
-    @contextmanager
-    def anywhere(self) -> Iterator[None]:
-        """A context in which all nodes may be chosen, whatever restrictions there are around it."""
-        before, was_short = self._only, self.is_short
-        self._only = None
-        try:
-            yield
-        finally:
-            self._only, self.is_short = before, was_short
-
-    @property
-    def restricted_to(self) -> Mask | None:
-        """bool[nodes]: the rows that may be chosen at present; None without a restriction."""
-        return None if self._only is None else self._only.mask
 
     def choose(self, task: Task, nominated: int | None = None, *, besides: int | None = None) -> Choice | None:
         """The best node for a task: one with room now, else one with room later; None where there is none.
@@ -129,7 +62,7 @@ class NodeSelection:
         """
         self._checkpoint()
         fit = self._fits.of(task)
-        if nominated is None and besides is None and (row := self._best_of_few(fit, task)) is not None:
+        if nominated is None and besides is None and (row := self._best_representative(fit, task)) is not None:
             if row >= 0:
                 return Choice(row, waits=False)
             return self._choose_later(fit, task, (), None)
@@ -181,32 +114,21 @@ class NodeSelection:
         open_rows = np.flatnonzero(ranked > -np.inf)
         order = open_rows[np.argsort(-ranked[open_rows], kind="stable")].tolist()
         for row in self.own_first(order):
-            claims = self._claims_of(task)
-            if _claims_pass(claims, row, later=later):
+            if _claims_pass(self._claims_of(task), row, later=later):
                 yield row
 
     def is_free_of_others(self, task: Task) -> bool:
         """Whether room and attributes of nodes alone decide where a task may go: no claims, no rules about pods."""
-        return not self._keepers and not self._fits.of(task).dynamic and self._claims_of(task) is None
+        return not self._reservers and not self._fits.of(task).dynamic and self._claims_of(task) is None
 
-    def kind(self, task: Task) -> Hashable:
-        """Tasks of equal kind ask for the same: a shape, and claims of one kind."""
-        claims = self._claims_of(task)
-        kind: Hashable = task.shape if claims is None else (task.shape, claims.kind)
-        bound = self._bound(task)
-        return (kind, bound) if bound else kind
-
-    def reads_labels(self, shape: Shape) -> bool:
-        """Whether rules about pods may tell tasks of a shape apart by their labels, at present."""
-        return self._fits.reads_labels(shape)
-
-    def label_class(self, task: Task) -> Hashable:
-        """What these rules need of a task's labels."""
-        return self._fits.class_of(task)
-
-    def has_failed(self, task: Task) -> bool:
-        """Whether a task of the same shape, class and kind of claims found no node earlier in this cycle."""
-        return self._findings(self._fits.of(task), self._claims_of(task), task).failed
+    def has_room_now(self, task: Task, row: int) -> bool:
+        """Whether a row where the task fits later has room for it now."""
+        fit = self._fits.of(task)
+        return (
+            self._fits.has_room(fit.shape, row)
+            and _passes(_masks(self._dynamic_checks(fit, task)), row)
+            and _claims_pass(self._claims_of(task), row, later=False)
+        )
 
     def fits_at(self, task: Task, row: int) -> bool:
         """Whether the task fits on this row, now or once leaving pods have left."""
@@ -218,15 +140,6 @@ class NodeSelection:
             and _claims_pass(self._claims_of(task), row, later=True)
         )
 
-    def has_room_now(self, task: Task, row: int) -> bool:
-        """Whether a row where the task fits later has room for it now."""
-        fit = self._fits.of(task)
-        return (
-            self._fits.has_room(fit.shape, row)
-            and _passes(_masks(self._dynamic_checks(fit, task)), row)
-            and _claims_pass(self._claims_of(task), row, later=False)
-        )
-
     def can_hold(self, task: Task, row: int) -> bool:
         """Whether a nomination of this row is still usable: only pods that are leaving may be in the way."""
         fit = self._fits.of(task)
@@ -235,10 +148,6 @@ class NodeSelection:
         if not _claims_pass(self._claims_of(task), row, later=True):
             return False
         return self._fits.is_left(row) or _passes(_masks(self._dynamic_checks(fit, task), later=True), row)
-
-    def is_left(self, row: int) -> bool:
-        """Whether pods are leaving the row."""
-        return self._fits.is_left(row)
 
     def candidates(self, task: Task, freeable: Mapping[int, Ints]) -> Mask:
         """bool[nodes]: nodes that static checks allow and that have room if ``freeable`` (by column) is freed too.
@@ -274,124 +183,11 @@ class NodeSelection:
         first = self._first
         return rows if first is None else sorted(rows, key=lambda row: not first[row])
 
-    def explain(self, task: Task) -> NodeReasons:
-        """Why no node fits the task now; cached until a placement changes something."""
-        fit, claims = self._fits.of(task), self._claims_of(task)
-        findings, position = self._findings(fit, claims, task), len(self._journal)
-        if findings.explanation is None or findings.explanation[0] != position:
-            findings.explanation = (position, reasons_of(self._looked_at, self._failing(fit, task, claims)))
-        return findings.explanation[1]
-
-    def failing(self, task: Task, *, filled: bool = False) -> list[Failing]:
-        """The nodes that do not fit the task, by reason.
-
-        With ``filled``, every node first gets as many tasks like this one as it has room for. Dynamic checks are left
-        out in this case, because each such task would change them.
-        """
-        fit, claims = self._fits.of(task), self._claims_of(task)
-        if filled:
-            return list(self._failing_filled(fit, claims, *self._count(fit, task, claims)))
-        return list(self._failing(fit, task, claims))
-
-    def _failing(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> Iterator[Failing]:
-        dynamic = self._dynamic_checks(fit, task)
-        found = failing(self._nodes, fit.shape, fit.checks, dynamic, self._nodes.unreserved)
-        found = found if claims is None else of_claims(claims, found, len(self._nodes))
-        return found if self._only is None else self._only.failing(found)
-
-    def _failing_filled(
-        self, fit: ShapeNodes, claims: TaskClaims | None, rows: Ints, kept: Sequence[Failing]
-    ) -> Iterator[Failing]:
-        """The nodes without room for one more task, by reason; ``rows`` and ``kept`` are what ``_count`` returned."""
-        found = failing(self._nodes, fit.shape, fit.checks, (), once_filled(self._nodes, fit.shape, rows))
-        if kept:
-            found = followed(found, kept, len(rows))
-        found = found if claims is None else of_limits(claims, found, rows)
-        return found if self._only is None else self._only.failing(found)
-
-    def static_checks(self, task: Task) -> Sequence[Check]:
-        """The static checks of the task's shape and queue."""
-        return self._fits.of(task).checks
-
-    def room(self, task: Task) -> ShapeRoom:
-        """How many tasks like this one the nodes could hold at most, now or later, without dynamic checks.
-
-        The result is cached until a placement changes something, so a backlog of gangs that cannot fit is cheap.
-        """
-        fit, claims = self._fits.of(task), self._claims_of(task)
-        findings, position = self._findings(fit, claims, task), len(self._journal)
-        if findings.room is None or findings.room[0] != position:
-            findings.room = (position, self._measure(fit, task, claims))
-        return findings.room[1]
-
-    def room_at_hand(self, task: Task) -> ShapeRoom | None:
-        """The same as ``room``, for messages only: None once it was counted ``LOOKS_MAX`` times in a cycle."""
-        known = self._findings(self._fits.of(task), self._claims_of(task), task).room
-        if known is None or known[0] != len(self._journal):
-            if self._looks >= LOOKS_MAX:
-                return None
-            self._looks += 1
-        return self.room(task)
-
-    def rooms(self, task: Task, *, now: bool = False) -> Ints:
-        """int64[nodes]: how many tasks like this one each node could hold, as in ``room``; with ``now``, without
-        what pods have yet to leave."""
-        return self._count(self._fits.of(task), task, self._claims_of(task), now=now)[0]
-
-    def _measure(self, fit: ShapeNodes, task: Task, claims: TaskClaims | None) -> ShapeRoom:
-        rows, kept = self._count(fit, task, claims)
-        tasks = int(rows.sum())
-        if claims is not None:
-            tasks = min([tasks, *(limit.together for limit in claims.limits() if limit.together is not None)])
-        return ShapeRoom(tasks, reasons_of(self._looked_at, self._failing_filled(fit, claims, rows, kept)))
-
-    def _count(
-        self, fit: ShapeNodes, task: Task, claims: TaskClaims | None, *, now: bool = False
-    ) -> tuple[Ints, list[Failing]]:
-        """int64[nodes]: how many such tasks each node could hold; and the nodes that keep room for others."""
-        rows = rooms_of(self._nodes, fit, claims, self.restricted_to, now=now)
-        return rows, [found for keeper in self._keepers for found in keeper.limit(task, rows)]
-
-    # -- the restriction ----------------------------------------------------------------------------------------
-
-    @property
-    def _looked_at(self) -> int:
-        """The number of nodes that may be chosen at present."""
-        return len(self._nodes) if self._only is None else len(self._only.rows)
-
-    def _findings(self, fit: ShapeNodes, claims: TaskClaims | None, task: Task) -> ShapeFindings:
-        bound = self._bound(task)
-        if self._only is not None:
-            return self._only.findings(fit, claims, bound)
-        return fit.findings_for(claims, bound)
-
-    def _bound(self, task: Task) -> Hashable:
-        """The class of a task by the room that is kept from it; empty where none is."""
-        if not self._keepers:
-            return ()
-        return tuple([found for keeper in self._keepers if (found := keeper.class_of(task))])
-
-    def _may_be(self, row: int) -> bool:
-        return self._only is None or bool(self._only.mask[row])
-
-    def _restricted(self, ranked: Floats) -> Floats:
-        """The scores as the restriction has them: minus infinity for the nodes that it rules out."""
-        if self._only is None:
-            return ranked
-        if self._only.scores is not None:
-            ranked = ranked + self._only.scores
-        return np.where(self._only.mask, ranked, -np.inf)
-
     # -- choosing -----------------------------------------------------------------------------------------------
 
-    def _claims_of(self, task: Task) -> TaskClaims | None:
-        if task.claims is None and not self._implicit:
-            return None
-        return None if self._claims is None else self._claims.of(task)
-
-    def _best_of_few(self, fit: ShapeNodes, task: Task) -> int | None:
-        """The best row with room now, -1 where there is none; None where all nodes have to be looked at to know it."""
-        if fit.few is None or not self._is_plain or self._only is not None or task.claims is not None:
+    def _best_representative(self, fit: ShapeNodes, task: Task) -> int | None:
+        """The best row with room now, -1 where there is none; None where representatives do not show it."""
+        if fit.by_representatives is None or not self._is_plain or self._only is not None or task.claims is not None:
             return None
         return None if self._fits.is_relative(fit, task) else self._fits.best(fit)
 
@@ -438,7 +234,7 @@ class NodeSelection:
     def _best_with_claims(self, fit: ShapeNodes, task: Task, ranked: Floats, claims: TaskClaims, *, later: bool) -> int:
         scores, relative = claims.score(), self._fits.is_relative(fit, task)
         if scores is None and not relative:
-            # Mostly the best row can serve the claims, so that the others need not be looked at.
+            # Mostly the best row can serve the claims, so that the others need not be checked.
             row = int(ranked.argmax())
             if ranked[row] == -np.inf:
                 return -1
@@ -448,12 +244,6 @@ class NodeSelection:
         if relative:
             ranked = self._fits.with_relative(fit, task, ranked)
         return claims.best(ranked if scores is None else ranked + scores, later=later)
-
-    def _dynamic_checks(self, fit: ShapeNodes, task: Task) -> Sequence[Check]:
-        found = self._fits.dynamic_checks(fit, task) if fit.dynamic else ()
-        if not self._keepers:
-            return found
-        return [*found, *(check for keeper in self._keepers for check in keeper.checks(task))]
 
     def _later(self, fit: ShapeNodes) -> Floats:
         """float64[nodes]: scores of the nodes that have room once leaving pods have left, else minus infinity."""

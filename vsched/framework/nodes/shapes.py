@@ -1,4 +1,4 @@
-"""What is known of all nodes for one shape of tasks: which are allowed, which have room, and the score of each."""
+"""All nodes for one shape of tasks: which are allowed, which have room, and the score of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vsched.framework.claims.claims import TaskClaims
-from vsched.framework.nodes.few import FewScores
+from vsched.framework.nodes.representatives import RepresentativeScores
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Mask
@@ -20,7 +20,7 @@ FITS_MAX = 256
 NOT_SCORED: Floats = np.empty(0)
 
 Stamp = bytes
-"""All amounts of a node: its scores follow from these, as long as nothing else of it changes."""
+"""All amounts of a node: its scores follow from them, as long as its attributes stay the same."""
 
 
 class ShapeRoom(NamedTuple):
@@ -32,7 +32,7 @@ class ShapeRoom(NamedTuple):
 
 
 class ShapeFindings:
-    """What was found out in this cycle for tasks of one shape, class and kind of claims."""
+    """The findings of this cycle for tasks of one shape, class and kind of claims."""
 
     __slots__ = ("explanation", "failed", "room")
 
@@ -52,9 +52,9 @@ class ShapeNodes:
         "_by_claims",
         "_findings",
         "allowed",
+        "by_representatives",
         "checks",
         "dynamic",
-        "few",
         "position",
         "preference",
         "ranked",
@@ -83,16 +83,16 @@ class ShapeNodes:
         self.begin(dynamic)
 
     def begin(self, dynamic: bool) -> None:
-        """Begin a session, which has found out nothing yet; ``dynamic``: rules about pods may rule out nodes."""
+        """Begin a session, without findings; ``dynamic``: rules about pods may rule out nodes."""
         self.dynamic = dynamic
-        self.few: FewScores | None = None
-        """The scores of nodes that represent all; None where all have to be looked at."""
+        self.by_representatives: RepresentativeScores | None = None
+        """The scores of representatives; None where all nodes have to be scored."""
         self._findings: ShapeFindings | None = None
-        """Of tasks without claims that no planned start binds."""
+        """For tasks without claims that no reservation binds."""
         self._by_claims: dict[Hashable, ShapeFindings] | None = None
 
     def findings_for(self, claims: TaskClaims | None, bound: Hashable = ()) -> ShapeFindings:
-        """The findings for tasks with such claims; ``bound`` names the planned starts that they may not delay."""
+        """The findings for tasks with such claims; ``bound`` names the reservations that bind them."""
         if claims is None and not bound:
             if self._findings is None:
                 self._findings = ShapeFindings()

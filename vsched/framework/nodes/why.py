@@ -11,15 +11,33 @@ from vsched.framework.claims.claims import TaskClaims
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.refusal import Refusal, Shortage
+from vsched.framework.words import nodes as words
 from vsched.model.amounts.resources import PODS, Amounts
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 
 _UNLIMITED = float("inf")
 _NONE_HELD: Mapping[int, int] = {}
-NO_NODES_KNOWN = "no nodes are known"
 Left = Callable[[int], Ints]
 """Returns what is left of a resource (by column) on each node: int64[nodes]."""
+
+
+WAITED_FOR = frozenset(
+    (
+        Code.RESOURCES,
+        Code.ORDER,
+        Code.PORTS,
+        Code.POD_AFFINITY,
+        Code.SPREAD,
+        Code.USAGE,
+        Code.KEPT,
+        Code.RESERVED,
+    )
+)
+"""Codes of reasons that may pass by themselves on a node that is open to a pod. Other reasons last until an object
+(node, pod, queue) is changed."""
+NOT_FOR_IT = frozenset((Code.NO_DEVICES, Code.SELECTOR))
+"""Codes of nodes that are not among those that a pod is for: others say more of why it waits."""
 
 
 class NodeReasons(NamedTuple):
@@ -48,7 +66,7 @@ class Failing(NamedTuple):
 
 def insufficient(nodes: NodeTable, column: int) -> str:
     """The reason for a node without enough of a resource."""
-    return "Too many pods" if column == PODS else f"Insufficient {nodes.axis.names[column]}"
+    return words.insufficient(nodes.axis.names[column])
 
 
 def once_filled(nodes: NodeTable, shape: Shape, room: Ints) -> Left:
@@ -77,7 +95,7 @@ def failing(
         short |= lacking
     open_rows &= ~short
     for check in dynamic:
-        for one in check.told():
+        for one in check.by_reason():
             yield Failing(one.reason, one.code, open_rows & ~one.passes)
             open_rows &= one.passes
 
@@ -125,7 +143,7 @@ def followed(found: Iterator[Failing], more: Iterable[Failing], nodes: int) -> I
 def reasons_of(nodes: int, found: Iterator[Failing]) -> NodeReasons:
     """Every node counted under its first reason: static checks, then amounts, then dynamic checks, then claims."""
     reasons, codes = counted_by_reason(found)
-    return NodeReasons(sentence(nodes, reasons), reasons, codes)
+    return NodeReasons(words.available(nodes, reasons), reasons, codes)
 
 
 def counted_by_reason(found: Iterable[Failing]) -> tuple[dict[str, int], dict[str, Code]]:
@@ -140,14 +158,30 @@ def counted_by_reason(found: Iterable[Failing]) -> tuple[dict[str, int], dict[st
     return reasons, codes
 
 
-def sentence(nodes: int, reasons: Mapping[str, int]) -> str:
-    """``0/3 nodes are available: 1 Insufficient cpu, 2 node(s) were unschedulable.``"""
-    if not nodes:
-        return NO_NODES_KNOWN
-    if not reasons:
-        return f"0/{nodes} nodes are available"
-    message = ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
-    return f"0/{nodes} nodes are available: {message}."
+def binding(why: NodeReasons) -> Code:
+    """The code of the most important reason: one that may pass comes first, then the one with the most nodes."""
+    if not why.reasons:
+        return Code.NO_NODES
+    return why.codes.get(_ranked(why)[0], Code.OTHER)
+
+
+def on_nodes(why: NodeReasons) -> str:
+    """``3 nodes have too little cpu, 2 are cordoned``; empty where no node is counted."""
+    return words.on_nodes((reason, why.reasons[reason]) for reason in _ranked(why))
+
+
+def _ranked(why: NodeReasons) -> list[str]:
+    """The reasons: those that may pass first, nodes that the pod is not for last, then by number of nodes, most first.
+
+    Of equals, room that is reserved comes first: without the reservation, the pod would start.
+    """
+    reasons, codes = why.reasons, why.codes
+
+    def rank(reason: str) -> tuple[bool, bool, int, bool, str]:
+        code = codes.get(reason)
+        return code in NOT_FOR_IT, code not in WAITED_FOR, -reasons[reason], code is not Code.RESERVED, reason
+
+    return sorted(reasons, key=rank)
 
 
 def exceeding(
@@ -167,7 +201,7 @@ def exceeding(
 def within(
     request: Amounts, limits: Mapping[int, float], held: Mapping[int, int], promised: Mapping[int, int] = _NONE_HELD
 ) -> bool:
-    """Whether there are no ``shortages`` with what is held and promised; for callers that mostly hear that."""
+    """Whether there are no ``shortages`` with what is held and promised: quicker where that is the usual answer."""
     for column, amount in request:
         amount += held.get(column, 0)
         if promised:

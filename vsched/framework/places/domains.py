@@ -65,7 +65,7 @@ def grouping(statics: NodeStatics, tier: Tier) -> Grouping:
 
 def tier_of_label(statics: NodeStatics, key: str) -> Tier:
     """A tier with one domain for each value of a node label; nodes without the label are in none."""
-    return statics.remember(("tier of label", statics.known(key)), lambda: _tier_of_label(statics, key))
+    return statics.remember(("tier/label", statics.known(key)), lambda: _tier_of_label(statics, key))
 
 
 def _tier_of_label(statics: NodeStatics, key: str) -> Tier:

@@ -1,4 +1,4 @@
-"""A look at the domains of one tier: which of them have room for tasks, in the order in which to try them."""
+"""The domains of one tier that have room for tasks, in the order in which to try them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class DomainCounts(NamedTuple):
     room: Ints
     """int64[domains]: how many tasks like the first."""
     enough: Mask | None = None
-    """bool[domains]: whether the sum of requests fits as well; None where the tasks are all alike."""
+    """bool[domains]: whether the sum of requests fits as well; None where all tasks are of one kind."""
 
 
 class TierLook(NamedTuple):
@@ -31,7 +31,7 @@ class TierLook(NamedTuple):
     wanted: int
     counts: DomainCounts
     looked: Ints
-    """int64[..]: the positions of the domains that were looked at."""
+    """int64[..]: the positions of the domains that were considered."""
     ordered: Ints
     """int64[..]: those with room for as many tasks as wanted, the best first."""
 
@@ -46,7 +46,7 @@ class TierLook(NamedTuple):
 
     @property
     def best(self) -> tuple[int, int] | None:
-        """The position of the first domain where most tasks fit, and how many; None where no domain was looked at."""
+        """The position of the first domain where most tasks fit, and how many; None where no domain was considered."""
         if not len(self.looked):
             return None
         at = int(self.counts.fits[self.looked].argmax())

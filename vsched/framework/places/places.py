@@ -17,12 +17,12 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.selection import NodeSelection
 from vsched.framework.places import words
 from vsched.framework.places.domains import Domain, Grouping, grouping, tier_of_label
-from vsched.framework.places.footing import Footing
 from vsched.framework.places.look import DomainCounts, TierLook, ordered
+from vsched.framework.places.pods_by_domain import PodsByDomain
 from vsched.framework.places.task_sets import TaskKind, TaskSet, task_set_of
 from vsched.framework.points.places import ClosenessScore, DomainScore, EvictionDomains, TierSource
 from vsched.framework.refusal import Refusal
-from vsched.framework.subgroups import Part, SubGroup
+from vsched.framework.subgroups import AnyGroup, SubGroup
 from vsched.kernels.topology.tiers import tiers_of
 from vsched.model.amounts.resources import Amounts
 from vsched.model.nodes.table import Floats, Ints, Mask, NodeTable
@@ -36,7 +36,7 @@ REASON = "NetworkTopology"
 MOST_COUNTED = 1 << 32
 """Room on one node beyond this is not counted, so that sums stay exact."""
 COUNTS_MAX = 64
-"""The most kinds of tasks whose room is kept; the oldest goes first. At 5,000 nodes each takes 40 KB."""
+"""The most kinds of tasks whose room is cached; the oldest goes first. At 5,000 nodes each takes 40 KB."""
 EVICTION_DOMAINS = 8
 """How many domains are tried with evictions where no plugin says so."""
 
@@ -66,7 +66,7 @@ class Places:
         self._journal = journal
         self._selection = selection
         self._plugins = plugins
-        self._footings: dict[Hashable, Footing] = {}
+        self._pods_by_domain: dict[Hashable, PodsByDomain] = {}
         self._rooms: dict[tuple[Hashable, bool], tuple[int, Ints]] = {}
         """Room on each node by kind of task, now or later, with the position in the journal that it is for."""
         self._sums: dict[tuple[Hashable, bool, Tier], tuple[int, Ints]] = {}
@@ -86,7 +86,7 @@ class Places:
     # -- what a job may use ---------------------------------------------------------------------------------------
 
     def allowed(self, topology: NetworkTopology) -> Sequence[Tier] | Refusal:
-        """The tiers whose domains may hold pods with this wish, closest first; never empty.
+        """The tiers whose domains may hold pods with this topology, closest first; never empty.
 
         A refusal where the constraint is hard, and no tier meets it.
         """
@@ -104,18 +104,18 @@ class Places:
         return found or Refusal(REASON, words.no_tier(topology, tiers), code=Code.TOPOLOGY, lasting=not tiers.problem)
 
     def tiers_for(self, topology: NetworkTopology) -> Sequence[Tier]:
-        """The tiers by which pods with this wish are counted, closest first: all, or that of a label."""
+        """The tiers by which pods with this topology are counted, closest first: all, or that of a label."""
         return (tier_of_label(self._nodes.statics, topology.key),) if topology.key else self.tiers.tiers
 
-    def footing(self, job: JobView, topology: NetworkTopology, group: Part | None = None) -> Footing:
-        """Where pods of a job, or of one of its parts, with a node are, by domain of the tiers of this wish."""
+    def pods_by_domain(self, job: JobView, topology: NetworkTopology, group: AnyGroup | None = None) -> PodsByDomain:
+        """The pods with a node of a job, or of one of its sub-groups, by domain of the tiers of this topology."""
         key = job.key, topology.key, None if group is None else group.key
-        found = self._footings.get(key)
+        found = self._pods_by_domain.get(key)
         if found is None:
-            found = self._footings[key] = Footing(self.tiers_for(topology), self._nodes.statics.row)
-        return found.follow((job.trail or ()) if group is None else group.trail)
+            found = self._pods_by_domain[key] = PodsByDomain(self.tiers_for(topology), self._nodes.statics.row)
+        return found.follow((job.node_changes or ()) if group is None else group.node_changes)
 
-    def reach(self, topology: NetworkTopology, footing: Footing) -> list[tuple[Tier, int | None]] | Refusal:
+    def reach(self, topology: NetworkTopology, pods_by_domain: PodsByDomain) -> list[tuple[Tier, int | None]] | Refusal:
         """The allowed tiers, closest first, each with its one domain that holds all pods with a node.
 
         None in place of the domain where no pod has a node, so that any domain will do. Tiers of which no domain holds
@@ -124,28 +124,28 @@ class Places:
         allowed = self.allowed(topology)
         if isinstance(allowed, Refusal):
             return allowed
-        if not footing.pods:
+        if not pods_by_domain.total:
             return [(tier, None) for tier in allowed]
         found: list[tuple[Tier, int | None]] = [
-            (tier, domain) for at, tier in enumerate(allowed) if (domain := footing.domain(at)) is not None
+            (tier, domain) for at, tier in enumerate(allowed) if (domain := pods_by_domain.domain(at)) is not None
         ]
-        return found or Refusal(REASON, words.apart(allowed), code=Code.TOPOLOGY)
+        return found or Refusal(REASON, words.apart(words.tier_words(allowed[-1])), code=Code.TOPOLOGY)
 
-    def holds_together(self, job: JobView) -> bool:
-        """Whether the pods of a job with a node, pipelined ones included, are where it allows them.
+    def meets_topology(self, job: JobView) -> bool:
+        """Whether the pods of a job with a node, pipelined ones included, are where its topology allows them.
 
         The same for each of its sub-groups.
         """
         if not self._allows(job, job.spec.topology, None):
             return False
         groups = job.sub_groups
-        parts: tuple[Part, ...] = () if groups is None else (*groups.groups.values(), *groups.composites)
-        return all(self._allows(job, part.topology, part) for part in parts)
+        all_groups: tuple[AnyGroup, ...] = () if groups is None else (*groups.groups.values(), *groups.composites)
+        return all(self._allows(job, group.topology, group) for group in all_groups)
 
-    def _allows(self, job: JobView, topology: NetworkTopology | None, group: Part | None) -> bool:
+    def _allows(self, job: JobView, topology: NetworkTopology | None, group: AnyGroup | None) -> bool:
         if topology is None or not topology.hard:
             return True
-        return not isinstance(self.reach(topology, self.footing(job, topology, group)), Refusal)
+        return not isinstance(self.reach(topology, self.pods_by_domain(job, topology, group)), Refusal)
 
     def settled(self, job: JobView, *, waiting: bool = False) -> Domain | None:
         """The closest domain that holds all pods of a job that hold a node; None without such pods or domain.
@@ -186,15 +186,15 @@ class Places:
 
     def _lowest(self, job: JobView, tasks: Iterable[Task], tiers: Sequence[Tier], *, waiting: bool) -> Domain | None:
         """The closest domain of these tiers that holds all of these tasks that have a node."""
-        footing = Footing(tiers, self._nodes.statics.row)
+        pods_by_domain = PodsByDomain(tiers, self._nodes.statics.row)
         for task in tasks:
             status, node, _ = job.moved.get(task.uid, (task.status, task.node, task))
             if HOLDS[status].allocated or (waiting and HOLDS[status].reserves):
-                footing.count(node, 1)
-        at = footing.lowest()
+                pods_by_domain.count(node, 1)
+        at = pods_by_domain.lowest()
         if at is None:
             return None
-        number = footing.domain(at)
+        number = pods_by_domain.domain(at)
         assert number is not None, "lowest is a tier with one domain"
         return self.domain(tiers[at], number)
 
@@ -238,15 +238,15 @@ class Places:
             passing = ordered(passing, counts, now, task_set, pods, self._scores(task_set, tier, pods))
         return TierLook(tier, task_set.wanted, counts, looked, passing)
 
-    def near_scores(self, topology: NetworkTopology, footing: Footing) -> Floats | None:
+    def near_scores(self, topology: NetworkTopology, pods_by_domain: PodsByDomain) -> Floats | None:
         """float64[nodes]: how close nodes are to the job's pods with a node, by plugins; None for no scores."""
-        at = footing.lowest() if footing.pods and not topology.key else None
-        domain = None if at is None else footing.domain(at)
+        at = pods_by_domain.lowest() if pods_by_domain.total and not topology.key else None
+        domain = None if at is None else pods_by_domain.domain(at)
         if at is None or domain is None:
             return None
         total: Floats | None = None
         for one in self._plugins.closeness:
-            scores = one.near_scores(self.tiers.tiers, at, domain, footing.inside(0))
+            scores = one.near_scores(self.tiers.tiers, at, domain, pods_by_domain.inside(0))
             if scores is not None:
                 total = scores if total is None else total + scores
         return total
@@ -272,7 +272,7 @@ class Places:
             return known[1]
         found = self.grouping(tier).sums(self._room(kind, position, now=now))
         if position >= 0:
-            _keep(self._sums, (kind.kind, now, tier), (position, found))
+            _store(self._sums, (kind.kind, now, tier), (position, found))
         return found
 
     def _room(self, kind: TaskKind, position: int, *, now: bool) -> Ints:
@@ -281,7 +281,7 @@ class Places:
             return known[1]
         found: Ints = np.minimum(self._selection.rooms(kind.first, now=now), MOST_COUNTED)
         if position >= 0:
-            _keep(self._rooms, (kind.kind, now), (position, found))
+            _store(self._rooms, (kind.kind, now), (position, found))
         return found
 
     def _have_enough(self, least: Amounts, tier: Tier) -> Mask:
@@ -296,17 +296,17 @@ class Places:
     def _scores(self, task_set: TaskSet, tier: Tier, pods: Ints) -> Floats | None:
         if not self._plugins.domain_scores:
             return None
-        part, sums = pods / max(1, task_set.tasks + int(pods.sum())), self.grouping(tier).sums
+        fractions, sums = pods / max(1, task_set.tasks + int(pods.sum())), self.grouping(tier).sums
         total = np.zeros(len(tier.domains))
         for one in self._plugins.domain_scores:
-            total += one.domain_scores(task_set.request, self._nodes, sums, part)
+            total += one.domain_scores(task_set.request, self._nodes, sums, fractions)
         return total
 
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
-def _keep(cache: dict[KeyT, tuple[int, Ints]], key: KeyT, value: tuple[int, Ints]) -> None:
+def _store(cache: dict[KeyT, tuple[int, Ints]], key: KeyT, value: tuple[int, Ints]) -> None:
     cache.pop(key, None)
     if len(cache) >= COUNTS_MAX:
         del cache[next(iter(cache))]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vsched.framework.places.domains import Domain
 from vsched.framework.places.look import TierLook
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 from vsched.model.topology.constraints import NetworkTopology
 from vsched.model.topology.tiers import Tier, Tiers
 
@@ -29,26 +29,52 @@ def where(domain: Domain, tiers: Tiers) -> str:
     return domain_words(domain.tier, domain.number, tiers)
 
 
+# -- no tier may be used ------------------------------------------------------------------------------------------
+
+NO_HYPERNODES = "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers"
+
+
 def no_tier(topology: NetworkTopology, tiers: Tiers) -> str:
     """Why a hard constraint allows no tier at all."""
     asks = f"tier {topology.tier_name}" if topology.tier_name else f"tier {topology.highest_tier} or closer"
-    asks = f"the pods must be in one domain of {asks}"
     if tiers.problem:
-        return f"{asks}, but no tiers are known: HyperNodes cannot be read: {tiers.problem}"
+        return must_be_in(asks, hypernodes_unread(tiers.problem))
     if tiers.is_flat:
-        known = "no tiers are known: there are no usable HyperNodes, and the policy names no labels for tiers"
+        known = NO_HYPERNODES
     elif topology.tier_name:
-        names = sorted(tiers.levels)
-        more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
-        known = f"no tier has this name (known names: {', '.join(names[:_NAMES_MAX]) or 'none'}{more})"
+        known = no_such_name(sorted(tiers.levels))
     else:
-        known = f"the closest tier is {tier_words(tiers.tiers[0])}"
-    return f"{asks}, but {known}{left_out(tiers)}"
+        known = closest_is(tier_words(tiers.tiers[0]))
+    return f"{must_be_in(asks, known)}{left_out(tiers)}"
 
 
-def apart(allowed: Sequence[Tier]) -> str:
-    """Why pods that have nodes already allow no domain."""
-    return f"its pods with a node are not in one domain of {tier_words(allowed[-1])}, so no other pod may join them"
+def must_be_in(tier: str, but: str) -> str:
+    """What the constraint asks for, and why that cannot be."""
+    return f"the pods must be in one domain of {tier}, but {but}"
+
+
+def hypernodes_unread(why: str) -> str:
+    """HyperNodes say what tiers there are."""
+    return f"no tiers are known: HyperNodes cannot be read: {why}"
+
+
+def no_such_name(names: Sequence[str]) -> str:
+    """No tier has the name that is asked for; others have ``names``."""
+    more = f" and {len(names) - _NAMES_MAX} more" if len(names) > _NAMES_MAX else ""
+    return f"no tier has this name (known names: {', '.join(names[:_NAMES_MAX]) or 'none'}{more})"
+
+
+def closest_is(tier: str) -> str:
+    """All tiers are wider than what is asked for."""
+    return f"the closest tier is {tier}"
+
+
+def apart(tier: str) -> str:
+    """Pods that have nodes already allow no domain."""
+    return f"its pods with a node are not in one domain of {tier}, so no other pod may join them"
+
+
+# -- no domain has room -------------------------------------------------------------------------------------------
 
 
 def no_domain(looks: Sequence[TierLook], tiers: Tiers, tried: str) -> str:
@@ -61,14 +87,24 @@ def no_domain(looks: Sequence[TierLook], tiers: Tiers, tried: str) -> str:
         if look.best is not None and look.best[1] > most:
             best, most = look, look.best[1]
     if best is None or best.best is None:
-        return f"no domain of {tier_words(looks[-1].tier)} or closer has nodes{left_out(tiers)}"
-    domain = domain_words(best.tier, best.best[0], tiers)
-    if most >= best.wanted:
-        message = f"{domain} has room for each of the pods, but not for {best.wanted} of them together"
+        return f"{no_nodes(tier_words(looks[-1].tier))}{left_out(tiers)}"
+    looked = [(len(one.looked), tier_words(one.tier)) for one in looks]
+    return f"{no_room(domain_words(best.tier, best.best[0], tiers), most, best.wanted, looked)}{tried}{left_out(tiers)}"
+
+
+def no_nodes(tier: str) -> str:
+    """No domain has a node that may be used."""
+    return f"no domain of {tier} or closer has nodes"
+
+
+def no_room(domain: str, room: int, wanted: int, looked: Sequence[tuple[int, str]]) -> str:
+    """The domain with most room; ``looked`` has how many domains of which tiers were looked at."""
+    if room >= wanted:
+        message = f"{domain} has room for each of the pods, but not for {wanted} of them together"
     else:
-        message = f"{domain} has room for {most} of {best.wanted}"
-    looked = ", ".join(f"{counted(len(one.looked), 'domain', 'domains')} of {tier_words(one.tier)}" for one in looks)
-    return f"{message}; looked at {looked}{tried}{left_out(tiers)}"
+        message = f"{domain} has room for {room} of {wanted}"
+    shown = ", ".join(f"{counted(count, 'domain', 'domains')} of {tier}" for count, tier in looked)
+    return f"{message}; looked at {shown}"
 
 
 def left_out(tiers: Tiers) -> str:

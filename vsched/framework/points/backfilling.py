@@ -1,4 +1,4 @@
-"""The extension point of plugins that keep room for the planned start of jobs, and let other work go before them."""
+"""The extension point of plugins that reserve room for the planned start of jobs, and let other work go before them."""
 
 from __future__ import annotations
 

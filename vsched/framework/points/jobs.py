@@ -54,8 +54,8 @@ class JobJudge:
     def job_class(self, job: JobView) -> Hashable:
         """What affects the answers about a job none of whose pods has a node, besides its spec and its pods.
 
-        Names, ages and conditions of job and pods count as none of these. Jobs that are alike share answers if their
-        classes are equal too: what one is refused, the others are not tried for. By default no two jobs are alike.
+        Names, ages and conditions of job and pods count as none of these. Jobs of one kind share answers if
+        their classes are equal too: where one is refused, the others are not tried. By default all classes differ.
         """
         return job.key
 
@@ -102,7 +102,7 @@ class JobEnqueueable(Point):
     """Whether the plugin calls an external service for the answer; it must be called only once per job then."""
     by_request_alone: ClassVar[bool] = False
     """Whether jobs without claims get equal answers as long as no other job is admitted, if they have the same queue,
-    namespace, ``minResources`` and amounts that quotas count."""
+    namespace and ``minResources``, and if quotas count the same of their minimum and of their pods."""
 
     @abstractmethod
     def job_enqueueable(self, job: JobView) -> Vote | Refusal:

@@ -82,7 +82,7 @@ class Levers:
         return ()
 
     def job_notes(self, job: Job) -> Iterable[str]:
-        """What of a job's own wishes the plugin does not follow, and why: told to people who ask about the job."""
+        """What the job asks of the plugin and does not get, and why: for people who ask about the job."""
         return ()
 
     def nodes_for(self, shape: Shape, snapshot: Snapshot) -> Mask | None:

@@ -1,4 +1,4 @@
-"""Extension points of plugins that are told what happens in a cycle, or annotate the pods that it binds."""
+"""Extension points of plugins that listen to a cycle, or annotate the pods that it binds."""
 
 from __future__ import annotations
 

@@ -33,10 +33,10 @@ class Check(NamedTuple):
     """Of a check by attributes of nodes or by claims: whether it applies as long as node, pod and volumes stay as they
     are."""
     details: Callable[[], Sequence[Check]] | None = None
-    """Returns finer reasons for the nodes that do not pass; called only where somebody is told."""
+    """Returns finer reasons for the nodes that do not pass; called only for messages."""
 
-    def told(self) -> Iterator[Check]:
-        """The reasons that people are told: the finer ones, then this one for the nodes that they leave over."""
+    def by_reason(self) -> Iterator[Check]:
+        """The reasons for messages: the finer ones, then this one for the remaining nodes."""
         if self.details is not None:
             yield from self.details()
         yield self

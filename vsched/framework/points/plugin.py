@@ -18,7 +18,7 @@ from vsched.framework.policy import Switches
 from vsched.framework.refusal import Refusal
 from vsched.model.amounts.resources import Amounts
 from vsched.model.jobs.job import Job
-from vsched.model.memo import NOTHING_KEPT, Memo
+from vsched.model.memo import NO_MEMO, Memo
 from vsched.model.nodes.table import Floats, NodeTable
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
@@ -77,7 +77,7 @@ class SessionContext(NamedTuple):
     """The views of all jobs that the session may work on; they change as tasks are placed. Read only."""
     usage: SessionUsage
     """The amounts that queues and namespaces hold; they change as tasks are placed. Read only."""
-    standing: Callable[[str], JobState | None]
+    job_state: Callable[[str], JobState | None]
     """Returns the present state of any job by key, also of jobs that are not active; None where there is none."""
     switches: Switches = Switches()
     """The plugin's own switches: its modes, and which of its extension points are on."""
@@ -89,12 +89,12 @@ class SessionContext(NamedTuple):
     """A queue's share of the cluster, by the first plugin that divides it; only once all plugins are open."""
     weights: Callable[[Sequence[Queue]], Floats] = stated_weights
     """float64[queues]: how much queues weigh in a division."""
-    memo: Memo = NOTHING_KEPT
+    memo: Memo = NO_MEMO
     """What survives the session, by the plugin's name as owner: it saves time and may change no answer."""
 
 
 class Plugin(Levers, Generic[ArgsT]):
-    """One plugin in one session, which makes it anew from its arguments. What may save the next session time is kept by
+    """One plugin in one session, which makes it from its arguments. What may save the next session time goes into
     ``SessionContext.memo``."""
 
     name: ClassVar[str]

@@ -152,8 +152,8 @@ class QueueDivider(Point):
         """The division for one queue; None where the plugin has none for it."""
 
     def divided_by(self) -> DividedBy | None:
-        """What divisions follow from besides the records of queues and what they hold themselves; None where that
-        cannot be said. It is asked for at the end of the session."""
+        """The inputs of divisions besides the records of queues and what they hold themselves; None where they are not
+        known. It is asked for at the end of the session."""
         return None
 
     def bound(self, queue: Queue, column: int) -> QueueBound | None:

@@ -27,7 +27,7 @@ class StartLimit(Point):
     def starts_left(self, job: JobView) -> Mapping[Hashable, int]:
         """How many more jobs may start, by each limit on running jobs that counts this one; empty where none does.
 
-        Planned starts keep these places. A refusal by such a limit has the code ``RUNNING_JOBS``.
+        Planned starts reserve these slots. A refusal by such a limit has the code ``RUNNING_JOBS``.
         """
         return {}
 

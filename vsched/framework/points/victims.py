@@ -34,11 +34,11 @@ class OwnJob(Enum):
 
 
 def rules_out_none(job: JobState) -> bool:
-    """The default of ``Votes.rules_out``: every job has to be looked at."""
+    """The default of ``Votes.rules_out``: no job is ruled out."""
     return False
 
 
-def no_refusal(kept: Sequence[Task]) -> Refusal | None:
+def no_refusal(protected: Sequence[Task]) -> Refusal | None:
     """The default of ``Votes.refusal``: the plugin has no message for the job."""
     return None
 
@@ -117,7 +117,7 @@ class VictimVotes(Point):
     """Whether it agrees only to victims of queues that hold more than they deserve, and can have them keep that
     (``Votes.agreed_keeping``)."""
     votes_by_kind: ClassVar[bool] = False
-    """Whether evictors of jobs that are alike get equal votes: jobs that differ in names, ages and labels alone."""
+    """Whether evictors of jobs that differ in names, ages and labels alone get equal votes."""
     judges_gangs: ClassVar[bool] = True
     """Whether ``gangpreempt`` and ``gangreclaim`` ask the plugin. They judge minima themselves, and compare the
     priorities of whole jobs instead of what single tasks would hold."""

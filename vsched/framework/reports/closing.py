@@ -1,7 +1,7 @@
 """Builds the report of a cycle from a session whose actions have run.
 
 The report has two parts. The effects are bindings, evictions, nominations and removed gates: the daemon writes them to
-the API server. The outcomes say how jobs, pending tasks, queues and namespaces stand after the cycle.
+the API server. The outcomes are the states of jobs, pending tasks, queues and namespaces after the cycle.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from vsched.framework.reports.holdings import NO_SUCH_CLASS, namespace_outcomes,
 from vsched.framework.reports.last import LastReport, Verdicts
 from vsched.framework.reports.limits import SILENT, UnschedulableReason
 from vsched.framework.reports.on_paper import given_up
-from vsched.framework.reports.plain import PlainJobs, PlainStanding
+from vsched.framework.reports.pending_pods import set_back
+from vsched.framework.reports.plain import PlainJobs, PlainRecord
 from vsched.framework.reports.planned import planned_start, unplanned, with_start
 from vsched.framework.reports.releases import releases
 from vsched.framework.reports.scaling import NO_NODES_WANTED, ScaleUps
-from vsched.framework.reports.unschedulable import UnschedulableReasons, set_back
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.reports.verdicts import verdicts, verdicts_of_strays, with_refused, with_request
 from vsched.framework.session import Session
 from vsched.framework.trace import Trace
@@ -43,15 +44,6 @@ NOTICE = "PriorityClassMissing"
 LAST = "reports"
 """The owner of ``LastReport``."""
 _SOME = 256
-# An attribute of an enumeration takes several times as long as a name of the module.
-BOUND, RUNNING, RELEASING, SUCCEEDED, FAILED = (
-    Status.BOUND,
-    Status.RUNNING,
-    Status.RELEASING,
-    Status.SUCCEEDED,
-    Status.FAILED,
-)
-
 OWN_REASONS = frozenset(
     (
         Code.QUEUE_NOT_FOUND,
@@ -71,7 +63,7 @@ OWN_REASONS = frozenset(
 def close(session: Session, trace: Trace, before: CycleReport | None = None) -> CycleReport:
     """The report of a session whose actions have run.
 
-    ``before`` is the last one where nothing has changed since that queues and namespaces follow from.
+    ``before`` is the previous report, if all its inputs are unchanged.
     """
     report = trace.timed("close", "report", _report, session, before)
     spans = trace.spans()
@@ -87,22 +79,22 @@ def _report(session: Session, before: CycleReport | None) -> CycleReport:
     def outcome_of(view: JobView) -> JobOutcome:
         return _outcome(reasons, plain, view, last)
 
-    of_spans = last.spans.anew(session, plain, scaling, outcome_of)
-    anew = [*_active(session, of_spans), *_others(session).values()]
-    outcomes = {view.key: outcome_of(view) for view in anew}
-    scale_ups = scaling.of([(view, outcomes[view.key]) for view in anew], last.spans.rows)
+    of_spans = last.spans.changed(session, plain, scaling, outcome_of)
+    views = [*_active(session, of_spans), *_others(session).values()]
+    outcomes = {view.key: outcome_of(view) for view in views}
+    scale_ups = scaling.of([(view, outcomes[view.key]) for view in views], last.spans.segments)
     others = last.spans.answered(session, plain, scaling)
-    anew += map(session.jobs.__getitem__, others)
+    views += map(session.jobs.__getitem__, others)
     outcomes |= {key: outcome_of(session.jobs[key]) for key in others}
     scale_ups |= others
-    said: dict[str, Verdicts] = {}
-    for view in anew:
+    found: dict[str, Verdicts] = {}
+    for view in views:
         scale_up = scale_ups.get(view.key, NO_NODES_WANTED)
-        found = verdicts(reasons, view, outcomes[view.key], bound, scale_up, last, plain)
-        said[view.key] = with_refused(session, view, found)
-    jobs, unschedulable = last.turn(session, outcomes, said, verdicts_of_strays(session))
-    while anew:  # a hundred thousand views are freed little by little: other threads wait meanwhile
-        del anew[-_SOME:]
+        of_pods = verdicts(reasons, view, outcomes[view.key], bound, scale_up, last, plain)
+        found[view.key] = with_refused(session, view, of_pods)
+    jobs, unschedulable = last.turn(session, outcomes, found, verdicts_of_strays(session))
+    while views:  # a hundred thousand views are freed little by little: other threads wait meanwhile
+        del views[-_SOME:]
     session.memo.leave(LAST, last)
     if before is not None:
         queues, namespaces = before.queues, before.namespaces
@@ -120,13 +112,13 @@ def _report(session: Session, before: CycleReport | None) -> CycleReport:
 
 
 def _active(session: Session, of_spans: Iterable[str]) -> Iterable[JobView]:
-    """The jobs of the session to look at, in order: those in no span, and some of spans."""
+    """The active jobs to report on, in order: those in no span, and some of spans."""
     keys = {*session.waiting.keys_alone(), *of_spans}
     return session.jobs.values() if len(keys) == len(session.jobs) else map(session.jobs.__getitem__, sorted(keys))
 
 
 def _others(session: Session) -> dict[str, JobView]:
-    """The jobs to report that the session is not for: those that it skipped, those with victims, those that changed.
+    """The other jobs to report on: those that the session skipped, those with victims, and those that changed.
 
     "Changed" means changed since the last cycle.
     """
@@ -139,8 +131,8 @@ def _others(session: Session) -> dict[str, JobView]:
     return views
 
 
-def tells_of_active(session: Session) -> bool:
-    """Whether the report tells of jobs that the session was for, and of no others that had changed or lost pods."""
+def is_repeatable(session: Session) -> bool:
+    """Whether the report is on active and skipped jobs alone, not on others that changed or lost pods."""
     jobs, stranded = session.jobs, session.stranded
     known = session.snapshot.jobs
     return not any(view.moved for view in session.victimised.values()) and all(
@@ -154,15 +146,15 @@ def tells_of_active(session: Session) -> bool:
 def _outcome(reasons: UnschedulableReasons, plain: PlainJobs, view: JobView, last: LastReport) -> JobOutcome:
     """A job's outcome; that of the last cycle where it would be the same."""
     session, key = reasons.session, view.key
-    advice, found, known = session.snapshot.advice.get(key), plain.look(view), last.standings.get(key)
-    if found is not None and known is not None and plain.stands(view, found, advice, known):
+    advice, found, known = session.snapshot.advice.get(key), plain.look(view), last.records.get(key)
+    if found is not None and known is not None and plain.holds(view, found, advice, known):
         return known.outcome
-    headline = None if found is None else found.words.headline
+    headline = None if found is None else found.reason.headline
     outcome = job_outcome(reasons, view, session.plugins.job_condition(view), advice, headline)
     if found is not None:
-        last.standings[key] = PlainStanding(view.job, view.phase, advice, found, outcome)
+        last.records[key] = PlainRecord(view.job, view.phase, advice, found, outcome)
     else:
-        last.standings.pop(key, None)
+        last.records.pop(key, None)
     return outcome
 
 
@@ -178,7 +170,7 @@ def job_outcome(
     stays_over = view.phase == Phase.COMPLETED and _stays_over(view)
     condition = None if stays_over else condition
     phase = Phase.COMPLETED if stays_over else next_phase(view, condition)
-    running, succeeded, failed = counts[RUNNING], counts[SUCCEEDED], counts[FAILED]
+    running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
@@ -208,8 +200,7 @@ def job_outcome(
     conditions = conditions if run is None else with_condition(conditions, run)
     if phase == Phase.COMPLETED and not view.pending_count and not view.waiting:
         headline, message = SILENT, ""  # some of its pods failed, and no pod waits
-    asks_closeness = spec.topology is not None or bool(spec.sub_groups)
-    settled = session.places.settled(view) if asks_closeness else None
+    settled = session.places.settled(view) if view.asks_closeness else None
     return JobOutcome(
         key=view.key,
         queue=view.queue,
@@ -228,7 +219,7 @@ def job_outcome(
         changed=not spec.implicit and (phase, running, succeeded, failed, conditions) != written,
         domain="" if settled is None else settled.name,
         tier=None if settled is None else settled.level,
-        sub_groups=_sub_groups(session, view) if asks_closeness else (),
+        sub_groups=_sub_groups(session, view) if view.asks_closeness else (),
         planned=planned,
         unplanned="" if session.reserved.planned is None else unplanned(session, view),
         ahead_of="" if session.reserved.planned is None else session.reserved.planned.ahead_of(view),
@@ -256,10 +247,10 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     unschedulable = condition is not None and condition.kind == "Unschedulable"
     if view.running and unschedulable:
         return Phase.UNKNOWN
-    finished = counts[SUCCEEDED] + counts[FAILED]
-    scheduled = counts[RUNNING] + counts[BOUND] + finished
-    if counts[RELEASING]:
-        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is RELEASING)
+    finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
+    scheduled = counts[Status.RUNNING] + counts[Status.BOUND] + finished
+    if counts[Status.RELEASING]:
+        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is Status.RELEASING)
     if scheduled >= view.min_member:
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
     # A job whose places are being freed keeps its admission: if it had to enter again, it would lose those places.
@@ -270,7 +261,7 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
 def _stays_over(view: JobView) -> bool:
     """Whether a completed job stays completed: it has no pods but finished ones, which may have been deleted."""
     counts = view.job.counts
-    return counts[SUCCEEDED] + counts[FAILED] == len(view.job.tasks)
+    return counts[Status.SUCCEEDED] + counts[Status.FAILED] == len(view.job.tasks)
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:
@@ -289,15 +280,15 @@ def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple
     before = next((one for one in conditions if one.kind == latest.kind and one.status == latest.status), None)
     if before is not None:
         latest = msgspec.structs.replace(latest, since=before.since)
-    kept = tuple(
+    others = tuple(
         msgspec.structs.replace(one, status="False", reason=latest.reason, message="", since=0.0)
         if one.kind in STATED and one.status == "True"
         else one
         for one in conditions
         if one.kind != latest.kind
     )
-    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(kept))
-    return (*kept[:at], latest, *kept[at:])
+    at = next((at for at, one in enumerate(conditions) if one.kind == latest.kind), len(others))
+    return (*others[:at], latest, *others[at:])
 
 
 def noticed(conditions: tuple[Condition, ...], notice: str) -> tuple[Condition, ...]:

@@ -48,9 +48,11 @@ def _binds(session: Session) -> Iterable[Bind]:
             task, job = entry.task, entry.job.key
             plan = session.claims.plan(task) if task.claims is not None or session.claims.implicit else None
             plan = plan and _first_of_job(plan, job, volumes, devices)
-            said = session.plugins.bind_annotations(task)
-            lock = session.plugins.node_lock(task) if said else ""
-            annotations = said if session.snapshot.provisioning is None else (*said, *_of_request(session, job))
+            by_plugins = session.plugins.bind_annotations(task)
+            lock = session.plugins.node_lock(task) if by_plugins else ""
+            annotations = by_plugins
+            if session.snapshot.provisioning is not None:
+                annotations = (*by_plugins, *_of_request(session, job))
             yield Bind(task.uid, task.namespace, task.name, names[entry.row], job, plan, annotations, lock)
 
 
@@ -67,7 +69,7 @@ class ChosenClaims:
 
     def __init__(self) -> None:
         self._jobs: dict[str, str] = {}
-        """By claim: the first job. Mostly it is the only one, so that no pair of both need be kept."""
+        """By claim: the first job. Mostly it is the only one, so that no pair of both need be stored."""
         self._others: set[tuple[str, str]] = set()
         """Claims with their further jobs."""
 
@@ -107,7 +109,7 @@ def _evict(session: Session, entry: LedgerEntry, cause: EvictionCause) -> Evict:
 def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
     """Nominated nodes to write: new ones for tasks whose victims are leaving, empty ones to clear old nominations.
 
-    A gang from which pods were evicted meanwhile, so that it cannot start, keeps no room.
+    A gang from which pods were evicted meanwhile, so that it cannot start, gets no nominations.
     """
     evicted = [entry for entry in session.decisions.committed if entry.cause is not None]
     freed_for = {entry.cause.beneficiary for entry in evicted if entry.cause is not None}
@@ -119,8 +121,8 @@ def nominations(session: Session, bound: set[str]) -> Iterable[Nominate]:
         if entry.before is not Status.PENDING or task.uid in done:
             continue
         status, node, _ = job.moved.get(task.uid, (Status.PENDING, "", task))
-        kept = status is Status.PIPELINED or (status is Status.ALLOCATED and bool(task.nominated))
-        if kept and node != task.nominated and job.key not in broken:
+        has_node = status is Status.PIPELINED or (status is Status.ALLOCATED and bool(task.nominated))
+        if has_node and node != task.nominated and job.key not in broken:
             done.add(task.uid)
             lasting = job.key in freed_for or bool(task.nominated)
             yield Nominate(task.uid, task.namespace, task.name, node, job.key, lasting)

@@ -1,4 +1,4 @@
-"""What queues and namespaces hold after a cycle. Records of those that hold what they did are the same as last time."""
+"""The usage of queues and namespaces after a cycle. Where it did not change, the record is the same as last time."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.framework.points.extension import PastUse, QueueDivision
 from vsched.framework.session import Session
+from vsched.framework.words import jobs as words
 from vsched.kernels.differing import differing
 from vsched.model.plan import NamespaceOutcome, QueueOutcome
 from vsched.model.queues.queue import Namespace, Queue
@@ -18,7 +19,7 @@ NO_SUCH_CLASS = "NoSuchPriorityClass"
 
 
 class QueueReport(NamedTuple):
-    """What a cycle said of a queue, and what it follows from."""
+    """The outcome of a queue, and its inputs."""
 
     queue: Queue
     held: Mapping[int, int]
@@ -28,50 +29,50 @@ class QueueReport(NamedTuple):
 
 
 class QueueReports(NamedTuple):
-    """What the last cycle said of queues, and what it follows from."""
+    """The outcomes of queues in the last cycle, and their inputs."""
 
     queues: Mapping[str, Queue]
     names: Sequence[str]
     """Sorted."""
-    books: Sequence[QueueUsage | None]
-    """The sums of each, as the snapshot has them."""
-    parts: Sequence[object] | None
-    """What the division of each follows from besides; None where that cannot be said."""
+    usage: Sequence[QueueUsage | None]
+    """The usage of each, as the snapshot has it."""
+    inputs: Sequence[object] | None
+    """The other inputs of the division of each; None where they are not known."""
     whole: object
-    """What all of them follow from."""
+    """The inputs of all of them."""
     records: dict[str, QueueReport]
-    """Of queues that held at the end what the snapshot said."""
+    """Of queues whose usage at the end was that of the snapshot."""
     moved: Set[str]
     """The other queues."""
     outcomes: dict[str, QueueOutcome]
 
 
-NOTHING_SAID = QueueReports({}, (), (), None, None, {}, frozenset(), {})
+NO_REPORTS = QueueReports({}, (), (), None, None, {}, frozenset(), {})
 
 
 def queue_outcomes(session: Session) -> dict[str, QueueOutcome]:
     """Each queue's share of the cluster after the cycle, by name, sorted; the cost follows what has changed."""
     snapshot = session.snapshot
-    known = session.memo.take(QUEUES, QueueReports) or NOTHING_SAID
+    known = session.memo.take(QUEUES, QueueReports) or NO_REPORTS
     queues, by = snapshot.queues, session.plugins.divided_by()
     moved = {name for name in session.usage.moved_queues() if name in queues}
     names = known.names if known.queues is queues else sorted(queues)
-    books, parts = [*map(snapshot.books.get, names)], None if by is None else [*map(by.by_queue.get, names)]
+    usage, inputs = [*map(snapshot.books.get, names)], None if by is None else [*map(by.by_queue.get, names)]
     whole = None if by is None else by.whole
-    records, again = known.records, iter(names)
+    records, changed = known.records, iter(names)
     outcomes: dict[str, QueueOutcome] = {}
-    if known.queues is queues and known.whole is whole and parts is not None and known.parts is not None:
-        changed = {*differing(books, known.books), *differing(parts, known.parts)}
+    if known.queues is queues and known.whole is whole and inputs is not None and known.inputs is not None:
+        positions = {*differing(usage, known.usage), *differing(inputs, known.inputs)}
         outcomes = dict(known.outcomes)
-        again = iter({names[at] for at in changed} | known.moved | moved)
-    for name in again:
+        changed = iter({names[at] for at in positions} | known.moved | moved)
+    for name in changed:
         record = _queue_record(session, queues[name], records.pop(name, None))
         if name not in moved:  # else what it holds may still change in place
             records[name] = record
         outcomes[name] = record.outcome
     if len(records) > len(names):
         records = {name: record for name, record in records.items() if name in queues}
-    session.memo.leave(QUEUES, QueueReports(queues, names, books, parts, whole, records, moved, outcomes))
+    session.memo.leave(QUEUES, QueueReports(queues, names, usage, inputs, whole, records, moved, outcomes))
     return outcomes
 
 
@@ -84,7 +85,7 @@ def _queue_record(session: Session, queue: Queue, known: QueueReport | None) -> 
     names = session.snapshot.axis.names
     capability = queue.capability if division is None else division.capability
     problem = None if division is None else division.problem
-    lost = f"PriorityClass {queue.missing_class} does not exist" if queue.missing_class else ""
+    lost = words.no_priority_class(queue.missing_class) if queue.missing_class else ""
     amounts = {**held, **division.devices} if division is not None and division.devices else held
     outcome = QueueOutcome(
         name=name,
@@ -105,7 +106,7 @@ def _queue_record(session: Session, queue: Queue, known: QueueReport | None) -> 
 
 
 class NamespaceRecords(NamedTuple):
-    """What a cycle said of namespaces that hold what the snapshot says, and what it follows from."""
+    """The outcomes of namespaces by the usage in the snapshot, and their inputs."""
 
     pairs: list[tuple[str, str]]
     """(queue, namespace), as the snapshot has them."""

@@ -16,10 +16,11 @@ import numpy as np
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
 from vsched.framework.session import Session
-from vsched.framework.wording import beyond_any, counted, said_of_nodes, taint_key
+from vsched.framework.words import nodes as words
 from vsched.kernels.registering import awaited
 from vsched.kernels.taints import passes_by_itself
 from vsched.model.amounts.quantity import UNLIMITED
+from vsched.model.amounts.resources import format_amount
 from vsched.model.nodes.table import Ints, Mask, NodeTable
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -27,15 +28,15 @@ from vsched.model.pods.task import Task
 LASTING = frozenset((Code.SELECTOR, Code.TAINTS, Code.NODE_GROUP, Code.SPREAD))
 """Codes of checks by attributes of nodes whose result stays the same until an object is changed."""
 OPEN_TO_NONE = {
-    Code.NODE_GROUP: "is in a group that its queue may use",
-    Code.SPREAD: "has the labels that its topology spread constraints name",
-    Code.VOLUMES: "reaches its volumes",
+    Code.NODE_GROUP: words.IN_GROUP,
+    Code.SPREAD: words.HAS_TOPOLOGY,
+    Code.VOLUMES: words.REACHES_VOLUMES,
 }
 """What no node does, where one check closes all; of other checks it is the node selector or affinity."""
 
 
 class Lasting(NamedTuple):
-    """One thing that keeps a pod off every node for good."""
+    """One reason for which a pod fits on no node, and which lasts."""
 
     code: Code
     message: str
@@ -50,11 +51,11 @@ def never_on_nodes(session: Session, task: Task) -> Lasting | None:
     if not open_rows.any():
         return _closed(closing)
     if not (rooms_if_empty(session, task.shape, open_rows) > 0).any():
-        who = "no node" if open_rows.all() else _of_open(int(open_rows.sum()))
-        message = beyond_any(session.nodes, task.shape, open_rows, who)
+        who = words.NO_NODE if open_rows.all() else words.none_of(int(open_rows.sum()))
+        message = _too_large(session.nodes, task.shape, open_rows, who)
         if message:
             return Lasting(Code.RESOURCES, message, _beyond(session, task.shape, open_rows))
-        return Lasting(Code.RESOURCES, f"{who} has everything that it asks for")
+        return Lasting(Code.RESOURCES, words.has_not_everything(who))
     return None
 
 
@@ -81,9 +82,7 @@ def unregistered(nodes: NodeTable, column: int, among: Mask | None = None) -> st
     """``1 node has not registered nvidia.com/gpu yet``; empty where every node (``among`` these) has registered it."""
     waited = awaited(nodes, column)
     count = int(np.count_nonzero(waited if among is None else waited & among))
-    if not count:
-        return ""
-    return f"{counted(count, 'node has', 'nodes have')} not registered {nodes.axis.names[column]} yet"
+    return words.not_registered(count, nodes.axis.names[column]) if count else ""
 
 
 def rows_open(session: Session, task: Task, *, by_claims: bool = True) -> tuple[Mask, list[Check]]:
@@ -115,7 +114,7 @@ def rooms_if_empty(session: Session, shape: Shape, open_rows: Mask) -> Ints:
 def _lasts(check: Check) -> bool:
     if check.lasting:
         return True
-    return check.code in LASTING and not (check.code is Code.TAINTS and passes_by_itself(taint_key(check.reason)))
+    return check.code in LASTING and not (check.code is Code.TAINTS and passes_by_itself(words.taint_key(check.reason)))
 
 
 def _closed(closing: Sequence[Check]) -> Lasting:
@@ -123,24 +122,29 @@ def _closed(closing: Sequence[Check]) -> Lasting:
     alone = [check for check in closing if not check.passes.any() and check.code is not Code.NO_DEVICES]
     if alone:
         code, reason = alone[0].code, alone[0].reason
-        said = "every node" if code is Code.TAINTS else "no node"
-        what = OPEN_TO_NONE.get(code, "matches its node selector or affinity")
-        what = said_of_nodes(reason, 1) if code is Code.TAINTS else what
-        return Lasting(code, f"{said} {what}")
+        tainted = code is Code.TAINTS
+        what = words.said_of_nodes(reason, 1) if tainted else OPEN_TO_NONE.get(code, words.IS_SELECTED)
+        return Lasting(code, words.closed_by(what, every=tainted))
     counts = Counter[str]()
     codes: dict[str, Code] = {}
     for check in closing:
         counts[check.reason] += int(np.count_nonzero(~check.passes))
         codes[check.reason] = check.code
-    message = ", ".join(
-        f"{count} {said_of_nodes(reason, count)}" for reason, count in sorted(counts.items(), key=lambda one: -one[1])
-    )
     first = max(counts, key=lambda reason: (counts[reason], reason))
-    return Lasting(codes[first], f"no node may be used: {message}")
+    return Lasting(codes[first], words.none_usable(sorted(counts.items(), key=lambda one: -one[1])))
 
 
-def _of_open(count: int) -> str:
-    return "no usable node" if count == 1 else f"none of the {count} usable nodes"
+def _too_large(nodes: NodeTable, shape: Shape, open_rows: Mask, who: str = words.NO_NODE) -> str:
+    """``no node has 16 cpu (largest: 8)``: requests larger than any node (of ``open_rows``) has; else empty."""
+    parts = []
+    for column, amount in shape.request:
+        has = nodes.allocatable[column][open_rows]
+        most = int(has.max(initial=0))
+        if most < amount:
+            name = nodes.axis.names[column]
+            largest = format_amount(name, most) if most else ""
+            parts.append(words.has_no(who, name, format_amount(name, amount), largest))
+    return "; ".join(parts)
 
 
 def _beyond(session: Session, shape: Shape, open_rows: Mask) -> str:

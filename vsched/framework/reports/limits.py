@@ -8,15 +8,16 @@ from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.why import NO_NODES_KNOWN
 from vsched.framework.refusal import QueueBound, Refusal
 from vsched.framework.reports.lasting import unregistered
 from vsched.framework.reports.uncreated import quotas_refusing
 from vsched.framework.session import Session
-from vsched.framework.wording import allows, amounts, at_limit, listed_jobs
+from vsched.framework.words import limits as words
+from vsched.framework.words.lists import listed_jobs
+from vsched.framework.words.nodes import NO_NODES_KNOWN
 from vsched.model.queues.queue import ROOT, Queue
 
-TOLD_IN_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
+WITH_AMOUNTS = frozenset((Code.QUEUE_CAPABILITY, Code.QUEUE_ADMISSION, Code.QUEUE_SHARE))
 """Codes of refusals whose message names the amounts held, asked and allowed."""
 NO_REASONS: Mapping[str, int] = {}
 
@@ -32,7 +33,6 @@ class UnschedulableReason(NamedTuple):
 
 
 SILENT = UnschedulableReason("", "")
-ADMITTED = "held or reserved by admitted jobs"
 
 
 class LimitMessages:
@@ -43,8 +43,8 @@ class LimitMessages:
         self._admitted: Counter[str] | None = None
         self._shorts: dict[tuple[Refusal, str, bool], UnschedulableReason] = {}
         """A cache: many jobs of a queue get the same refusal."""
-        self._told: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
-        """The same by the identity of the refusal, which is kept with it: a refusal with amounts takes long to hash."""
+        self._by_identity: dict[tuple[int, str, bool], tuple[Refusal, UnschedulableReason]] = {}
+        """The same by the identity of the refusal, which is stored with it: hashing one with amounts takes long."""
         self._unregistered: dict[str, str] = {}
         self._bounds: dict[tuple[str, int], QueueBound | None] = {}
 
@@ -56,44 +56,38 @@ class LimitMessages:
                 return UnschedulableReason(quota.code, f"{quota.message}; {refusal.message}", limit=quota)
         if not refusal.shortages:
             return UnschedulableReason(refusal.code, refusal.message, limit=refusal)
-        if refusal.code not in TOLD_IN_AMOUNTS:
+        if refusal.code not in WITH_AMOUNTS:
             come = (one.resource for one in refusal.shortages) if refusal.code is Code.RESOURCES else ()
             return UnschedulableReason(refusal.code, refusal.message + self._to_come(come), limit=refusal)
         same = (id(refusal), view.queue, view.waiting_to_enter)
-        told = self._told.get(same)
-        if told is not None:
-            return told[1]
+        found = self._by_identity.get(same)
+        if found is not None:
+            return found[1]
         key = (refusal, view.queue, view.waiting_to_enter)
         known = self._shorts.get(key)
         if known is None:
             known = self._shorts[key] = self._short(*key)._replace(limit=refusal)
-        self._told[same] = refusal, known
+        self._by_identity[same] = refusal, known
         return known
 
     def _short(self, refusal: Refusal, queue: str, waiting_to_enter: bool) -> UnschedulableReason:
         """The reason for a job of ``queue`` that asks for more than a limit leaves."""
         short = refusal.shortages
         if all(one.is_others for one in short) and waiting_to_enter:
-            before = self._admitted_before(refusal.subject)
-            return UnschedulableReason(Code.ORDER, f"waits behind {before}: {amounts(short, ADMITTED)}")
+            message = words.waits_behind(self._admitted_before(refusal.subject), refusal.subject, short)
+            return UnschedulableReason(Code.ORDER, message)
         beyond = self._beyond_limits(refusal, queue)
         if beyond is not None:
             return beyond
         if refusal.code is Code.QUEUE_CAPABILITY:
             bounds = ((one, self.bound(refusal.subject, one.resource)) for one in sorted(short))
-            message = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in bounds)
+            message = "; ".join(words.at_limit(queue, refusal.subject, one, bound) for one, bound in bounds)
             return UnschedulableReason(refusal.code, message)
         if refusal.code is Code.QUEUE_ADMISSION:
-            admitted = "; ".join(allows(one, "may ask for", "held or reserved by them") for one in sorted(short))
-            return UnschedulableReason(refusal.code, f"admitted jobs {admitted}")
-        deserves = "; ".join(allows(one, "deserves") for one in sorted(short))
-        kept = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
-        others = (
-            f"; part of it is reserved for {listed_jobs([self.session.snapshot.called(one) for one in kept])}"
-            if kept
-            else ""
-        )
-        return UnschedulableReason(refusal.code, f"queue {refusal.subject} {deserves}{others}")
+            return UnschedulableReason(refusal.code, words.admitted_may_ask(short))
+        reserved_for = self.session.reservations.of(refusal.subject) if any(one.promised for one in short) else ()
+        others = listed_jobs(sorted(map(self.session.snapshot.called, reserved_for))) if reserved_for else ""
+        return UnschedulableReason(refusal.code, words.deserves(refusal.subject, short, others))
 
     def _beyond_limits(self, refusal: Refusal, queue: str) -> UnschedulableReason | None:
         """The reason where a job asks for more than its queue could ever hold; None where waiting may help.
@@ -107,7 +101,7 @@ class LimitMessages:
                 found.append((one._replace(limit=bound.limit), bound))
         if not found:
             return None
-        message = "; ".join(at_limit(queue, refusal.subject, one, bound) for one, bound in found)
+        message = "; ".join(words.at_limit(queue, refusal.subject, one, bound) for one, bound in found)
         if any(bound.holder or bound.guaranteed for _, bound in found):
             shared = any(bound.guaranteed for _, bound in found)
             return UnschedulableReason(Code.QUEUE_SHARE if shared else Code.QUEUE_CAPABILITY, message)
@@ -139,13 +133,11 @@ class LimitMessages:
             self._bounds[queue, column] = self.session.plugins.bound(known, column)
         return self._bounds[queue, column]
 
-    def _admitted_before(self, queue: str) -> str:
-        """How many jobs were admitted and lack their minimum, as text; of one queue, or of all where it is empty."""
+    def _admitted_before(self, queue: str) -> int:
+        """How many jobs were admitted and lack their minimum; of one queue, or of all where it is empty."""
         if self._admitted is None:
             self._admitted = admitted_in(self.session)
-        count = self._admitted[queue] if queue else self._admitted.total()
-        jobs = "one job" if count == 1 else f"{rounded(count)} jobs" if count else "jobs"
-        return f"{jobs} of queue {queue} admitted before it" if queue else f"{jobs} admitted before it"
+        return self._admitted[queue] if queue else self._admitted.total()
 
 
 def admitted_in(session: Session) -> Counter[str]:
@@ -156,11 +148,3 @@ def admitted_in(session: Session) -> Counter[str]:
         if not view.waiting_to_enter and not view.is_ready:
             found[view.queue] += len(span.keys)
     return found
-
-
-def rounded(count: int) -> str:
-    """A count as text that does not change in every session: exact up to 20, then in steps."""
-    if count <= 20:
-        return str(count)
-    step = next(step for step in (1000, 500, 200, 100, 50, 20) if count > step)
-    return f"more than {step}"

@@ -1,6 +1,6 @@
 """Places that a session has found for tasks and has not committed: others are to leave, or the gang is not complete.
 
-What queues and namespaces hold is told without them: it is what runs, is bound, or is bound in this session.
+Outcomes of queues and namespaces do not count them: they count what runs, is bound, or is bound in this session.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Jobs that wait like others that are like them: what is said of them is found once for all, and kept while it is true.
+"""Plain jobs: their reasons are worked out once for all of one kind, and carried from cycle to cycle.
 
-A plain job has pods of one kind that all wait, and nothing in this session sets it apart from jobs that are like it. So
-the words about it follow from what it was refused. Where these words are those of the last cycle, and the job is the
-same record as then, its outcome and the verdicts about its pods are those of the last cycle, too.
+A plain job has pods of one kind that all wait, and nothing in this session sets it apart from others of its kind. So
+its reason follows from its refusals. Where that is the reason of the last cycle, and the job is the same record as
+then, its outcome and the verdicts about its pods are those of the last cycle, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.limits import UnschedulableReason
-from vsched.framework.reports.unschedulable import UnschedulableReasons, set_apart
+from vsched.framework.reports.pending_pods import set_apart
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.model.jobs.advice import Advice
 from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome, Unschedulable
@@ -24,29 +25,29 @@ Sizes = tuple[bool, bool, str, str]
 """What verdicts about all pods of a job read of a scale-up (``scaling.sizes``)."""
 
 
-class PlainWords(NamedTuple):
-    """What is said of plain jobs of one kind that were refused the same."""
+class PlainReason(NamedTuple):
+    """Why plain jobs of one kind with the same refusals wait."""
 
     headline: UnschedulableReason
     of_job: Refusal | None
     of_tasks: NodeReasons | Refusal | None
-    """Of those tasks that were refused themselves."""
+    """The refusal of those tasks that were refused themselves."""
     protected: Refusal | None
     """What protects the only victims that would have made room."""
-    told: tuple[UnschedulableReason | None, UnschedulableReason | None]
+    limits: tuple[UnschedulableReason | None, UnschedulableReason | None]
     """The refusals of the job and of its tasks, with the amounts of this session."""
 
 
 class Plain(NamedTuple):
     """A plain job."""
 
-    words: PlainWords
+    reason: PlainReason
     apart: Set[str]
     """Uids of the tasks that were tried or refused themselves."""
 
 
-class PlainStanding(NamedTuple):
-    """What was said of a plain job, and what it follows from."""
+class PlainRecord(NamedTuple):
+    """The outcome of a plain job, and what it follows from."""
 
     job: Job
     phase: str
@@ -56,7 +57,7 @@ class PlainStanding(NamedTuple):
 
 
 class PlainVerdict(NamedTuple):
-    """What was said of the pods of a plain job, and what it follows from."""
+    """The verdicts about the pods of a plain job, and what they follow from."""
 
     outcome: JobOutcome
     plain: Plain
@@ -77,26 +78,26 @@ class PlainJobs:
             and not _holds_room(reasons)
         )
         self._changed = frozenset(session.snapshot.changed)
-        self._words: dict[Hashable, PlainWords] = {}
+        self._of_kind: dict[Hashable, PlainReason] = {}
         self._same: dict[tuple[int, int], bool] = {}
-        """Whether words of this session are those of an earlier one, by the identities of both."""
+        """Whether reasons of this session equal those of an earlier one, by the identities of both."""
         self._found: dict[str, Plain] = {}
         self.answers_by_job = session.plugins.conditions_by_job_alone
         """Whether conditions follow from the jobs alone, so that they need not be asked for again."""
 
     def look(self, view: JobView) -> Plain | None:
-        """What is said of a job; None where it is not plain."""
+        """A job with its reason; None where it is not plain."""
         plain = self._look(view) if self._on and view.key in self._session.jobs else None
         if plain is not None:
             self._found[view.key] = plain
         return plain
 
     def get(self, key: str) -> Plain | None:
-        """The same for a job that was looked at."""
+        """The same for a job that was asked about before."""
         return self._found.get(key)
 
-    def stands(self, view: JobView, plain: Plain, advice: Advice | None, known: PlainStanding | None) -> bool:
-        """Whether what was said of a job holds still."""
+    def holds(self, view: JobView, plain: Plain, advice: Advice | None, known: PlainRecord | None) -> bool:
+        """Whether the last outcome of a job still holds."""
         return (
             known is not None
             and self.answers_by_job
@@ -104,17 +105,17 @@ class PlainJobs:
             and known.phase == view.phase
             and known.advice == advice
             and view.key not in self._changed
-            and self.same(plain.words, known.plain.words)
+            and self.same(plain.reason, known.plain.reason)
         )
 
-    def same(self, words: PlainWords, before: PlainWords) -> bool:
-        """Whether the same is said as in an earlier session."""
-        if words is before:
+    def same(self, reason: PlainReason, before: PlainReason) -> bool:
+        """Whether a reason equals one of an earlier session."""
+        if reason is before:
             return True
-        pair = id(words), id(before)  # both are held, here and where they were kept
+        pair = id(reason), id(before)  # both objects live as long as the session
         known = self._same.get(pair)
         if known is None:
-            known = self._same[pair] = words == before
+            known = self._same[pair] = reason == before
         return known
 
     def _look(self, view: JobView) -> Plain | None:
@@ -129,7 +130,7 @@ class PlainJobs:
         of_job, of_tasks, refused = session.refused.jobs.get(view.key), None, 0
         protected = session.refused.protected.get(view.key)
         if of_job is None and not view.job.pending:
-            return None  # where its pods are is said of it alone
+            return None  # its report says where its own pods are
         for uid in apart:  # mostly none
             why = session.refused.tasks.get(uid)
             if why is not None:
@@ -138,29 +139,29 @@ class PlainJobs:
                 of_tasks, refused = why, refused + 1
         tried = len(apart) if not refused else len(apart & session.refused.tried)
         case = kind, view.phase, id(of_job), id(of_tasks), id(protected), refused, tried
-        words = self._words.get(case)
-        if words is None:
-            words = self._words[case] = self._say(view, of_job, of_tasks, protected)
-        return Plain(words, apart)
+        reason = self._of_kind.get(case)
+        if reason is None:
+            reason = self._of_kind[case] = self._reason_of(view, of_job, of_tasks, protected)
+        return Plain(reason, apart)
 
-    def _say(
+    def _reason_of(
         self, view: JobView, of_job: Refusal | None, of_tasks: NodeReasons | Refusal | None, protected: Refusal | None
-    ) -> PlainWords:
+    ) -> PlainReason:
         refused = self._reasons.refused
-        told = (
+        limits = (
             None if of_job is None else refused(view, of_job),
             refused(view, of_tasks) if isinstance(of_tasks, Refusal) else None,
         )
-        return PlainWords(self._reasons.of(view), of_job, of_tasks, protected, told)
+        return PlainReason(self._reasons.of(view), of_job, of_tasks, protected, limits)
 
 
 def _holds_room(reasons: UnschedulableReasons) -> bool:
-    """Whether some tasks may have places that the session did not commit: reasons name their jobs."""
+    """Whether some tasks may have nodes that the session did not commit: reasons name their jobs."""
     session = reasons.session
     if not session.ledger.log:
         return False
-    carried_out = {entry.task.uid for entry in session.decisions.committed}
+    committed = {entry.task.uid for entry in session.decisions.committed}
     return any(
-        entry.status is Status.PIPELINED or (entry.status is Status.ALLOCATED and entry.task.uid not in carried_out)
+        entry.status is Status.PIPELINED or (entry.status is Status.ALLOCATED and entry.task.uid not in committed)
         for entry in session.ledger.log
     )

@@ -1,4 +1,4 @@
-"""The planned start of a job as a report has it, and as the reason why the job waits says it."""
+"""The planned start of a job, as a record of the report and as a part of the reason why the job waits."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from vsched.framework.jobs import JobView
 from vsched.framework.reports.limits import UnschedulableReason
 from vsched.framework.session import Session
 from vsched.framework.times import at_and_in
-from vsched.framework.wording import LISTED_MAX, counted
+from vsched.framework.words import jobs as words
 from vsched.model.plan import PLANNED_NODES_MAX, PlannedStart
 
 
 def planned_start(session: Session, key: str) -> PlannedStart | None:
-    """When and where a job starts for which room is kept; None for any other job."""
+    """When and where a job with a planned start will start; None for any other job."""
     found = None if session.reserved.planned is None else session.reserved.planned.of(key)
     if found is None:
         return None
@@ -21,11 +21,11 @@ def planned_start(session: Session, key: str) -> PlannedStart | None:
 
 
 def unplanned(session: Session, view: JobView) -> str:
-    """Why no start is planned for a job without room, as a code; empty where that is no question."""
-    kept = session.reserved.planned
-    if kept is None or view.is_pipelined or kept.of(view.key) is not None:
+    """Why no start is planned for a job without room, as a code; empty where that does not matter."""
+    planned = session.reserved.planned
+    if planned is None or view.is_pipelined or planned.of(view.key) is not None:
         return ""
-    return str(kept.unplanned.get(view.key, ""))
+    return str(planned.unplanned.get(view.key, ""))
 
 
 def with_start(session: Session, headline: UnschedulableReason, planned: PlannedStart | None) -> UnschedulableReason:
@@ -37,7 +37,4 @@ def with_start(session: Session, headline: UnschedulableReason, planned: Planned
 
 def starts_at(planned: PlannedStart, now: float) -> str:
     """``its start is planned for 14:05 UTC (in 12m), on n1, n2 and 6 more nodes``."""
-    shown = planned.nodes[:LISTED_MAX]
-    more = planned.node_count - len(shown)
-    names = " and ".join(filter(None, (", ".join(shown), counted(more, "more node", "more nodes") if more else "")))
-    return f"its start is planned for {at_and_in(planned.at, now)}, on {names}"
+    return words.starts_at(at_and_in(planned.at, now), planned.nodes, planned.node_count)

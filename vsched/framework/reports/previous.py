@@ -1,8 +1,7 @@
-"""What the last cycle said of spans of jobs, so that a job of which the same is said again is not looked at.
+"""What the last cycle reported on spans of jobs, so that jobs whose report is the same are not examined.
 
-What is said of a job of a span follows from the job itself, from what was said of it in the session (``PlainWords``,
-and which of its tasks were told something of their own), from the nodes that are wanted for it, and from the advice
-about it.
+The report on a job of a span follows from the job itself, from its refusals in the session (``PlainReason``, and which
+of its tasks have refusals of their own), from the nodes that are wanted for it, and from the advice about it.
 """
 
 from __future__ import annotations
@@ -13,15 +12,15 @@ from itertools import chain, pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from vsched.framework.classes import JobClass, Row, Span
+from vsched.framework.classes import JobClass, Segment, Span
 from vsched.framework.combine.orders import OrderKey
 from vsched.framework.jobs import JobView
-from vsched.framework.reports.plain import Plain, PlainJobs, PlainVerdict, PlainWords, Sizes
+from vsched.framework.reports.plain import Plain, PlainJobs, PlainReason, PlainVerdict, Sizes
 from vsched.framework.reports.scaling import Asking, ScaleUp, ScaleUps, sizes
 from vsched.framework.session import Session
-from vsched.framework.waiting import Said
+from vsched.framework.waiting import JobRefusals
 from vsched.model.jobs.advice import Advice
-from vsched.model.jobs.likeness import tasks_of
+from vsched.model.jobs.kinds import tasks_of
 from vsched.model.plan import JobOutcome
 
 NO_ADVICE: Mapping[str, Advice] = {}
@@ -30,18 +29,18 @@ NO_ADVICE: Mapping[str, Advice] = {}
 class Text(NamedTuple):
     """What a report says of a job, but for what follows from the job itself."""
 
-    words: PlainWords
+    reason: PlainReason
     apart: tuple[int, ...]
-    """Positions of the tasks that were told something of their own, or that found a node."""
+    """Positions of the tasks that have refusals of their own, or found a node."""
     wanted: Sizes
-    """What is said of the nodes that are wanted for it."""
+    """What verdicts read of the nodes that are wanted for it."""
 
 
 class Texts:
-    """What a report says of the jobs of a class, by their sort keys: positions change as others come and go."""
+    """What a report says of the jobs of a class, by sort key, because positions change as other jobs come and go."""
 
     def __init__(self, found: Iterable[tuple[OrderKey, Text | None]]) -> None:
-        """Of the jobs from each sort key on, in order; None where it is not known."""
+        """``found`` has the text of the jobs from each sort key on, in order; None where it is not known."""
         self._firsts: list[OrderKey] = []
         self._texts: list[Text | None] = []
         for first, text in found:
@@ -50,7 +49,7 @@ class Texts:
                 self._texts.append(text)
 
     def differing(self, span: Span[Text], plain: PlainJobs) -> Iterator[str]:
-        """The keys of the jobs of a span of which something else was said."""
+        """The keys of the jobs of a span that had another text."""
         ranks, at = span.job_class.ranks, span.start
         while at < span.end:
             number = bisect_right(self._firsts, ranks[at]) - 1
@@ -64,63 +63,64 @@ class Texts:
 def _same(plain: PlainJobs, text: Text, before: Text | None) -> bool:
     if before is None or text.apart != before.apart or text.wanted != before.wanted:
         return False
-    return plain.same(text.words, before.words)
+    return plain.same(text.reason, before.reason)
 
 
 class PreviousTexts:
-    """What the last cycle said of spans, and what the one under way says of them."""
+    """The texts of spans in the last cycle and in the current one."""
 
     def __init__(self) -> None:
         self._before: dict[JobClass, Texts] = {}
         self._now: list[Span[Text]] = []
-        self._rows: list[tuple[Row, Span[Said], Plain]] = []
-        """Jobs that share what their queue may hold with others, their span, and what is said of them."""
+        self._segments: list[tuple[Segment, Span[JobRefusals], Plain]] = []
+        """Jobs that compete with others for what their queue may hold, their span, and their reason."""
         self._each: list[str] = []
-        """The jobs of spans of which something different may be said of each."""
+        """The jobs of spans whose reports may differ from each other."""
         self._advice = NO_ADVICE
 
-    def anew(
+    def changed(
         self, session: Session, plain: PlainJobs, scale_ups: ScaleUps, outcome_of: Callable[[JobView], JobOutcome]
     ) -> Iterable[str]:
-        """The jobs of spans to look at; the last cycle said of all others what this one would say.
+        """The jobs of spans to report on; the last report holds for all others.
 
-        What is said of their span is said of those to look at by themselves.
+        The jobs to report on get the refusals of their spans.
         """
-        self._now, self._rows, self._each = [], [], []
-        changed: dict[JobClass, list[int]] = {}
+        self._now, self._segments, self._each = [], [], []
+        own_changes: dict[JobClass, list[int]] = {}
         for key in {*session.snapshot.changed, *session.opened.fresh, *self._advised(session.snapshot.advice)}:
             found = session.waiting.classes.of(key)
             if found in self._before and (at := session.waiting.classes.at(found, key)) is not None:
-                changed.setdefault(found, []).append(at)
-        anew: dict[str, None] = {}
+                own_changes.setdefault(found, []).append(at)
+        keys: dict[str, None] = {}
         for span in session.waiting.spans:
-            own = sorted({span.start, *(at for at in changed.get(span.job_class, ()) if span.start < at < span.end)})
-            tell(session, span, [span.job_class.keys[at] for at in own])
-            seen = self._seen(session, plain, scale_ups, span, own, outcome_of)
-            if seen is None:
+            own = sorted(
+                {span.start, *(at for at in own_changes.get(span.job_class, ()) if span.start < at < span.end)}
+            )
+            record_each(session, span, [span.job_class.keys[at] for at in own])
+            others = self._changed_in(session, plain, scale_ups, span, own, outcome_of)
+            if others is None:
                 self._each += span.keys
-                tell(session, span, span.keys)
-                anew |= dict.fromkeys(span.keys)
+                record_each(session, span, span.keys)
+                keys |= dict.fromkeys(span.keys)
             else:
-                tell(session, span, seen)
-                anew |= dict.fromkeys([*(span.job_class.keys[at] for at in own), *seen])
-        return anew
+                record_each(session, span, others)
+                keys |= dict.fromkeys([*(span.job_class.keys[at] for at in own), *others])
+        return keys
 
-    def _seen(
+    def _changed_in(
         self,
         session: Session,
         plain: PlainJobs,
         scale_ups: ScaleUps,
-        span: Span[Said],
+        span: Span[JobRefusals],
         own: Sequence[int],
         outcome_of: Callable[[JobView], JobOutcome],
     ) -> list[str] | None:
-        """The jobs of a span of which something else was said; None where each of its jobs is looked at.
+        """The jobs of a span that had another text; None where each of its jobs has to be reported on.
 
-        ``own`` are the positions of those that are looked at anyway, with the first one.
+        ``own`` are the positions of the first job and of those that have changed: they are reported on in any case.
         """
-        before = self._before.get(span.job_class)
-        if before is None or not plain.answers_by_job:
+        if span.job_class not in self._before or not plain.answers_by_job:
             return None
         view = session.jobs[span.first]
         found = plain.look(view)
@@ -129,48 +129,50 @@ class PreviousTexts:
             return None
         if isinstance(answer, Asking):
             for start, end in pairwise([*own, span.end]):
-                self._rows.append((Row(Span(span.job_class, start + 1, end, answer.least)), span, found))
+                self._segments.append((Segment(Span(span.job_class, start + 1, end, answer.least)), span, found))
             self._each += [span.job_class.keys[at] for at in own]
             return []
-        wanted = sizes(view, answer)
+        return self._differing(view, plain, Span(span.job_class, span.start, span.end, answer), found)
+
+    def _differing(self, view: JobView, plain: PlainJobs, span: Span[ScaleUp], found: Plain) -> list[str] | None:
+        """Note the text of a span, whose first job is ``view``; returns the jobs that had another text.
+
+        None where the answer is for some pods of each job only.
+        """
+        wanted = sizes(view, span.value)
         if wanted is None:
             return None
-        text = Text(found.words, positions(view, found), wanted)
+        text = Text(found.reason, positions(view, found), wanted)
         self._now.append(Span(span.job_class, span.start, span.end, text))
-        return [*before.differing(self._now[-1], plain)]
+        return [*self._before[span.job_class].differing(self._now[-1], plain)]
 
     @property
-    def rows(self) -> list[Row]:
-        """Rows of jobs that share what their queue may hold with those that are looked at."""
-        return [row for row, _, _ in self._rows if row]
+    def segments(self) -> list[Segment]:
+        """Jobs that compete for what their queue may hold with those that are reported on in any case."""
+        return [segment for segment, _, _ in self._segments if segment]
 
     def answered(self, session: Session, plain: PlainJobs, scale_ups: ScaleUps) -> dict[str, ScaleUp]:
-        """The rows have their answers: those of their jobs to look at, as other nodes are wanted for them than in the
-        last cycle."""
-        anew: dict[str, ScaleUp] = {}
-        for row, of_row, found in self._rows:
-            for span in row.passed:
-                view, keys = session.jobs[span.first], span.keys
-                wanted = sizes(view, span.value)
-                if wanted is None:
+        """The jobs of the segments to report on, once these have answers: those that had another text."""
+        answers: dict[str, ScaleUp] = {}
+        for segment, of_segment, found in self._segments:
+            for span in segment.passed:
+                keys: Sequence[str] | None = self._differing(session.jobs[span.first], plain, span, found)
+                if keys is None:
+                    keys = span.keys
                     self._each += keys
-                else:
-                    text = Text(found.words, positions(view, found), wanted)
-                    self._now.append(Span(span.job_class, span.start, span.end, text))
-                    keys = [*self._before[span.job_class].differing(self._now[-1], plain)]
-                tell(session, of_row, keys)
-                anew |= {key: scale_ups.like(span, row.waiting.value, session.jobs[key]) for key in keys}
-        return anew
+                record_each(session, of_segment, keys)
+                answers |= {key: scale_ups.like(span, segment.waiting.value, session.jobs[key]) for key in keys}
+        return answers
 
     def _advised(self, advice: Mapping[str, Advice]) -> Iterable[str]:
-        """The jobs about which other advice is given than in the last cycle."""
+        """The jobs whose advice differs from that of the last cycle."""
         before, self._advice = self._advice, advice
         if before is advice:
             return ()
         return [key for key in before.keys() | advice.keys() if before.get(key) != advice.get(key)]
 
     def turn(self, session: Session, verdicts: Mapping[str, PlainVerdict]) -> None:
-        """A cycle is over: keep what it said of classes with more than one job."""
+        """A cycle is over: carry over its texts of classes with more than one job."""
         found: dict[JobClass, list[Span[Any]]] = {}
         for span in self._now:
             found.setdefault(span.job_class, []).append(span)
@@ -187,13 +189,13 @@ class PreviousTexts:
 
 
 def _text(view: JobView, verdict: PlainVerdict | None) -> Text | None:
-    return None if verdict is None else Text(verdict.plain.words, positions(view, verdict.plain), verdict.scale_up)
+    return None if verdict is None else Text(verdict.plain.reason, positions(view, verdict.plain), verdict.scale_up)
 
 
-def tell(session: Session, span: Span[Said], keys: Iterable[str]) -> None:
-    """Say of some jobs of a span by themselves what is said of it."""
+def record_each(session: Session, span: Span[JobRefusals], keys: Iterable[str]) -> None:
+    """Record the refusals of a span for some of its jobs by themselves."""
     for key in keys:
-        session.refused.tell(session.jobs[key], span.value)
+        session.refused.record(session.jobs[key], span.value)
 
 
 def positions(view: JobView, found: Plain) -> tuple[int, ...]:

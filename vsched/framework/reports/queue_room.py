@@ -9,7 +9,7 @@ from functools import cached_property
 from vsched.framework.points.extension import StatedLimit
 from vsched.framework.refusal import QueueBound, Shortage
 from vsched.framework.session import Session
-from vsched.framework.wording import at_limit
+from vsched.framework.words.limits import at_limit
 from vsched.model.amounts.resources import Vector, add, times
 from vsched.model.pods.shape import Shape
 from vsched.model.pods.task import Task
@@ -25,12 +25,12 @@ class QueueRoom:
         """By queue: what the pods ask for that nodes are to be added for."""
 
     def all_may_grow(self, queue: str) -> bool:
-        """Whether a queue and those above it may hold all that waits in them, as far as they say."""
+        """Whether a queue and those above it may hold all that waits in them, by their stated limits."""
         stated = self._stated(queue)
         return not stated or self._tight.isdisjoint(limit.queue for limit in stated)
 
     def take(self, queue: str, tasks: Sequence[Task]) -> str | None:
-        """Count the tasks against the limits; where they are too many, nothing is counted and it says why."""
+        """Count the tasks against the limits; where they are too many, nothing is counted, and the reason returned."""
         asked = _sum(tasks)
         for limit in self._stated(queue):
             short = next(self._short(limit, asked), None)
@@ -67,10 +67,10 @@ class QueueRoom:
     def _tight(self) -> Set[str]:
         """The queues that may not hold all that waits in them and below them, by their own statement."""
         snapshot, asked = self._session.snapshot, dict[str, Vector]()
-        stated = [(self._stated(name), books) for name, books in snapshot.books.items() if name in snapshot.queues]
-        for limits, books in stated:
+        stated = [(self._stated(name), usage) for name, usage in snapshot.books.items() if name in snapshot.queues]
+        for limits, usage in stated:
             for name in {limit.queue for limit in limits}:
-                add(asked.setdefault(name, {}), books.pending.items())
+                add(asked.setdefault(name, {}), usage.pending.items())
         return {limit.queue for limits, _ in stated for limit in limits if _is_short(limit, asked[limit.queue])}
 
     def _short(self, limit: StatedLimit, asked: Vector) -> Iterator[Shortage]:

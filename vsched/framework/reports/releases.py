@@ -1,7 +1,7 @@
-"""Claims that waiting pods hold in vain: what is chosen or reserved for them is given back, so that others can have it.
+"""Claims of waiting pods that others need: what is chosen or reserved for them is released.
 
 A transaction reserves all claims of a gang before it binds the pods. If the daemon ends in between, the next one finds
-pods that wait and hold claims. Its first cycle either places them with what they hold, or names the claims here.
+waiting pods with claims. Its first cycle either places them with these, or names the claims here.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from itertools import chain
 
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
+from vsched.framework.words.jobs import CLAIM_RELEASED
 from vsched.model.claims.catalogue import DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.plan import ClaimRelease
 from vsched.model.claims.volumes import VolumeClaim
 from vsched.model.jobs.job import Job
 from vsched.model.pods.task import Task
-
-WHY = "its pods were not placed"
 
 
 def releases(session: Session) -> tuple[ClaimRelease, ...]:
@@ -31,17 +30,17 @@ def releases(session: Session) -> tuple[ClaimRelease, ...]:
         return ()
     found: dict[tuple[bool, str], ClaimRelease] = {}
     for device, claim, task in chain(
-        _devices_held(waiting, catalogue.devices), _volumes_held(waiting, catalogue.volumes)
+        _waiting_devices(waiting, catalogue.devices), _waiting_volumes(waiting, catalogue.volumes)
     ):
-        found.setdefault((device, claim.key), ClaimRelease(claim.key, claim.uid, device, task.job, WHY))
+        found.setdefault((device, claim.key), ClaimRelease(claim.key, claim.uid, device, task.job, CLAIM_RELEASED))
     if not found:
         return ()
     in_use = set(_keys_in_use(session))
     return tuple(release for key, release in sorted(found.items()) if key not in in_use)
 
 
-Held = tuple[bool, DeviceClaim | VolumeClaim, Task]
-"""Whether it is a ResourceClaim, the claim, and a pod that waits and holds it."""
+WaitingClaim = tuple[bool, DeviceClaim | VolumeClaim, Task]
+"""Whether it is a ResourceClaim, the claim, and a waiting pod that it is chosen or reserved for."""
 
 
 def _waiting(session: Session) -> Iterator[Task]:
@@ -61,7 +60,7 @@ def _pending(job: Job, made: bool, view: JobView | None) -> Iterator[Task]:
             yield task
 
 
-def _devices_held(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Iterator[Held]:
+def _waiting_devices(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Iterator[WaitingClaim]:
     """ResourceClaims that have devices and that are reserved for no pods but waiting ones, and for their group."""
     for key, task, group in _device_claims(waiting, devices):
         claim = devices.claims.get(key)  # without devices from the moment on that it is being given back
@@ -83,7 +82,7 @@ def _device_claims(waiting: Mapping[str, Task], devices: DeviceCatalogue) -> Ite
         yield devices.made[uid], waiting[uid], ""
 
 
-def _volumes_held(waiting: Mapping[str, Task], volumes: VolumeCatalogue) -> Iterator[Held]:
+def _waiting_volumes(waiting: Mapping[str, Task], volumes: VolumeCatalogue) -> Iterator[WaitingClaim]:
     """PersistentVolumeClaims that are not bound and for which a node or a volume was chosen."""
     for task in waiting.values():
         for one in task.claims.volumes if task.claims is not None else ():

@@ -1,8 +1,8 @@
-"""What becomes of pods that earlier cycles asked to end by themselves: they are waited for, evicted, or may stay.
+"""Pods that earlier cycles asked to end by themselves: whether to wait for them, to evict them, or to let them stay.
 
-A request stands as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
+A request is valid as long as a nominated pod needs the room. Then the pod is evicted at the deadline, or as soon as its
 owner says that it is ready. Once nobody needs the room any more, the request is withdrawn. Requests without a
-beneficiary (such as those of ``shuffle``) stand until their deadline.
+beneficiary (such as those of ``shuffle``) are valid until their deadline.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from vsched.framework.jobs import JobView
 from vsched.framework.session import Session
+from vsched.framework.words.victims import EVICTION_REFUSED, UNNEEDED
 from vsched.model.jobs.job import Job
 from vsched.model.plan import AskAgain, Evict, Withdraw
 from vsched.model.pods.cooperation import EvictionRequest
@@ -22,9 +23,7 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot, asked_jobs
 
 SKEW_SECONDS = 60.0
-"""A request that was made this long after now was not made by a scheduler: it is due."""
-UNNEEDED = "its resources are no longer needed"
-KEPT = "the API server refuses its eviction"
+"""A request dated this long after now was not made by a scheduler: it is due."""
 
 
 class RequestAnswers(NamedTuple):
@@ -49,7 +48,7 @@ def answers_to_requests(session: Session) -> RequestAnswers:
         for task, request, needed in _judged(job, asked, needs):
             about = task.uid, task.namespace, task.name, task.node, job.key, request.action, request.beneficiary
             if not needed or (is_due(request, snapshot.now) and task.spared):
-                why = KEPT if needed else UNNEEDED
+                why = EVICTION_REFUSED if needed else UNNEEDED
                 withdrawals.append(Withdraw(*about, why, task.responds))
             elif is_due(request, snapshot.now):
                 evictions.append(Evict(*about, whom=snapshot.named_otherwise(request.beneficiary)))

@@ -15,14 +15,15 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from vsched.framework.classes import Rank, Row, Span
+from vsched.framework.classes import Rank, Segment, Span
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.refusal import Refusal
+from vsched.framework.reports.pending_pods import has_place, in_sight, refusal_of, set_apart
 from vsched.framework.reports.plain import PlainJobs, Sizes
 from vsched.framework.reports.queue_room import QueueRoom, counts
-from vsched.framework.reports.unschedulable import UnschedulableReasons, has_place, in_sight, refusal_of, set_apart
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.model.jobs.provisioning import POD_SETS_MAX
 from vsched.model.plan import JobOutcome
@@ -63,11 +64,11 @@ class ScaleUp(NamedTuple):
     pods: Set[str] = frozenset()
     """Uids."""
     code: str = ""
-    """Why not for all; empty where the reason of the job says it."""
+    """Why not for all; empty where the reason of the job is enough."""
     why_not: str = ""
     """The same in words."""
     asked: Set[str] = frozenset()
-    """Uids of those that nodes are asked for by a ProvisioningRequest: what the gang needs. None where pods say it."""
+    """Uids of those that nodes are asked for by a ProvisioningRequest: what the gang needs."""
 
 
 NO_NODES_WANTED = ScaleUp()
@@ -98,15 +99,15 @@ class ScaleUps:
         self._plain = plain
         plugins = reasons.session.plugins
         self._shares = not plugins.limits_starts
-        """Whether plain jobs that are told the same get the same answer: they have no claims, and one namespace."""
+        """Whether plain jobs with the same reason get the same answer: they have no claims, and one namespace."""
         self._known: dict[tuple[int, str], ScaleUp | int] = {}
-        """The answer for plain jobs by the identity of their words and their code; how many tasks they need where nodes
-        may be added for all of their tasks."""
+        """The answer for plain jobs by the identity of their reason and their code; where nodes may be added for all of
+        their tasks, how many of these they need."""
         self._bound = bound
         self._room = QueueRoom(self._session)
 
-    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], rows: Iterable[Row] = ()) -> dict[str, ScaleUp]:
-        """The pods to add nodes for, by job; jobs that no nodes are wanted for are left out. Rows get their answers.
+    def of(self, waiting: Iterable[tuple[JobView, JobOutcome]], segments: Iterable[Segment] = ()) -> dict[str, ScaleUp]:
+        """The pods to add nodes for, by job; jobs that want no nodes are left out. Segments get their answers.
 
         Where a queue states limits, jobs count against them in their order.
         """
@@ -123,7 +124,7 @@ class ScaleUps:
                 found[view.key] = self._whole(asking)
             else:
                 limited.append(asking)
-        self._share_out(limited, rows, found)
+        self._share_out(limited, segments, found)
         return found
 
     def of_span(self, view: JobView, outcome: JobOutcome) -> ScaleUp | Asking | None:
@@ -148,35 +149,35 @@ class ScaleUps:
         """Nodes for all of the tasks."""
         return self._with_needed(asking, ScaleUp(_uids(asking)))
 
-    def _share_out(self, limited: Iterable[Asking], rows: Iterable[Row], found: dict[str, ScaleUp]) -> None:
+    def _share_out(self, limited: Iterable[Asking], segments: Iterable[Segment], found: dict[str, ScaleUp]) -> None:
         """Share what the queues may hold out among the jobs, in their order."""
         alone = sorted([(self._rank(one), one) for one in limited], key=itemgetter(0), reverse=True)
-        ahead = [(row.rank, row) for row in rows]
+        ahead = [(segment.rank, segment) for segment in segments]
         heapify(ahead)
         while alone or ahead:
             if not ahead or (alone and alone[-1][0] < ahead[0][0]):
                 _, one = alone.pop()
                 found[one.view.key] = self._with_needed(one, self._within_limits(one))
                 continue
-            _, row = heappop(ahead)
+            _, segment = heappop(ahead)
             bound = min([next_one[0] for next_one in (*alone[-1:], *ahead[:1])], default=None)
-            self._share_in_row(row, row.until(bound))
-            if row:
-                heappush(ahead, (row.rank, row))
+            self._share_in_segment(segment, segment.until(bound))
+            if segment:
+                heappush(ahead, (segment.rank, segment))
 
-    def _share_in_row(self, row: Row, end: int) -> None:
-        """The answers for the jobs of a row up to a position."""
-        least: int = row.waiting.value
-        while row.at < end:
-            view = self._session.jobs[row.first]
+    def _share_in_segment(self, segment: Segment, end: int) -> None:
+        """The answers for the jobs of a segment up to a position."""
+        least: int = segment.waiting.value
+        while segment.at < end:
+            view = self._session.jobs[segment.first]
             asking = Asking(view, tuple(view.job.pending.values()), least)
-            count = self._room.take_often(view.queue, asking.tasks, end - row.at)
+            count = self._room.take_often(view.queue, asking.tasks, end - segment.at)
             if count:
                 answer = self._whole(asking)
             else:
                 answer = self._with_needed(asking, self._within_limits(asking))
-                count = 1 if answer.pods else end - row.at  # what is too much for one of them is too much for all
-            row.pass_over(answer, row.at + count)
+                count = 1 if answer.pods else end - segment.at  # what is too much for one of them is too much for all
+            segment.pass_over(answer, segment.at + count)
 
     def _with_needed(self, asking: Asking, found: ScaleUp) -> ScaleUp:
         """The same, with the pods that a ProvisioningRequest is made for."""
@@ -204,17 +205,17 @@ class ScaleUps:
         return [*needed, *islice((task for task in tasks if task.uid not in chosen), most)]
 
     def _rank(self, asking: Asking) -> Rank:
-        """Jobs whose gates were opened go first, because their queues keep room for them."""
+        """Jobs whose gates were opened go first, because room in their queues is reserved for them."""
         return not asking.view.job.reserving, self._session.plugins.job_key(asking.view)
 
     # -- what nodes would help ---------------------------------------------------------------------------------------
 
     def _answer(self, view: JobView, outcome: JobOutcome) -> Asking | ScaleUp:
-        """The same as ``_asking``, found once for plain jobs that are told the same."""
+        """The same as ``_asking``, worked out once for plain jobs with the same reason."""
         plain = self._plain.get(view.key) if self._shares else None
         if plain is None:
             return self._asking(view, outcome)
-        case = id(plain.words), outcome.code
+        case = id(plain.reason), outcome.code
         known = self._known.get(case)
         if isinstance(known, int):
             return Asking(view, tuple(view.job.pending.values()), known)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
 from vsched.framework.refusal import Refusal, Shortage
-from vsched.framework.wording import counted
+from vsched.framework.words import limits as words
 from vsched.model.amounts.counted import format_counted
 from vsched.model.queues.quota import asked_by, exceeded
 from vsched.model.snapshot import Snapshot
@@ -30,9 +30,8 @@ def quotas_refusing(snapshot: Snapshot, view: JobView) -> Iterator[Refusal]:
     asked = Counter[str]()
     for role, count in lacks.items():
         asked.update(asked_by(of_role.get(role, like).shape, snapshot.axis.names, count))
-    pods = counted(missing, "missing pod asks", "missing pods ask")
     for quota, line in exceeded(quotas, asked):
         short = Shortage(line.resource, line.used, asked[line.resource], line.hard)
         hard, used, more = (format_counted(line.resource, one) for one in (short.limit, short.held, short.asked))
-        message = f"ResourceQuota {quota.name} allows {hard} {line.name}: {used} used, {pods} for {more}"
+        message = words.quota_refuses(quota.name, hard, line.name, used, missing, more)
         yield Refusal(REFUSES_CREATION, message, code=Code.QUOTA, subject=quota.name, shortages=(short,))

@@ -5,22 +5,33 @@ Conditions, events, pages and commands all show this code and message.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Set
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from vsched.framework.codes import Code
 from vsched.framework.jobs import JobView
-from vsched.framework.nodes.masks import REFUSED
-from vsched.framework.nodes.why import NO_NODES_KNOWN, NodeReasons
-from vsched.framework.obstacles import told_of_pods, unsupported
+from vsched.framework.nodes.why import NodeReasons, binding, on_nodes
+from vsched.framework.obstacles import unsupported, unsupported_pods
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.holders import Holders
 from vsched.framework.reports.lasting import lacking_on_all, never_on_nodes, not_registered, rooms_if_empty, rows_open
 from vsched.framework.reports.limits import SILENT, LimitMessages, UnschedulableReason
+from vsched.framework.reports.pending_pods import (
+    cause_of,
+    fitting,
+    has_place,
+    in_sight,
+    of_role,
+    place_of,
+    set_back,
+    waits,
+    with_refusal,
+)
 from vsched.framework.session import Session
-from vsched.framework.starting import PIPELINED, is_whole, to_leave, to_start
+from vsched.framework.starting import is_whole
 from vsched.framework.subgroups import SubGroups
-from vsched.framework.wording import UNTRIED, binding, counted, on_nodes, resource_in
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import NO_NODES_KNOWN, resource_in
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.amounts.resources import NOTHING
 from vsched.model.claims.plan import NOT_HAD
@@ -28,22 +39,20 @@ from vsched.model.pods.shape import Shape
 from vsched.model.pods.status import Phase, Status
 from vsched.model.pods.task import Task
 
-NONE_FITS = "no node fits"
 OF_QUEUE = (Code.QUEUE_CLOSED, Code.QUEUE_NOT_LEAF)
 """Codes of queues in which no job starts, however small."""
-NO_UIDS: Set[str] = frozenset()
 UNBOUND = (Status.PENDING, Status.ALLOCATED, Status.BINDING)
 
 
 class IfEmpty(NamedTuple):
     """How many tasks of a shape the nodes could hold if they were empty."""
 
-    told: str
+    problem: str
     """Why not even one task would fit, or which resource is not registered yet; empty where one would fit."""
     room: int
     """The most tasks that would fit."""
     lacking: frozenset[str] = frozenset()
-    """The resources of which no node has enough, where the first text says so."""
+    """The resources of which no node has enough, where ``problem`` says so."""
 
 
 class UnschedulableReasons:
@@ -69,8 +78,7 @@ class UnschedulableReasons:
         first = min(found, key=lambda task: task.name)
         if setbacks[first.uid].startswith(NOT_HAD):
             return UnschedulableReason(Code.CLAIM, setbacks[first.uid])
-        refused = f"the API server does not bind {len(found)} of its pods"
-        return UnschedulableReason(Code.BINDING, f"{refused}: {first.name}: {setbacks[first.uid]}")
+        return UnschedulableReason(Code.BINDING, words.unbound(len(found), first.name, setbacks[first.uid]))
 
     def _of_undecided(self, view: JobView) -> UnschedulableReason:
         session = self.session
@@ -89,7 +97,7 @@ class UnschedulableReasons:
             return self._unplaced(view, cause, why)
         if why.code is Code.CLAIM:
             return self._lacking_claims(view, cause, why)
-        if not _waits(why):
+        if not waits(why):
             return self.refused(view, why)
         return self._leaving(view) if in_sight(view) else self._out_of_sight(view)
 
@@ -99,8 +107,7 @@ class UnschedulableReasons:
             return self.refused(view, why)
         refusals = (self.session.refused.tasks.get(uid) for uid in view.job.pending)
         count = sum(isinstance(one, Refusal) and one.code is Code.CLAIM for one in refusals)
-        others = counted(count, "of its pods waits", "of its pods wait")
-        return self.refused(view, why._replace(message=f"{others}: {cause.name}: {why.message}"))
+        return self.refused(view, why._replace(message=words.some_wait(count, cause.name, why.message)))
 
     def _leaving(self, view: JobView) -> UnschedulableReason:
         """The reason for a job that will have its minimum once other pods have left the nodes chosen for it."""
@@ -109,11 +116,8 @@ class UnschedulableReasons:
         first = min(left or waiting, key=lambda task: (task.created, task.name))
         message = f"{first.name} {place_of(self.session, view, first.uid).message}"
         if not left:
-            return UnschedulableReason(
-                Code.STARTING, f"{counted(len(waiting), 'pod has a node', 'pods have nodes')}: {message}"
-            )
-        who = counted(len(left), "pod has a node and waits", "pods have nodes and wait")
-        return UnschedulableReason(Code.LEAVING, f"{who} for other pods to leave: {message}")
+            return UnschedulableReason(Code.STARTING, words.have_nodes(len(waiting), message))
+        return UnschedulableReason(Code.LEAVING, words.wait_for_others(len(left), message))
 
     def _out_of_sight(self, view: JobView) -> UnschedulableReason:
         """The reason for a job with nodes for too few of its tasks: why the next task finds no node."""
@@ -135,22 +139,19 @@ class UnschedulableReasons:
         """The reason for a job whose tasks were not refused: scheduling gates hold some back, or it was not tried."""
         gated = sum(task.at_gate for task in view.job.pending.values())
         if not gated:
-            return self.refused(view, unsupported(told_of_pods(view.job))) if view.job.unplaceable else SILENT
+            return self.refused(view, unsupported(unsupported_pods(view.job))) if view.job.unplaceable else SILENT
         queue = self.session.snapshot.queues.get(view.queue)
         shut = None if queue is None else self.session.plugins.allocatable(queue, NOTHING)
         if shut is not None and shut.code in OF_QUEUE:  # gates that are removed would change nothing
             return self.refused(view, shut)
         if view.is_ready and view.ready >= max(1, view.min_member):
-            return UnschedulableReason(
-                Code.GATED, f"scheduling gates hold back {counted(gated, 'more pod', 'more pods')}"
-            )
-        message = f"scheduling gates hold back {counted(gated, 'pod', 'pods')}"
+            return UnschedulableReason(Code.GATED, words.gated(gated, more=True))
+        message = words.gated(gated, more=False)
         missing = view.min_member - view.ready - view.best_effort_pending
         if view.min_member > 1 and missing > 0:
-            fits = _fitting(self.session, view, _every)
-            message += (
-                f": {_needs('the gang', view.min_member, missing, fits) if fits else f'the gang needs {missing}'}"
-            )
+            fits = fitting(self.session, view)
+            needs = words.needs(words.THE_GANG, view.min_member, missing, fits) if fits else words.gang_needs(missing)
+            message += f": {needs}"
         return UnschedulableReason(Code.GATED, message)
 
     def _incomplete(self, view: JobView) -> UnschedulableReason:
@@ -176,17 +177,17 @@ class UnschedulableReasons:
         if_empty, counts = self._if_empty(view, cause), explained.named(on_nodes(why) or why.message)
         on_each = with_refusal(self.session, cause, why, counts)
         if on_each == counts and why.reasons and all(map(if_empty.lacking.__contains__, map(resource_in, why.reasons))):
-            on_each = ""  # the first text says it of all nodes
-        told = "; ".join(one for one in (if_empty.told, on_each) if one)
-        message = told if head == NONE_FITS and not on_each else f"{head}: {told}"
+            on_each = ""  # the problem says it of all nodes
+        details = "; ".join(one for one in (if_empty.problem, on_each) if one)
+        message = details if head == words.NONE_FITS and not on_each else f"{head}: {details}"
         if why.cut:
-            message += f"; {UNTRIED}"
+            message += f"; {words.UNTRIED}"
         also = why.also if why.also is not None and not is_whole(self.session.snapshot, why.also) else None
         if also is not None:
-            message += f"; besides, {self.refused(view, also).message}"
-        kept = self.session.refused.protected.get(view.key)
-        if kept is not None:
-            code, message = kept.code, f"{kept.message}; {message}"
+            message += words.besides(self.refused(view, also).message)
+        protected = self.session.refused.protected.get(view.key)
+        if protected is not None:
+            code, message = protected.code, f"{protected.message}; {message}"
         return UnschedulableReason(code, message, why.reasons, also)
 
     def _if_empty(self, view: JobView, task: Task) -> IfEmpty:
@@ -204,7 +205,7 @@ class UnschedulableReasons:
         return known
 
     def _claims_of(self, task: Task) -> Hashable:
-        """What tells its claims from those of other tasks; None where it has none."""
+        """The kind of its claims; None where it has none."""
         claims = self.session.claims.of(task)
         return None if claims is None else claims.kind
 
@@ -226,25 +227,25 @@ class UnschedulableReasons:
         """The code of the reason, and the start of the message: how many pods are missing, and how many fit."""
         code = binding(why)
         lacking = view.roles_missing()
-        fits = _fitting(self.session, view, _of_role(cause.role)) if cause.role in lacking else 0
+        fits = fitting(self.session, view, of_role(cause.role)) if cause.role in lacking else 0
         if fits < lacking.get(cause.role, 0):
             minimum = dict(view.spec.min_task_member)[cause.role]
-            return Code.ROLE_MINIMUM, _needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
+            return Code.ROLE_MINIMUM, words.needs(f"role {cause.role}", minimum, lacking[cause.role], fits)
         if view.sub_groups is not None and why.fits is None and (short := view.sub_groups.of(cause).lacks()):
             return self._scale_of_sub_group(view.sub_groups, view, cause, short, code)
         if view.is_ready and view.ready >= min(1, view.min_member):
             waiting = view.pending_count + view.waiting
-            return code, "one more pod waits" if waiting == 1 else f"{waiting} more pods wait"
+            return code, words.more_wait(waiting)
         missing = view.min_member - view.ready - (0 if view.is_ready else view.best_effort_pending)
         minimum = view.min_member
         if view.sub_groups is not None and why.fits is not None:
             missing = self.session.plugins.tasks_missing(view)  # what its sub-groups need may be more than its minimum
             minimum = max(minimum, view.ready + missing)
         if minimum < 2:
-            return code, NONE_FITS
-        fits = min(missing, _fitting(self.session, view, _every) if why.fits is None else why.fits)
+            return code, words.NONE_FITS
+        fits = min(missing, fitting(self.session, view) if why.fits is None else why.fits)
         most = self._most(view, cause, missing)
-        head = _needs("the gang", minimum, missing, fits, most)
+        head = words.needs(words.THE_GANG, minimum, missing, fits, most)
         return Code.GANG_SIZE if fits or most else code, head
 
     def _scale_of_sub_group(
@@ -252,8 +253,8 @@ class UnschedulableReasons:
     ) -> tuple[Code, str]:
         """The same for a pod of a sub-group that lacks its minimum."""
         group = groups.of(cause)
-        fits = _fitting(self.session, view, lambda task: groups.of(task) is group)
-        head = _needs(f"sub-group {group.name}", group.minimum, missing, min(fits, missing))
+        fits = fitting(self.session, view, lambda task: groups.of(task) is group)
+        head = words.needs(f"sub-group {group.name}", group.minimum, missing, min(fits, missing))
         return Code.GANG_SIZE if fits else code, head
 
     # -- refused by a rule ------------------------------------------------------------------------------------------
@@ -263,113 +264,3 @@ class UnschedulableReasons:
         if refusal.code is Code.UNSUPPORTED:
             return UnschedulableReason(refusal.code, refusal.message, {refusal.reason: 1})
         return self.limits.refused(view, refusal)
-
-
-def cause_of(session: Session, view: JobView) -> Task | None:
-    """The task whose refusal explains the job: the oldest without a node, those of roles below their minimum first.
-
-    Where every task has a node, it is the oldest that waits for other pods to leave its node.
-    """
-    refusals = session.refused.tasks
-    refused = [
-        task
-        for uid, task in view.job.pending.items()
-        if uid in refusals and (has_place(view, uid) or (uid not in view.moved and not _waits(refusals[uid])))
-    ]
-    short = _roles_short(session, view)
-    return min(
-        refused,
-        key=lambda task: (_waits(refusals[task.uid]), task.role not in short, task.created, task.name),
-        default=None,
-    )
-
-
-def set_back(session: Session, view: JobView, statuses: Collection[Status]) -> list[Task]:
-    """Its tasks in these statuses whose last binding was refused, or whose claims could not be had."""
-    setbacks = session.snapshot.setbacks
-    if not setbacks:
-        return []
-    return [task for uid, task in view.job.tasks.items() if uid in setbacks and task.status in statuses]
-
-
-def with_refusal(session: Session, task: Task, why: NodeReasons, message: str) -> str:
-    """The message, with what admission said where nodes are left out for it."""
-    said = session.snapshot.setbacks.get(task.uid) if REFUSED in why.reasons else None
-    return message if said is None else f"{message.removesuffix('.')}; {said}"
-
-
-def set_apart(session: Session, view: JobView) -> Set[str] | None:
-    """Uids of the pending tasks that were tried or refused themselves; of all others nothing is known but their job.
-
-    None where more than that sets tasks apart: some have gates, or nodes.
-    """
-    job = view.job
-    if view.moved or job.gated or job.awaiting or job.unplaceable:
-        return None
-    pending, refusals, tried = job.pending.keys(), session.refused.tasks.keys(), session.refused.tried
-    # Of two views or sets, these operations walk through the smaller one.
-    if pending.isdisjoint(refusals) and pending.isdisjoint(tried):
-        return NO_UIDS
-    return (pending & refusals) | (pending & tried)
-
-
-def refusal_of(session: Session, view: JobView, uid: str) -> NodeReasons | Refusal | None:
-    """Why a task was not bound; None where it was not refused, or where its old reason (a node to wait for) is gone."""
-    why = session.refused.tasks.get(uid)
-    if has_place(view, uid):
-        return place_of(session, view, uid)
-    return None if why is not None and _waits(why) else why
-
-
-def place_of(session: Session, view: JobView, uid: str) -> Refusal:
-    """The message for a task that has a node but cannot start yet."""
-    node = view.moved[uid][1]
-    if session.is_left(node):
-        return to_leave(node, session.asked_on.get(node, ()))
-    others = (view.moved[one][1] for one in view.job.pending if has_place(view, one))
-    return to_start(node, at_once=in_sight(view) and not any(session.is_left(one) for one in others))
-
-
-def in_sight(view: JobView) -> bool:
-    """Whether the job will have its minimum, and its roles theirs, once other pods have left the chosen nodes."""
-    return view.is_pipelined and not view.roles_missing(waiting=True)
-
-
-def _roles_short(session: Session, view: JobView) -> set[str]:
-    """Roles for which this cycle's last try found nodes for fewer tasks than their minimum."""
-    return {role for role, missing in view.roles_missing().items() if _fitting(session, view, _of_role(role)) < missing}
-
-
-def _fitting(session: Session, view: JobView, counts: Callable[[Task], bool]) -> int:
-    """How many of the tasks that ``counts`` is true of found a node in a try rolled back since, or are pipelined."""
-    found = (task for uid, task in view.job.pending.items() if uid in session.refused.tried or has_place(view, uid))
-    return sum(1 for task in found if counts(task))
-
-
-def _every(task: Task) -> bool:
-    return True
-
-
-def _of_role(role: str) -> Callable[[Task], bool]:
-    """Whether a task has the role."""
-    return lambda task: task.role == role
-
-
-def has_place(view: JobView, uid: str) -> bool:
-    """Whether a task has a node that it waits for."""
-    return uid in view.moved and view.moved[uid][0] is Status.PIPELINED
-
-
-def _waits(why: NodeReasons | Refusal) -> bool:
-    return isinstance(why, Refusal) and why.reason == PIPELINED
-
-
-def _needs(who: str, minimum: int, missing: int, fits: int, most: int | None = None) -> str:
-    """``the gang needs 8, 2 fit``; with ``most``, also how many would fit if all nodes were empty."""
-    many = fits if fits else "none"
-    verb = "fits" if fits == 1 else "fit"
-    needs = f"{minimum}" if missing == minimum else f"{missing} more of its minimum of {minimum}"
-    message = f"{who} needs {needs}, {many} {verb}"
-    if most is None or (not most and not fits):
-        return message
-    return f"{message}, and {'no more' if most <= fits else most} would if all nodes were empty"

@@ -1,4 +1,4 @@
-"""What is said of each pod that a cycle did not place: a reason in one word, and a message."""
+"""The verdict about each pod that a cycle did not place: a reason in one word, and a message."""
 
 from __future__ import annotations
 
@@ -11,20 +11,16 @@ from vsched.framework.obstacles import UNSUPPORTED
 from vsched.framework.refusal import Refusal
 from vsched.framework.reports.last import NOBODY, LastReport, PodText, PodTexts, Verdicts
 from vsched.framework.reports.limits import UnschedulableReason
+from vsched.framework.reports.pending_pods import in_sight, refusal_of, set_apart, set_back, with_refusal
 from vsched.framework.reports.plain import PlainJobs
 from vsched.framework.reports.scaling import NODES_HELP, ScaleUp, sizes
-from vsched.framework.reports.unschedulable import (
-    UnschedulableReasons,
-    in_sight,
-    refusal_of,
-    set_apart,
-    set_back,
-    with_refusal,
-)
+from vsched.framework.reports.unschedulable import UnschedulableReasons
 from vsched.framework.session import Session
 from vsched.framework.starting import PIPELINED
 from vsched.framework.subgroups import Composite
 from vsched.framework.times import clock
+from vsched.framework.words import jobs as words
+from vsched.framework.words.nodes import none_available
 from vsched.model.claims.plan import NOT_HAD
 from vsched.model.jobs.advice import headline_of
 from vsched.model.jobs.job import Job
@@ -35,16 +31,13 @@ from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 
-NO_HELP = "; more nodes would not help: "
-"""In messages: what follows keeps pods from starting whatever nodes are added."""
 
-
-def with_refused(session: Session, view: JobView, said: Verdicts) -> Verdicts:
+def with_refused(session: Session, view: JobView, found: Verdicts) -> Verdicts:
     """The same, with the verdicts about tasks that have a node, and are refused their binding."""
     refused = set_back(session, view, (Status.BINDING,))
     if not refused:
-        return said
-    return {**said, **{task.key: _refused(task, session.snapshot.setbacks[task.uid]) for task in refused}}
+        return found
+    return {**found, **{task.key: _refused(task, session.snapshot.setbacks[task.uid]) for task in refused}}
 
 
 def _refused(task: Task, message: str) -> Unschedulable:
@@ -64,15 +57,15 @@ def verdicts(
 ) -> Verdicts:
     """Why each pending task that this cycle did not bind is unschedulable."""
     found, wanted = plain.get(view.key), sizes(view, scale_up)
-    if found is not None and wanted is not None and (known := last.again(plain, found, outcome, wanted)) is not None:
+    if found is not None and wanted is not None and (known := last.repeated(plain, found, outcome, wanted)) is not None:
         return known
     last.forget(view.key)
     if not view.pending_count and not view.waiting:
         if found is not None and wanted is not None:
             last.note(found, outcome, wanted, {})
         return {}
-    telling = _Telling(waiting, view, outcome, scale_up)
-    together = telling.of_all()
+    of_job = _JobVerdicts(waiting, view, outcome, scale_up)
+    together = of_job.of_all()
     if together is not None:
         all_of_them = last.of(view.job, together)
         if found is not None and wanted is not None:
@@ -81,27 +74,27 @@ def verdicts(
     one_by_one: Verdicts = {}
     for uid, task in view.job.pending.items():
         if task.unsupported:
-            said = PodText(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
+            text = PodText(UNSUPPORTED, task.unsupported, {UNSUPPORTED: 1})
         elif uid in bound or task.gated:
             continue
         else:
-            said = telling.of(uid, task)
-        one_by_one[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *said)
+            text = of_job.of(uid, task)
+        one_by_one[f"{task.namespace}/{task.name}"] = Unschedulable(uid, task.namespace, task.name, view.key, *text)
     return one_by_one
 
 
-class _Telling:
-    """Tells why the pods of one job wait. Pods that nothing is known of but their job are all told the same."""
+class _JobVerdicts:
+    """The verdicts about the pods of one job. Pods without refusals of their own all have the same one."""
 
     def __init__(self, waiting: UnschedulableReasons, view: JobView, outcome: JobOutcome, scale_up: ScaleUp) -> None:
         self._waiting, self._session = waiting, waiting.session
         self._view, self._outcome, self._scale_up = view, outcome, scale_up
         self._gang = headline_of(outcome.message)
         self._known: dict[tuple[str, bool, bool], PodText] = {}
-        """What pods without a refusal of their own are told: by what they wait for, and by who asks for nodes."""
+        """The verdict about pods without a refusal of their own: by what they wait for, and by who asks for nodes."""
 
     def of_all(self) -> PodTexts | None:
-        """What the pending pods are told; None where they have to be gone through one by one."""
+        """The verdicts about all pending pods; None where they have to be worked out one by one."""
         pending, scale_up = self._view.job.pending, self._scale_up
         apart = set_apart(self._session, self._view)
         if apart is None:
@@ -113,7 +106,7 @@ class _Telling:
         return PodTexts(others, {uid: self.of(uid, pending[uid]) for uid in apart} if apart else NOBODY)
 
     def of(self, uid: str, task: Task) -> PodText:
-        """What one pod is told."""
+        """The verdict about one pod."""
         session, view, scale_up = self._session, self._view, self._scale_up
         moved = uid in view.moved
         waits_for = _waits_for(view, task) if moved or uid in session.refused.tried else ""
@@ -122,26 +115,26 @@ class _Telling:
         own = refusal_of(session, view, uid) if moved or uid in session.refused.tasks else None
         if own is None:
             known = waits_for, wanted, asked
-            said = self._known.get(known)
-            if said is None:
-                said = self._known[known] = self._without_own(*known)
-            return said
+            text = self._known.get(known)
+            if text is None:
+                text = self._known[known] = self._without_own(*known)
+            return text
         if isinstance(own, NodeReasons):
             own = self._with_holders(task, own)
-        return self._said(own, waits_for, wanted, asked)
+        return self._text(own, waits_for, wanted, asked)
 
     def _with_holders(self, task: Task, why: NodeReasons) -> NodeReasons:
         """The reasons with the names of the jobs that hold room, and with what protects possible victims."""
         explained = self._waiting.holders.explain(self._view.key, task, why)
-        kept = self._session.refused.protected.get(self._view.key)
+        protected = self._session.refused.protected.get(self._view.key)
         named = explained.named(explained.why.message)
         named = with_refusal(self._session, task, why, named)
-        return explained.why._replace(message=f"{kept.message}; {named}" if kept is not None else named)
+        return explained.why._replace(message=f"{protected.message}; {named}" if protected is not None else named)
 
     def _without_own(self, waits_for: str, wanted: bool, asked: bool) -> PodText:
-        return self._said(self._session.refused.jobs.get(self._view.key), waits_for, wanted, asked)
+        return self._text(self._session.refused.jobs.get(self._view.key), waits_for, wanted, asked)
 
-    def _said(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> PodText:
+    def _text(self, why: NodeReasons | Refusal | None, waits_for: str, wanted: bool, asked: bool) -> PodText:
         """``wanted``: nodes are to be added for the pod. ``asked``: a ProvisioningRequest asks for them."""
         view, outcome, scale_up = self._view, self._outcome, self._scale_up
         message, reasons = _task_message(self._waiting, view, outcome, self._gang, why, waits_for)
@@ -151,9 +144,9 @@ class _Telling:
             return PodText(PROVISIONING, message if request in message else f"{message}; {request}", reasons, fits)
         if wanted and not scale_up.asked:
             return PodText(UNSCHEDULABLE, message, reasons, fits)
-        said = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
-        if scale_up.why_not and not said and scale_up.why_not not in message:
-            message = f"{message}{NO_HELP}{scale_up.why_not}"
+        repeats = isinstance(why, Refusal) and why.code == scale_up.code  # the same limit, maybe in other words
+        if scale_up.why_not and not repeats and scale_up.why_not not in message:
+            message = f"{message}{words.NO_HELP}{scale_up.why_not}"
         return PodText(SCHEDULABLE if fits else _other_reason(view, outcome, why, scale_up), message, reasons, fits)
 
 
@@ -161,7 +154,7 @@ def asked_for(snapshot: Snapshot, key: str) -> str:
     """What became of the ProvisioningRequest of a gang."""
     found = None if snapshot.provisioning is None else snapshot.provisioning.get(key)
     if found is None:
-        return "nodes for it will be requested by a ProvisioningRequest"
+        return words.NODES_REQUESTED
     return told(found, f"at {clock(found.retry_at, snapshot.now, True)} UTC")
 
 
@@ -185,9 +178,9 @@ def _waits_for(view: JobView, task: Task) -> str:
     groups = view.sub_groups
     if groups is not None and view.is_ready and not groups.are_whole((task,)):
         lacking = next((one for one in groups.path(groups.of(task)) if not one.is_ready), groups.of(task))
-        what = " groups" if isinstance(lacking, Composite) else ""
-        return f"its sub-group {lacking.name} reaches its minimum of {lacking.minimum}{what}"
-    return f"its gang {view.called} reaches its minimum of {view.min_member}"
+        of_groups = isinstance(lacking, Composite)
+        return words.sub_group_reaches_minimum(lacking.name, lacking.minimum, of_groups=of_groups)
+    return words.gang_reaches_minimum(view.called, view.min_member)
 
 
 def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
@@ -196,13 +189,13 @@ def verdicts_of_strays(session: Session) -> dict[str, Verdicts]:
 
 
 def _of_stray(job: Job) -> Verdicts:
-    said = PodTexts(PodText(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
-    return said.verdicts(job)
+    found = PodTexts(PodText(Code.NO_POD_GROUP, no_such_group(job.key), {Code.NO_POD_GROUP.value: 1}), NOBODY)
+    return found.verdicts(job)
 
 
 def no_such_group(key: str) -> str:
     """The message for a pod that names a PodGroup which does not exist."""
-    return f"{title_of(key)} does not exist: its pods wait for it to be created"
+    return words.no_group(title_of(key))
 
 
 def _task_message(
@@ -219,17 +212,16 @@ def _task_message(
     """
     if isinstance(why, Refusal):
         if why.reason == PIPELINED and gang and not in_sight(view):
-            return f"{why.message}, and its gang {view.called} waits: {gang}", dict(outcome.reasons)
+            return words.waits_as_gang_waits(why.message, view.called, gang), dict(outcome.reasons)
         if why.code is Code.CLAIM:
             # Words of kube-scheduler for a pod that no node can take.
-            nodes = len(waiting.session.nodes)
-            return f"0/{nodes} nodes are available: {why.message}.", {why.reason: 1}
+            return none_available(len(waiting.session.nodes), why.message), {why.reason: 1}
         return waiting.refused(view, why).message, {why.reason: 1}
     if why is not None:
         return why.message, dict(why.reasons)
     if fits:
-        return f"fits, but waits until {fits}", {}
+        return words.fits_but_waits(fits), {}
     if gang and not view.is_ready:
         alone = view.spec.made_for.startswith("Pod ")
-        return gang if alone else f"its gang {view.called} waits: {gang}", dict(outcome.reasons)
-    return "not tried in this cycle", {}
+        return gang if alone else words.gang_waits(view.called, gang), dict(outcome.reasons)
+    return words.NOT_TRIED, {}

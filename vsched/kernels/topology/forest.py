@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from vsched.kernels.topology import words
 from vsched.kernels.topology.patterns import problem_of
 from vsched.model.topology.hypernodes import HyperNode, TopologyCatalogue
 
@@ -118,23 +119,20 @@ def _problems(
 
 
 def _unread(catalogue: TopologyCatalogue) -> Iterable[tuple[str, str]]:
-    return ((name, f"HyperNode {name} cannot be read: {why}") for name, why in sorted(catalogue.unread.items()))
+    return ((name, words.unread(name, why)) for name, why in sorted(catalogue.unread.items()))
 
 
 def _patterns(hypernodes: Iterable[HyperNode]) -> Iterable[tuple[str, str]]:
     for one in hypernodes:
         for member in one.members:
             if member.pattern and (problem := problem_of(member.pattern)):
-                yield one.name, f"HyperNode {one.name} has a pattern that cannot be used: {problem}"
+                yield one.name, words.bad_pattern(one.name, problem)
 
 
 def _second_parents(parents: Mapping[str, list[str]]) -> Iterable[tuple[str, str]]:
     for child, listed in sorted(parents.items()):
         if len(listed) > 1:
-            yield (
-                child,
-                f"HyperNode {child} is a member of {listed[0]} and of {listed[1]}, and may be a member of one only",
-            )
+            yield child, words.two_parents(child, listed[0], listed[1])
 
 
 def _levels(by_name: Mapping[str, HyperNode], parents: Mapping[str, list[str]]) -> Iterable[tuple[str, str]]:
@@ -144,10 +142,7 @@ def _levels(by_name: Mapping[str, HyperNode], parents: Mapping[str, list[str]]) 
                 continue
             below, above = by_name[child].tier, by_name[parent].tier
             if below >= above:
-                yield (
-                    child,
-                    f"HyperNode {child} has tier {below}, and its parent {parent} tier {above}, which has to be higher",
-                )
+                yield child, words.not_below(child, below, parent, above)
 
 
 def _circles(parents: Mapping[str, list[str]]) -> Iterable[tuple[str, str]]:
@@ -165,4 +160,4 @@ def _circles(parents: Mapping[str, list[str]]) -> Iterable[tuple[str, str]]:
             circle = names[names.index(at) :]
             if len(circle) > _CIRCLE_MAX:
                 circle[_CIRCLE_MAX:] = [f"{len(circle) - _CIRCLE_MAX} more"]
-            yield at, f"HyperNodes contain each other: {' in '.join([*circle, at])}"
+            yield at, words.circle([*circle, at])

@@ -10,6 +10,7 @@ import numpy as np
 
 from vsched.kernels.domains import members, topology
 from vsched.kernels.selectors import requirement_mask
+from vsched.kernels.topology import words
 from vsched.kernels.topology.forest import NONE, Forest, forest_of, told
 from vsched.kernels.topology.kept import kept
 from vsched.kernels.topology.patterns import Matches, Rows, matches
@@ -189,7 +190,7 @@ def _shared(claims: _Claims, forest: Forest, statics: NodeStatics, at: int, one:
 
 def _fault(forest: Forest, node: str, one: int, other: int) -> str:
     names = forest.hypernodes[one].name, forest.hypernodes[other].name
-    return f"node {node} is in HyperNode {min(names)} and in HyperNode {max(names)}, and neither contains the other"
+    return words.node_in_two(node, min(names), max(names))
 
 
 def counts(found: HyperNodeMembers) -> dict[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from vsched.kernels.topology import words
 from vsched.kernels.topology.forest import children_of
 from vsched.kernels.topology.membership import counts, membership
 from vsched.model.nodes.table import NodeStatics
@@ -40,7 +41,4 @@ def _missing(one: HyperNode, hypernodes: Iterable[str], statics: NodeStatics) ->
     nodes = {member.name for member in one.members if member.is_node and member.name}
     absent = [f"HyperNode {name}" for name in children_of(one) if name not in hypernodes]
     absent += [f"node {name}" for name in sorted(nodes) if name not in statics.row]
-    if not absent:
-        return ""
-    more = f" and {len(absent) - _MOST} more" if len(absent) > _MOST else ""
-    return f"not there yet: {', '.join(absent[:_MOST])}{more}"
+    return words.missing(absent[:_MOST], max(0, len(absent) - _MOST)) if absent else ""

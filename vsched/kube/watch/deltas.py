@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -25,7 +25,7 @@ class Delta(StrEnum):
     DELETED = "DELETED"
 
 
-class ReadLine(msgspec.Struct, Generic[T], frozen=True, gc=False):
+class ReadLine(msgspec.Struct, Generic[T], frozen=True):
     """A line of a watch: what happened to which object."""
 
     delta: Delta
@@ -96,70 +96,51 @@ class PartsSink(Protocol[Item]):
 
 
 class ListUnderWay:
-    """The keys that a list has yet to show, so that a sink can prefer changes of the watch to older items of the list.
+    """The keys that a list has yet to show: a sink prefers changes of the watch to older items of the list."""
 
-    A first list has none: what it shows is not kept here, as tables with a key of each object grow all at once.
-    """
-
-    __slots__ = ("_known", "_missing", "_watched")
+    __slots__ = ("_missing", "_watched")
 
     def __init__(self) -> None:
-        self._known: Mapping[str, Collection[str]] | None = None
-        """Keys that are known, by their last letter; None while no list is under way."""
-        self._missing: dict[str, dict[str, None]] = {}
-        """Of each part that was needed, the keys that neither the list nor the watch has shown since the list began."""
+        self._missing: dict[str, None] | None = None
+        """Known keys that neither the list nor the watch has shown since the list began; None without a list."""
         self._watched: set[str] = set()
         """Keys that the watch has delivered since the list began."""
 
     @property
     def lasts(self) -> bool:
         """Whether a list is under way."""
-        return self._known is not None
+        return self._missing is not None
 
-    def restart(self, known: Mapping[str, Collection[str]]) -> None:
-        """A list begins, or begins anew; ``known`` are the keys of all objects that are known, by their last letter.
-
-        They may change once this class was told of the key. The keys of a part are copied when one of them is first
-        told of, as it takes long to copy all at once.
-        """
-        self._known, self._missing, self._watched = known, {}, set()
+    def restart(self, known: Iterable[str]) -> None:
+        """A list begins, or begins anew; ``known`` are the keys of all objects that are known."""
+        self._missing, self._watched = dict.fromkeys(known), set()
 
     def watched(self, key: str) -> bool:
         """The watch delivers this key; True if it was known before the list under way, which has not shown it yet."""
-        if self._known is None:
+        if self._missing is None:
             return False
         self._watched.add(key)
-        missing = self._missing_like(key)
-        if key not in missing:
+        if key not in self._missing:
             return False
-        del missing[key]
+        del self._missing[key]
         return True
 
     def listed(self, key: str) -> bool:
         """The list has this key; False if the watch has delivered it since the list began."""
         if key in self._watched:
             return False
-        self._missing_like(key).pop(key, None)
+        assert self._missing is not None, "an object of a list comes after its beginning"
+        self._missing.pop(key, None)
         return True
 
     def finish(self) -> Iterator[str]:
         """The list is complete: yields the keys that are gone, except those that come back in the meantime."""
-        assert self._known is not None, "a list that is complete has begun"
-        for letter in list(self._known):
-            missing = self._missing_like(letter)
-            for key in list(missing):
-                if key in missing:
-                    yield key
-        self._known, self._missing, self._watched = None, {}, set()
-
-    def _missing_like(self, key: str) -> dict[str, None]:
-        """The missing keys with the same last letter."""
-        letter = key[-1:]
-        missing = self._missing.get(letter)
-        if missing is None:
-            assert self._known is not None, "an object of a list comes after its beginning"
-            missing = self._missing[letter] = dict.fromkeys(self._known.get(letter, ()))
-        return missing
+        missing = self._missing
+        assert missing is not None, "a list that is complete has begun"
+        for key in list(missing):
+            if key in missing:
+                yield key
+        self._missing, self._watched = None, set()
 
 
 class ListCollector(Generic[T]):

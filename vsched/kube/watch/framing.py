@@ -32,14 +32,14 @@ class Page(msgspec.Struct, frozen=True):
     items: list[msgspec.Raw] | None = None
 
 
-class WatchEvent(msgspec.Struct, frozen=True, gc=False):
+class WatchEvent(msgspec.Struct, frozen=True):
     """One line of a watch."""
 
     type: str
     object: msgspec.Raw
 
 
-class ReadEvent(msgspec.Struct, Generic[T], frozen=True, gc=False):
+class ReadEvent(msgspec.Struct, Generic[T], frozen=True):
     """The same with its object decoded."""
 
     type: str

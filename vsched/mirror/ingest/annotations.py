@@ -14,6 +14,7 @@ import msgspec
 from vsched.errors import UNREADABLE, BadObject
 from vsched.mirror.ingest.amounts import quantities
 from vsched.mirror.ingest.bounds import STRATEGY_MAX, read
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.base import Metadata, ResourceList, located
 from vsched.model.amounts.durations import parse_duration
 from vsched.model.amounts.resources import Amounts, ResourceAxis
@@ -35,8 +36,6 @@ STRATEGY_WEIGHT = "volcano.sh/resource-strategy-weight"
 STRATEGIES = {"LeastAllocated": False, "MostAllocated": True}
 """Whether fuller nodes are better."""
 
-NO_EFFECT = "not supported yet: it has no effect"
-"""The end of remarks about valid settings that are not supported."""
 
 Annotations = Mapping[str, str]
 Remarks = MutableSequence[str]
@@ -60,7 +59,7 @@ def job_budget_of(annotations: Annotations, remarks: Remarks) -> JobBudget | Non
             found = _PODS.fullmatch(text)
             if found is not None:
                 return JobBudget(int(found[1]), bool(found[2]), unavailable)
-            remark(remarks, name, text, "a number of pods or a percentage, such as 2 or 50%")
+            remark(remarks, name, text, words.PODS_OR_PERCENTAGE)
     return None
 
 
@@ -96,10 +95,10 @@ def group_limits_of(
             for group, amounts in sorted(groups.items())
         )
     except UNREADABLE as error:
-        complaint = f'{located(error, at)} (expected amounts by node group, such as {{"g1": {{"cpu": 8}}}})'
+        complaint = words.no_amounts_by_group(located(error, at))
     except BadObject as error:
         complaint = str(error)
-    remarks.append(f"{complaint}: nodegroup gives the queue no node")
+    remarks.append(words.no_node_for_the_queue(complaint))
     return None
 
 
@@ -118,7 +117,7 @@ def strategy_of(annotations: Annotations, remarks: Remarks) -> ScoringStrategy |
         remarks.append(f"{error}: ignored")
         return None
     except UNREADABLE:
-        remark(remarks, STRATEGY_WEIGHT, text or "", 'weights of resources, such as {"cpu": 1}')
+        remark(remarks, STRATEGY_WEIGHT, text or "", words.WEIGHTS)
         return None
     return ScoringStrategy(STRATEGIES[kind], tuple(sorted(weights.items())))
 
@@ -136,7 +135,7 @@ def duration_of(
     seconds = parse_duration(text)
     if seconds is not None and (seconds > 0 or (or_zero and not seconds)):
         return seconds
-    expected = "a length of time, such as 0s," if or_zero else "a length of time above zero, such as"
+    expected = words.LENGTH_OF_TIME if or_zero else words.LENGTH_ABOVE_ZERO
     remark(remarks, name, text, f"{expected} 30s or 1h30m", field)
     return None
 

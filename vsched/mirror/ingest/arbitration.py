@@ -12,6 +12,7 @@ from vsched.errors import BadInput, BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import DIVIDED_MAX, read, short
 from vsched.mirror.ingest.metadata import created_of, naming
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.arbitration import AllocationSpec, ArbitrationStatus
 from vsched.mirror.wire.base import ObjectCondition, Raw, ResourceList, moment_of, part_of
 from vsched.model.amounts.counted import NOTHING, Counted, counted_name, parse_counted
@@ -20,7 +21,6 @@ from vsched.model.object_names import NAME_LIMIT, is_subdomain
 from vsched.model.shared import shared
 
 WEIGHTS = range(1, 1 << 31)
-DIVIDED = "compute resources, limits of them, pods, or storage"
 
 _NONE: Mapping[str, str] = {}
 
@@ -118,7 +118,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
     for name, quantity in sorted(resources.items()):
         counted = counted_name(short(name, at))
         if not counted:
-            raise BadObject(f"{at}.{name}: cannot be divided (expected {DIVIDED})")
+            raise BadObject(words.cannot_be_divided(at, name, words.DIVIDED_RESOURCES))
         try:
             value = parse_counted(counted, quantity)
         except BadInput as error:
@@ -126,9 +126,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
             raise BadObject(f"{at}.{name}{str(error).removeprefix(counted)}") from None
         if found.setdefault(shared(counted), value) != value:
             other = spelt[counted]
-            raise BadObject(
-                f"{at}.{name}: {quantity} differs from {other}: {resources[other]} (expected one amount of {counted})"
-            )
+            raise BadObject(words.two_amounts(at, name, quantity, other, resources[other], counted))
         spelt.setdefault(counted, name)
     return found
 
@@ -136,7 +134,7 @@ def counted_of(resources: ResourceList | None, at: str) -> Counted:
 def _generation(metadata: wire.Metadata) -> int:
     """The generation of an object, which is written back as the observed one."""
     if not 0 <= metadata.generation < 1 << 63:
-        raise BadObject(f"metadata.generation: {str(metadata.generation)[:40]} (expected a 64-bit number)")
+        raise BadObject(words.bad_generation(str(metadata.generation)[:40]))
     return metadata.generation
 
 
@@ -149,7 +147,7 @@ def _weight(weight: int) -> int:
 def _parent(name: str) -> str:
     if name and not is_subdomain(name):
         shown = repr(name[:NAME_LIMIT])
-        raise BadObject(f"spec.parent: {shown} is not a name (expected the name of a Bucket: a-z, 0-9, '-' and '.')")
+        raise BadObject(words.bad_parent(shown))
     return name
 
 

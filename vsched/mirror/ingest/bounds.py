@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sized
 
 from vsched.errors import BadObject, Beyond
+from vsched.mirror.ingest.words import fields as words
+from vsched.mirror.wire.words import too_many_entries
 
 LABELS_MAX = 512
 """Labels of a pod, a node or a namespace."""
@@ -81,7 +83,7 @@ PART_BYTES_MAX = 256 << 10
 def bounded(count: int, most: int, at: str) -> None:
     """Raise Beyond where ``count`` is more than ``most``."""
     if count > most:
-        raise Beyond(f"{at}: {count:,} entries ({most:,} are read at most)")
+        raise Beyond(too_many_entries(at, count, most))
 
 
 def read(found: Sized | None, most: int, at: str) -> None:
@@ -93,5 +95,5 @@ def read(found: Sized | None, most: int, at: str) -> None:
 def short(name: str, at: str) -> str:
     """The name; raises BadObject where it is too long."""
     if len(name) > NAME_LENGTH_MAX:
-        raise BadObject(f"{at}: {len(name):,} letters ({NAME_LENGTH_MAX} are read at most)")
+        raise BadObject(words.too_long(at, len(name), NAME_LENGTH_MAX))
     return name

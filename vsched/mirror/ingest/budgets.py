@@ -14,6 +14,7 @@ from vsched.model.amounts.resources import is_schedulable, scale_of
 from vsched.model.jobs.budget import DisruptionBudget
 from vsched.model.queues.quota import Quota, QuotaLine
 from vsched.model.shared import shared
+from vsched.model.words import negative
 
 REQUESTS, LIMITS = "requests.", "limits."
 _ON_STORAGE_CLASSES = ".storageclass.storage.k8s.io/"
@@ -101,5 +102,5 @@ def _amount(resource: str, quantity: str | float, at: str) -> int:
     except BadQuantity as error:
         raise BadObject(f"{at}: {error}") from None
     if value < 0:
-        raise BadObject(f"{at}: {quantity!r} is negative (expected zero or more)")
+        raise BadObject(negative(at, quantity))
     return value

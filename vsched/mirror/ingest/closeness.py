@@ -9,6 +9,7 @@ from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import MATCH_KEYS_MAX, POLICIES_MAX, read, short
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import selector_of
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.objects import NetworkTopologySpec, SubGroupFields
 from vsched.model.pods.shape import Selector
 from vsched.model.shared import shared
@@ -29,7 +30,7 @@ def network_topology_of(fields: NetworkTopologySpec | None, at: str) -> NetworkT
     hard = choice_of(fields.mode or "", MODES, f"{at}.mode")
     tier, name = fields.highest_tier_allowed, fields.highest_tier_name or ""
     if tier is not None and name:
-        raise BadObject(f"{at}.highestTierName: given besides highestTierAllowed (expected one of the two)")
+        raise BadObject(words.tier_by_name_and_number(at))
     if tier is not None:
         tier = count_of(tier, f"{at}.highestTierAllowed")
     return NetworkTopology(hard, tier, shared(short(name, f"{at}.highestTierName")))
@@ -45,15 +46,13 @@ def annotated_topology(annotations: Mapping[str, str], remarks: Remarks) -> Netw
         return None
     hard = MODES.get((mode or "").lower())
     if hard is None:
-        remarks.append(
-            f"metadata.annotations[{TOPOLOGY_MODE}]: {(mode or '')[:40]!r} (expected hard or soft): taken for hard"
-        )
+        remarks.append(words.unknown_mode(TOPOLOGY_MODE, (mode or "")[:40]))
     highest = None
     if tier is not None:
         if tier.isascii() and tier.isdecimal() and len(tier) < TIER_DIGITS_MAX:
             highest = int(tier)
         else:
-            remarks.append(f"metadata.annotations[{TOPOLOGY_TIER}]: {tier[:40]!r} (expected a whole number): ignored")
+            remarks.append(words.unknown_tier(TOPOLOGY_TIER, tier[:40]))
     return NetworkTopology(hard is not False, highest)
 
 
@@ -68,7 +67,7 @@ def _policy(fields: SubGroupFields, at: str) -> SubGroupPolicy:
     read(keys, MATCH_KEYS_MAX, f"{at}.matchLabelKeys")
     for position, key in enumerate(keys):
         if not key:
-            raise BadObject(f"{at}.matchLabelKeys[{position}]: empty (expected the key of a label)")
+            raise BadObject(words.no_label_key(at, position))
         short(key, f"{at}.matchLabelKeys[{position}]")
     size = fields.sub_group_size
     return SubGroupPolicy(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror.ingest.requests import Resources
 from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.pods import Container
 from vsched.model.amounts.resources import parse_scaled
@@ -20,7 +21,7 @@ AMOUNT_MAX = 1 << 40
 def whole_of(text: str) -> int:
     """A whole number."""
     if not (text.isascii() and text.isdecimal()) or len(text) > 12:
-        raise BadObject(f"{text[:40]!r} (expected a whole number)")
+        raise BadObject(words.no_whole_number(text[:40]))
     return int(text)
 
 
@@ -51,7 +52,7 @@ def words_of(text: str | None, at: str) -> tuple[str, ...]:
     """The words of a list, sorted."""
     if not text:
         return ()
-    words = {word.strip() for word in text[: TEXT_MAX + 1].split(",")} - {""}
-    if len(text) > TEXT_MAX or len(words) > WORDS_MAX:
-        raise BadObject(f"metadata.annotations[{at}]: more than {WORDS_MAX} words or {TEXT_MAX:,} letters")
-    return tuple(sorted(words))
+    chosen = {word.strip() for word in text[: TEXT_MAX + 1].split(",")} - {""}
+    if len(text) > TEXT_MAX or len(chosen) > WORDS_MAX:
+        raise BadObject(words.too_many_words(at, WORDS_MAX, TEXT_MAX))
+    return tuple(sorted(chosen))

@@ -12,6 +12,7 @@ from vsched.mirror.ingest.device_parts import nodes_of, quantities_of, selectors
 from vsched.mirror.ingest.memo import remembered
 from vsched.mirror.ingest.metadata import claim_owner_of, naming
 from vsched.mirror.ingest.rules import decoded, tolerations_of
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.base import Raw
 from vsched.mirror.wire.devices import (
     FINALIZER,
@@ -76,7 +77,7 @@ def claim_spec_of(raw: Raw) -> ClaimSpec:
     requests = [_request(each, f"{at}.requests[{number}]") for number, each in enumerate(asked.requests or ())]
     letters = sum(len(one.expression) for each in requests for request in each for one in request.selectors)
     if letters > EXPRESSIONS_MAX:
-        raise Beyond(f"{at}: {letters:,} letters of selectors ({EXPRESSIONS_MAX:,} are read at most)")
+        raise Beyond(words.long_selectors(at, letters, EXPRESSIONS_MAX))
     constraints = [
         _constraint(each, f"{at}.constraints[{number}]") for number, each in enumerate(asked.constraints or ())
     ]
@@ -92,7 +93,7 @@ def _request(fields: RequestFields, at: str) -> tuple[DeviceRequest, ...]:
     if fields.exactly is not None:
         return (_exact(fields.exactly, fields.name, f"{at}.exactly"),)
     if not fields.first_available:
-        raise BadObject(f"{at}: neither exactly nor firstAvailable (expected one of them)")
+        raise BadObject(words.neither_exactly_nor_first(at))
     read(fields.first_available, ASKED_DEVICES_MAX, f"{at}.firstAvailable")
     return tuple(
         _exact(each, f"{fields.name}/{each.name}", f"{at}.firstAvailable[{number}]")
@@ -103,12 +104,12 @@ def _request(fields: RequestFields, at: str) -> tuple[DeviceRequest, ...]:
 def _exact(fields: SubRequestFields, name: str, at: str) -> DeviceRequest:
     mode = fields.allocation_mode or EXACT_COUNT
     if mode not in (EXACT_COUNT, ALL):
-        raise BadObject(f"{at}.allocationMode: {mode!r} is unknown (expected {EXACT_COUNT} or {ALL})")
+        raise BadObject(words.unknown_allocation_mode(at, mode, EXACT_COUNT, ALL))
     count = 1 if fields.count is None or mode == ALL else fields.count
     if count < 1:
-        raise BadObject(f"{at}.count: {count} (expected 1 or more)")
+        raise BadObject(words.less_than_one_device(at, count))
     if not fields.device_class_name:
-        raise BadObject(f"{at}.deviceClassName: missing (expected the name of a DeviceClass)")
+        raise BadObject(words.no_device_class(at))
     asked = None if fields.capacity is None else fields.capacity.requests
     return DeviceRequest(
         name,
@@ -125,7 +126,7 @@ def _exact(fields: SubRequestFields, name: str, at: str) -> DeviceRequest:
 def _constraint(fields: ConstraintFields, at: str) -> DeviceConstraint:
     attribute = fields.match_attribute or fields.distinct_attribute
     if not attribute:
-        raise BadObject(f"{at}: neither matchAttribute nor distinctAttribute (expected one of them)")
+        raise BadObject(words.no_attribute(at))
     read(fields.requests, ASKED_DEVICES_MAX, f"{at}.requests")
     return DeviceConstraint(attribute, tuple(fields.requests or ()), not fields.match_attribute)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vsched.mirror.ingest.device_amounts import container_limits, quantity_of
 from vsched.mirror.ingest.npus import npu_request_of
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.pods import Pod
 from vsched.model.deviceshare.records import (
     GPU_MEMORY,
@@ -23,7 +24,7 @@ KINDS = {
     VGPU_MEMORY: "vgpu",
     VGPU_PERCENT: "vgpu",
     VGPU_CORES: "vgpu",
-    GPU_MEMORY: "memory of gpus",
+    GPU_MEMORY: words.MEMORY_OF_GPUS,
     GPU_NUMBER: "gpus",
 }
 """What a pod asks for with each of these resources."""
@@ -49,13 +50,13 @@ def problem_of(pod: Pod) -> str:
         if one.name in PARTS and not mine & {VGPU_NUMBER, VGPU_MEMORY}:
             return f"{one.at}: {one.name} without {VGPU_NUMBER}"
         if KINDS[one.name] == KINDS[VGPU_NUMBER] and one.at.startswith(INITS):
-            return f"{one.at}: {one.name} (expected of containers alone)"
+            return words.not_of_containers(one.at, one.name)
     for one in found[1:]:
         if KINDS[one.name] != KINDS[found[0].name]:
-            return f"{one.at}: {one.name} beside {found[0].name} (expected one kind of devices)"
+            return words.two_kinds(one.at, one.name, found[0].name)
     npus = npu_request_of(pod) if found else None
     if npus is not None:
-        return f"{found[0].at}: {found[0].name} beside {NPU_PREFIX}{npus.chip} (expected one kind of devices)"
+        return words.two_kinds_with_npus(found[0].at, found[0].name, NPU_PREFIX, npus.chip)
     return ""
 
 

@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from vsched.errors import BadQuantity
 from vsched.mirror import wire
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.amounts.resources import parse_scaled
 from vsched.model.deviceshare.records import DeviceKind, NodeDevices
 
 WHOLE_GPUS = "nvidia.com/gpu"
 PRESENT = "nvidia.com/gpu.count"
 """Label of nodes: how many GPUs there are, by NVIDIA's GPU feature discovery."""
-APART = "each kind counts by itself: give each device plugin GPUs of its own"
-"""The end of such remarks."""
 _WORDS = {DeviceKind.VGPU: "vGPUs", DeviceKind.GPU: "shared GPUs"}
 
 
@@ -27,7 +26,7 @@ def overlap_of(node: wire.Node, devices: Sequence[NodeDevices]) -> str:
     if len(offered) < 2 or sum(number for _, number in offered) <= there:
         return ""
     named = " and ".join(f"{number} {what}" for what, number in offered)
-    return f"{named}{f' of {there} GPUs' if there else ''}; {APART}"
+    return f"{named}{f' of {there} GPUs' if there else ''}; {words.EACH_KIND_BY_ITSELF}"
 
 
 def _whole_number(amounts: Mapping[str, str | int | float], name: str) -> int:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, ATTRIBUTES_MAX, read
 from vsched.mirror.ingest.rules import node_terms
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.devices import (
     DeviceSelectorFields,
@@ -20,6 +21,7 @@ from vsched.model.claims.devices import (
 )
 from vsched.model.pods.shape import NodeTerm
 from vsched.model.shared import KNOWN_MAX, shared
+from vsched.model.words import negative
 
 SCALE = 1000
 """Quantities are in thousandths."""
@@ -40,7 +42,7 @@ def selectors_of(fields: Sequence[DeviceSelectorFields] | None, at: str) -> tupl
     read(fields, ASKED_DEVICES_MAX, at)
     for number, each in enumerate(fields or ()):
         if each.cel is None:
-            raise BadObject(f"{at}[{number}]: no cel (expected a CEL expression)")
+            raise BadObject(words.no_cel(at, number))
     return tuple(DeviceSelector(each.cel.expression) for each in fields or () if each.cel is not None)
 
 
@@ -63,5 +65,5 @@ def amount_of(quantity: Quantity, at: str) -> int:
     except BadQuantity as error:
         raise BadObject(f"{at}: {error}") from None
     if value < 0:
-        raise BadObject(f"{at}: {quantity!r} is negative (expected zero or more)")
+        raise BadObject(negative(at, quantity))
     return value

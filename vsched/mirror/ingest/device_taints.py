@@ -8,6 +8,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.devices import taint_of
 from vsched.mirror.ingest.metadata import naming
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.claims.devices import DeviceId, DeviceTaint
 
 
@@ -45,5 +46,5 @@ def taint_rule_of(found: wire.DeviceTaintRule) -> TaintRule:
             return TaintRule(taint, None, None, None, selects=False)
         for field, said in (("deviceClassName", chosen.device_class_name), ("selectors", chosen.selectors)):
             if said:
-                raise BadObject(f"spec.deviceSelector.{field}: not supported (expected driver, pool and device)")
+                raise BadObject(words.selector_not_supported(field))
         return TaintRule(taint, chosen.driver, chosen.pool, chosen.device)

@@ -11,6 +11,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import ASKED_DEVICES_MAX, ATTRIBUTES_MAX, DEVICES_MAX, read
 from vsched.mirror.ingest.device_parts import amount_of, nodes_of, quantities_of, selectors_of
 from vsched.mirror.ingest.metadata import created_of, naming
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.affinity import NodeSelector
 from vsched.mirror.wire.base import seconds_of
 from vsched.mirror.wire.devices import (
@@ -215,5 +216,5 @@ def _policy(fields: CapacityPolicyFields, at: str) -> CapacityPolicy:
 def taint_of(fields: DeviceTaintFields, at: str) -> DeviceTaint:
     """A taint of a device."""
     if fields.effect not in TAINT_EFFECTS:
-        raise BadObject(f"{at}.effect: {fields.effect!r} is unknown (expected {', '.join(TAINT_EFFECTS)})")
+        raise BadObject(words.unknown_taint_effect(at, fields.effect, ", ".join(TAINT_EFFECTS)))
     return DeviceTaint(Taint(fields.key, fields.value or "", fields.effect), seconds_of(fields.time_added))

@@ -28,6 +28,7 @@ from vsched.mirror.ingest.device_amounts import (
 from vsched.mirror.ingest.device_kinds import problem_of
 from vsched.mirror.ingest.metadata import BOOLEANS
 from vsched.mirror.ingest.npus import npu_request_of, npus_in_full, npus_of, npus_offered_by
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.amounts.resources import Amounts, ResourceAxis
@@ -95,7 +96,7 @@ def node_devices_of(node: wire.Node, remarks: Remarks) -> tuple[NodeDevices, ...
         try:
             found.append(_equal_devices(node.metadata.name, capacity, annotations.get(UNHEALTHY, "")))
         except BadObject as error:
-            remarks.append(f"{error}: its devices are left out")
+            remarks.append(words.devices_left_out(error))
     npus = npus_of(node, remarks)
     if npus is not None:
         found.append(npus)
@@ -104,7 +105,7 @@ def node_devices_of(node: wire.Node, remarks: Remarks) -> tuple[NodeDevices, ...
         try:
             found.append(registered(node.metadata.name, text))
         except BadObject as error:
-            remarks.append(f"metadata.annotations[{REGISTER}]: {error}: its devices are left out")
+            remarks.append(words.devices_of_annotation_left_out(REGISTER, error))
     return tuple(found)
 
 
@@ -118,12 +119,12 @@ def _is_there(handshake: str | None, allocatable: ResourceList) -> bool:
 def registered(node: str, text: str) -> NodeDevices:
     """What the annotation ``volcano.sh/node-vgpu-register`` says; raises BadObject."""
     if len(text) > TEXT_MAX:
-        raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")
+        raise BadObject(words.too_many_letters(len(text), TEXT_MAX))
     rows = list(_json(text) if text.lstrip().startswith("[") else _lines(text))
     if len(rows) > DEVICES_MAX:
-        raise BadObject(f"{len(rows)} devices ({DEVICES_MAX} are read at most)")
+        raise BadObject(words.too_many_devices(len(rows), DEVICES_MAX))
     if len({one.id for _, one in rows}) < len(rows):
-        raise BadObject("two devices have one uuid")
+        raise BadObject(words.ONE_UUID)
     mode = rows[-1][1].mode if rows else ""
     devices = tuple(
         SharedDevice(
@@ -145,7 +146,7 @@ def _json(text: str) -> Iterable[tuple[int, HamiDevice]]:
     try:
         return list(enumerate(msgspec.json.decode(text, type=list[HamiDevice])))
     except UNREADABLE:
-        raise BadObject(f"{text[:40]!r} (expected a list of devices)") from None
+        raise BadObject(words.no_list_of_devices(text[:40])) from None
 
 
 def _lines(text: str) -> Iterable[tuple[int, HamiDevice]]:
@@ -165,12 +166,12 @@ def _line(fields: Sequence[str]) -> HamiDevice:
             return HamiDevice(
                 uuid, whole_of(sharers), whole_of(memory), 100, kind, -1, mode[0] if mode else "", _flag(healthy)
             )
-    raise BadObject(f"{','.join(fields)[:80]!r} (expected uuid,sharers,MiB,type,healthy,mode)")
+    raise BadObject(words.no_registered_device(",".join(fields)[:80]))
 
 
 def _flag(text: str) -> bool:
     if text not in BOOLEANS:
-        raise BadObject(f"{text[:40]!r} (expected true or false)")
+        raise BadObject(words.no_bool(text[:40]))
     return BOOLEANS[text]
 
 
@@ -178,7 +179,7 @@ def _equal_devices(node: str, capacity: ResourceList, unhealthy: str) -> NodeDev
     """Devices of the kind ``gpu``: so many, with an equal share of the memory."""
     number, memory = (quantity_of(capacity, name, "status.capacity") for name in (GPU_NUMBER, GPU_MEMORY))
     if number > DEVICES_MAX:
-        raise BadObject(f"status.capacity.{GPU_NUMBER}: {number} ({DEVICES_MAX} are read at most)")
+        raise BadObject(words.too_many_gpus(GPU_NUMBER, number, DEVICES_MAX))
     ill = {word.strip() for word in unhealthy[:TEXT_MAX].split(",")}
     return NodeDevices(
         shared(node),
@@ -298,7 +299,7 @@ def remark_group_policy(annotations: Mapping[str, str], request: SharedDeviceReq
     """Remark on a policy for the devices of a PodGroup that is unknown, or that cannot have an effect."""
     policy = annotations.get(GROUP_POLICY, "")
     if policy and (policy != SPREAD or request is None or request.kind != DeviceKind.VGPU):
-        why = f"{policy[:40]!r} (expected {SPREAD})" if policy != SPREAD else "it has no effect on a pod without vGPUs"
+        why = f"{policy[:40]!r} (expected {SPREAD})" if policy != SPREAD else words.NO_EFFECT_WITHOUT_VGPUS
         remarks.append(f"metadata.annotations[{GROUP_POLICY}]: {why}: ignored")
 
 
@@ -321,7 +322,7 @@ def assigned_to(annotations: Mapping[str, str], request: SharedDeviceRequest | N
 def parts_of(text: str, request: SharedDeviceRequest) -> HeldParts:
     """The parts of devices that a pod with this request holds, by such a text; raises BadObject."""
     if len(text) > TEXT_MAX:
-        raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")
+        raise BadObject(words.too_many_letters(len(text), TEXT_MAX))
     if request.kind == DeviceKind.GPU:
         ask = request.asks[0]
         return (tuple(HeldPart(whole_of(word.strip()), ask.thousandths, ask.memory) for word in text.split(",")),)
@@ -333,8 +334,8 @@ def parts_of(text: str, request: SharedDeviceRequest) -> HeldParts:
 
 def _held(fields: Sequence[str]) -> HeldPart:
     if len(fields) < 4 or not fields[0]:
-        raise BadObject(f"{','.join(fields)[:80]!r} (expected uuid,type,MiB,cores)")
+        raise BadObject(words.no_chosen_device(",".join(fields)[:80]))
     uuid, bracket, instance = fields[0].partition("[")
     if bracket and not (uuid and instance.endswith("]")):
-        raise BadObject(f"{fields[0][:80]!r} (expected uuid[geometry-position])")
+        raise BadObject(words.no_geometry(fields[0][:80]))
     return HeldPart(-1, CORES * whole_of(fields[3]), whole_of(fields[2]), shared(uuid), shared(instance[:-1]))

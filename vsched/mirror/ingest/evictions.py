@@ -11,6 +11,8 @@ from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX
 from vsched.mirror.ingest.metadata import int32_of
 from vsched.mirror.ingest.pod_status import true_condition
 from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.words import fields
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
 from vsched.model.pods.cooperation import (
     ASKED,
@@ -70,7 +72,7 @@ def eviction_terms_of_queue(annotations: Annotations, remarks: Remarks) -> Evict
     terms = eviction_terms_of(annotations, remarks)
     if terms.cooperative is None:
         return terms
-    remarks.append(f"metadata.annotations[{COOPERATIVE_EVICTION}]: only pods and PodGroups opt in: ignored")
+    remarks.append(words.only_these_opt_in(COOPERATIVE_EVICTION))
     return msgspec.structs.replace(terms, cooperative=None)
 
 
@@ -118,7 +120,7 @@ def _moment(annotations: Annotations, name: str, remarks: Remarks) -> float:
         return 0.0
     seconds = _seconds(text)
     if not seconds:
-        remark(remarks, name, text, "a time such as 2027-01-15T08:00:00Z")
+        remark(remarks, name, text, words.TIME)
     return seconds
 
 
@@ -137,5 +139,5 @@ def deletion_cost_of(annotations: Annotations, remarks: Remarks) -> int:
         return 0
     cost = int32_of(text)
     if cost is None:
-        remark(remarks, DELETION_COST, text, "a 32-bit integer")
+        remark(remarks, DELETION_COST, text, fields.INT32)
     return cost or 0

@@ -18,6 +18,7 @@ from vsched.mirror.ingest.implicit import GROUP_MIN_MEMBER, controller_of, joine
 from vsched.mirror.ingest.metadata import BOOLEANS, IMPLIED, INT32, QUEUE_NAME, of_group, scheduling_annotations
 from vsched.mirror.ingest.native import KUEUE_QUEUE
 from vsched.mirror.ingest.paths import ObjectPlace, items_of
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.ingest.workload_kinds import WorkloadKind
 from vsched.mirror.ingest.workload_rules import Count, RoleRule, Split, alternatives_of
 from vsched.model.jobs.job import JobSpec
@@ -131,7 +132,7 @@ def facts_of(entry: WorkloadKind, document: Mapping[str, object]) -> GangFacts:
     place = ObjectPlace(document)
     roles = tuple(role for _, role, _ in roles_of(entry, place))
     if len(roles) > ROLES_MAX:
-        raise BadObject(f"{len(roles)} roles (expected at most {ROLES_MAX})")
+        raise BadObject(words.too_many_roles(len(roles), ROLES_MAX))
     return GangFacts(
         roles,
         None if entry.minimum is None else count_of(entry.minimum, place, "minimum"),
@@ -149,7 +150,7 @@ def record_of(
     annotations = metadata.annotations or _NONE
     said = annotations.get(GANG)
     if said is not None and said not in BOOLEANS:
-        remarks.append(f"metadata.annotations[{GANG}]: {said[:40]!r} (expected true or false): ignored")
+        remarks.append(words.no_gang_flag(GANG, said[:40]))
     return OwnerRecord(
         owner,
         entry,
@@ -172,19 +173,19 @@ def roles_of(entry: WorkloadKind, place: ObjectPlace) -> Iterator[tuple[RoleRule
                 inner = ObjectPlace(place.whole, item)
                 named = inner.first(rule.name_from) if rule.name_from else key.lower()
                 if not isinstance(named, str) or not named:
-                    raise BadObject(f"{rule.each}: an item without {rule.name_from or 'a key'} (expected its name)")
+                    raise BadObject(words.item_without_name(rule.each, rule.name_from or "a key"))
                 yield rule, _role(rule, named, inner), inner
 
 
 def _role(rule: RoleRule, name: str, place: ObjectPlace) -> PodRole:
-    replicas = count_of(rule.replicas, place, f"replicas of {name}")
+    replicas = count_of(rule.replicas, place, words.replicas_of(name))
     replicas = 1 if replicas is None else replicas
-    minimum = None if rule.minimum is None else count_of(rule.minimum, place, f"minimum of {name}")
+    minimum = None if rule.minimum is None else count_of(rule.minimum, place, words.minimum_of(name))
     sets = tuple(
         tuple((key, value.replace("{name}", name)) for key, value in sorted(each.items())) for each in rule.label_sets
     )
     least = replicas if minimum is None else minimum
-    return PodRole(shared(short(name, "the name of a role")), tuple(filter(None, sets)), least, replicas)
+    return PodRole(shared(short(name, words.ROLE_NAME)), tuple(filter(None, sets)), least, replicas)
 
 
 def count_of(count: Count, place: ObjectPlace, what: str) -> int | None:
@@ -208,7 +209,7 @@ def count_of(count: Count, place: ObjectPlace, what: str) -> int | None:
 
 def _whole(found: object, path: str, what: str) -> int:
     if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found < INT32:
-        raise BadObject(f"{path}: {str(found)[:40]!r} as the {what} (expected a whole number, zero or more)")
+        raise BadObject(words.no_count(path, str(found)[:40], what))
     return found
 
 

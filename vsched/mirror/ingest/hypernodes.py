@@ -12,13 +12,14 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import MEMBERS_MAX, PATTERN_LENGTH_MAX, read, short
 from vsched.mirror.ingest.metadata import choice_of, count_of
 from vsched.mirror.ingest.rules import decoded, selector_of
+from vsched.mirror.ingest.words import nodes as words
+from vsched.mirror.ingest.words.fields import too_long
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.mirror.wire.topology import MemberFields
 from vsched.model.shared import shared
 from vsched.model.topology.hypernodes import HyperNode, Member
 
 MEMBER_TYPES = {"Node": True, "HyperNode": False}
-_KINDS = "exactMatch, regexMatch and labelMatch"
 
 
 class ShownStatus(NamedTuple):
@@ -66,7 +67,7 @@ def hypernode_of(found: wire.HyperNode) -> ParsedHyperNode:
 
 def _tier(tier: int | None) -> int:
     if tier is None:
-        raise BadObject("spec.tier: absent (expected zero or more)")
+        raise BadObject(words.NO_TIER)
     return count_of(tier, "spec.tier")
 
 
@@ -76,13 +77,13 @@ def _member(fields: MemberFields, at: str) -> Member:
     labels = selector_of(decoded(selector.label_match, LabelSelector, f"{at}.labelMatch"), f"{at}.labelMatch", {})
     given = [each for each in (selector.exact_match, selector.regex_match, labels) if each is not None]
     if len(given) != 1:
-        raise BadObject(f"{at}: {len(given)} of {_KINDS} are set (expected exactly one)")
+        raise BadObject(words.not_one_selector(at, len(given), words.SELECTORS))
     if selector.exact_match is not None:
         if not selector.exact_match.name:
-            raise BadObject(f"{at}.exactMatch.name: empty (expected the name of a {fields.type})")
+            raise BadObject(words.empty_name(at, fields.type))
         return Member(is_node, name=shared(short(selector.exact_match.name, f"{at}.exactMatch.name")))
     if not is_node:
-        raise BadObject(f"{at}: a member of type HyperNode is found by name alone (expected exactMatch)")
+        raise BadObject(words.hypernode_by_name(at))
     if selector.regex_match is not None:
         return Member(True, pattern=_pattern(selector.regex_match.pattern, f"{at}.regexMatch.pattern"))
     return Member(True, labels=labels)
@@ -90,11 +91,11 @@ def _member(fields: MemberFields, at: str) -> Member:
 
 def _pattern(pattern: str, at: str) -> str:
     if not pattern:
-        raise BadObject(f"{at}: empty (expected a regular expression)")
+        raise BadObject(words.empty_pattern(at))
     if len(pattern) > PATTERN_LENGTH_MAX:
-        raise BadObject(f"{at}: {len(pattern):,} letters ({PATTERN_LENGTH_MAX:,} are read at most)")
+        raise BadObject(too_long(at, len(pattern), PATTERN_LENGTH_MAX))
     if problem := problem_of(pattern):
-        raise BadObject(f"{at}: {problem} (expected a regular expression in the syntax of RE2)")
+        raise BadObject(words.bad_pattern(at, problem))
     return pattern
 
 

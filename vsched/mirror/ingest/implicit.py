@@ -34,6 +34,7 @@ from vsched.mirror.ingest.metadata import (
     scheduling_annotations,
 )
 from vsched.mirror.ingest.task_topology import task_topology_of
+from vsched.mirror.ingest.words import groups as words
 from vsched.model.jobs.job import JobSpec
 from vsched.model.pods.status import Phase
 from vsched.model.pods.task import Task
@@ -135,7 +136,7 @@ def joined(spec: JobSpec, workload: Mapping[str, str], remarks: Remarks) -> JobS
             minimum = None
     queue = workload.get(QUEUE_NAME, "")
     if len(queue) > NAME_LENGTH_MAX:
-        remarks.append(f"metadata.annotations[{QUEUE_NAME}]: {len(queue):,} letters are no name: ignored")
+        remarks.append(words.no_queue_name(QUEUE_NAME, len(queue)))
         queue = ""
     return msgspec.structs.replace(
         spec,
@@ -174,7 +175,7 @@ def recorded(group: JobSpec, implied: JobSpec) -> JobSpec:
 def _minimum(annotations: Mapping[str, str]) -> int | None:
     minimum = integer_of(annotations, GROUP_MIN_MEMBER)
     if minimum is not None and minimum < 1:
-        raise BadObject(f"metadata.annotations[{GROUP_MIN_MEMBER}]: {minimum} (expected 1 or more)")
+        raise BadObject(words.minimum_below_one(GROUP_MIN_MEMBER, minimum))
     return minimum
 
 

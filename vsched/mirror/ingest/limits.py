@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from vsched.mirror.ingest.annotations import Annotations, Remarks, duration_of, remark
+from vsched.mirror.ingest.words import groups as words
 from vsched.model.queues.limits import (
     MAX_RUNNING_JOBS,
     MAX_RUNNING_JOBS_PER_USER,
@@ -32,7 +33,7 @@ def job_limits_of(annotations: Annotations, remarks: Remarks) -> QueueJobLimits:
         if _COUNT.fullmatch(text):
             stated[field] = int(text)
         else:
-            remark(remarks, name, text, "a number of jobs, such as 4")
+            remark(remarks, name, text, words.NUMBER_OF_JOBS)
     if (seconds := duration_of(annotations, MAX_WALL_TIME, remarks)) is not None:
         stated["wall_time"] = seconds
     return QueueJobLimits(**stated) if stated else NO_JOB_LIMITS

@@ -10,6 +10,7 @@ from vsched.errors import BadInput, BadObject, NoColumn
 from vsched.kube.paths import is_name
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import EXPECTED_DURATION
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import seconds_of
 from vsched.model.jobs.job import USER
 from vsched.model.jobs.native import API_GROUP
@@ -137,7 +138,7 @@ def flag_of(metadata: wire.Metadata, name: str) -> bool | None:
     """A boolean annotation, else label of that name; raises BadObject where it is not a boolean."""
     for field, values in (("annotations", metadata.annotations), ("labels", metadata.labels)):
         if values is not None and name in values:
-            return choice_of(values[name], BOOLEANS, f"metadata.{field}[{name}]", "true or false")
+            return choice_of(values[name], BOOLEANS, f"metadata.{field}[{name}]", words.TRUE_OR_FALSE)
     return None
 
 
@@ -165,7 +166,7 @@ def integer_of(annotations: Mapping[str, str], name: str) -> int | None:
         return None
     value = int32_of(text)
     if value is None:
-        raise BadObject(f"metadata.annotations[{name}]: {text[:40]!r} (expected a 32-bit integer)")
+        raise BadObject(words.annotation_not_int32(name, text[:40]))
     return value
 
 
@@ -178,7 +179,7 @@ def int32_of(text: str) -> int | None:
 def choice_of(word: str, choices: Mapping[str, bool], at: str, expected: str = "") -> bool:
     """The meaning of a word; raises BadObject naming the field and the expected words."""
     if word not in choices:
-        raise BadObject(f"{at}: {word!r} is unknown (expected {expected or ' or '.join(filter(None, choices))})")
+        raise BadObject(words.unknown_word(at, word, expected or " or ".join(filter(None, choices))))
     return choices[word]
 
 
@@ -187,12 +188,12 @@ def count_of(value: int | None, at: str) -> int:
     if value is None:
         return 0
     if not 0 <= value < INT32:
-        raise BadObject(f"{at}: {value} (expected zero or more)")
+        raise BadObject(words.negative_number(at, value))
     return value
 
 
-def member_of(word: str, words: tuple[str, ...], at: str) -> str:
+def member_of(word: str, known: tuple[str, ...], at: str) -> str:
     """The word; raises BadObject where it is not one of these."""
-    if word not in words:
-        raise BadObject(f"{at}: {word!r} is unknown (expected {', '.join(words)})")
+    if word not in known:
+        raise BadObject(words.unknown_word(at, word, ", ".join(known)))
     return word

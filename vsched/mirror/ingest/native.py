@@ -31,6 +31,7 @@ from vsched.mirror.ingest.metadata import (
     scheduling_annotations,
 )
 from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.base import NO_BYTES, ObjectCondition, Raw, moment_of
 from vsched.mirror.wire.native import NativeSpec, SchedulingGroup, workload_of
 from vsched.model.jobs.job import Condition, JobSpec
@@ -194,15 +195,13 @@ def _policy_of(spec: NativeSpec, composite: bool) -> tuple[bool, int]:
     """Whether a group is a gang, and its minimum; raises BadObject."""
     policy, at = spec.scheduling_policy, "spec.schedulingPolicy"
     if policy is None or (policy.basic is None) == (policy.gang is None):
-        raise BadObject(
-            f"{at}: {'neither' if policy is None or policy.gang is None else 'both'} (expected basic or gang)"
-        )
+        raise BadObject(words.basic_or_gang(at, "neither" if policy is None or policy.gang is None else "both"))
     if policy.gang is None:
         return False, 1
     field = "minGroupCount" if composite else "minCount"
     minimum = count_of(policy.gang.min_group_count if composite else policy.gang.min_count, f"{at}.gang.{field}")
     if not minimum:
-        raise BadObject(f"{at}.gang.{field}: 0 (expected 1 or more)")
+        raise BadObject(words.zero_of_gang(at, field))
     return True, minimum
 
 
@@ -212,10 +211,10 @@ def _topology_of(spec: NativeSpec) -> NetworkTopology | None:
     if not keys:
         return None
     if len(keys) > 1:
-        raise BadObject(f"spec.schedulingConstraints.topology: {len(keys)} keys (expected one)")
+        raise BadObject(words.not_one_topology_key(len(keys)))
     at = "spec.schedulingConstraints.topology[0].key"
     if not keys[0].key:
-        raise BadObject(f"{at}: missing (expected the key of a node label)")
+        raise BadObject(words.no_topology_key(at))
     return NetworkTopology(hard=True, key=shared(short(keys[0].key, at)))
 
 
@@ -227,13 +226,13 @@ def _is_whole(raw: Raw) -> bool:
     if word is None:
         return False
     if not isinstance(word, str):
-        raise BadObject(f"{at}: {word!r} (expected single or all)")
+        raise BadObject(words.single_or_all(at, word))
     return choice_of(word, WHOLE_MODES, at)
 
 
 def _priority_of(spec: NativeSpec) -> int | None:
     if spec.priority is not None and not -INT32 <= spec.priority < INT32:
-        raise BadObject(f"spec.priority: {spec.priority} (expected a 32-bit integer)")
+        raise BadObject(words.bad_priority(spec.priority))
     return spec.priority
 
 

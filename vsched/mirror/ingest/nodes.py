@@ -13,6 +13,7 @@ from vsched.mirror.ingest.bounds import IMAGES_MAX, LABELS_MAX, TAINTS_MAX, boun
 from vsched.mirror.ingest.device_overlaps import overlap_of
 from vsched.mirror.ingest.deviceshare import HANDSHAKE, REGISTER, node_devices_of, offered_by
 from vsched.mirror.ingest.metadata import BOOLEANS, created_of, naming, scheduling_annotations
+from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.wire.base import ResourceList
 from vsched.model.amounts.quantity import MOST
 from vsched.model.amounts.resources import NOTHING, Amounts, ResourceAxis, plus
@@ -85,6 +86,6 @@ def _oversubscribed(metadata: wire.Metadata, axis: ResourceAxis) -> Amounts:
         text = annotations.get(key)
         if text is not None:
             if not text.isdecimal():
-                raise BadObject(f"metadata.annotations[{key}]: {text!r} (expected a whole number)")
+                raise BadObject(words.annotation_not_whole(key, text))
             lent[resource] = text + suffix
     return amounts_of(axis, lent, "metadata.annotations")

@@ -22,6 +22,7 @@ from vsched.mirror.ingest.device_amounts import (
     quantity_of,
     words_of,
 )
+from vsched.mirror.ingest.words import devices as words
 from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.pods import Container, Pod
 from vsched.model.amounts.resources import Amounts, ResourceAxis
@@ -96,7 +97,7 @@ def npus_of(node: wire.Node, remarks: Remarks) -> NodeDevices | None:
         try:
             devices += _registered(chip, text, len(devices))
         except BadObject as error:
-            remarks.append(f"metadata.annotations[{REGISTER}{chip[:40]}]: {error}: its devices are left out")
+            remarks.append(words.npus_left_out(REGISTER, chip[:40], error))
     if not devices:
         return None
     mode = HAMI_CORE if annotations.get(IN_SOFTWARE) == "true" else ""
@@ -106,15 +107,15 @@ def npus_of(node: wire.Node, remarks: Remarks) -> NodeDevices | None:
 def _registered(chip: str, text: str, known: int) -> list[SharedDevice]:
     """The NPUs of one model, after those that are ``known``."""
     if len(text) > TEXT_MAX:
-        raise BadObject(f"{len(text):,} letters ({TEXT_MAX:,} are read at most)")
+        raise BadObject(words.too_many_letters(len(text), TEXT_MAX))
     try:
         found = msgspec.json.decode(text, type=list[RegisteredNpu])
     except UNREADABLE:
-        raise BadObject(f"{text[:40]!r} (expected a list of devices)") from None
+        raise BadObject(words.no_list_of_devices(text[:40])) from None
     if known + len(found) > DEVICES_MAX:
-        raise BadObject(f"{known + len(found)} devices ({DEVICES_MAX} are read at most)")
+        raise BadObject(words.too_many_devices(known + len(found), DEVICES_MAX))
     if len({one.id for one in found}) < len(found):
-        raise BadObject("two devices have one uuid")
+        raise BadObject(words.ONE_UUID)
     networks = [
         -1 if one.custominfo is None or one.custominfo.network is None else one.custominfo.network for one in found
     ]
@@ -203,9 +204,9 @@ def _problem_of(chips: Collection[str], limits: Sequence[ResourceList], inits: S
     for number, some in enumerate(inits):
         for name in some:
             if name.startswith(ASCEND):
-                return f"{INITS}[{number}].resources.limits: {name} (expected of containers alone)"
+                return words.limits_not_of_containers(INITS, number, name)
     if len(chips) > 1:
-        return f"{' beside '.join(NPU_PREFIX + chip for chip in sorted(chips)[:2])} (expected one model of NPUs)"
+        return words.two_models(" beside ".join(NPU_PREFIX + chip for chip in sorted(chips)[:2]))
     for number, some in enumerate(limits):
         for chip in chips:
             if npu_cores(chip) in some and not {NPU_PREFIX + chip, npu_memory(chip)} & some.keys():

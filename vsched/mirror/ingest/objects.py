@@ -9,6 +9,7 @@ from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import LABELS_MAX, read
 from vsched.mirror.ingest.metadata import INT32, QUEUE_NAME, naming
 from vsched.mirror.ingest.rules import decoded, selector_of
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.affinity import LabelSelector
 from vsched.model.pods.shape import Selector
 from vsched.model.queues.queue import Namespace, PriorityClass
@@ -23,7 +24,7 @@ def class_of(found: wire.PriorityClass) -> PriorityClass:
     """What a PriorityClass says; raises BadObject."""
     if not -INT32 <= found.value < INT32:
         name = wire.named("PriorityClass", found.metadata)
-        raise BadObject(f"{name}: value: {found.value} (expected a 32-bit integer)")
+        raise BadObject(words.bad_value(name, found.value))
     preempts = found.preemption_policy != "Never"
     return PriorityClass(found.metadata.name, found.value, bool(found.global_default), preempts)
 

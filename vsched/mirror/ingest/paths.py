@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from vsched.errors import BadInput
+from vsched.mirror.ingest.words import fields as words
 
 WHOLE = "$."
 """A path that begins with this is read from the whole object, also where others are read from one of its parts."""
-SYNTAX = "names with dots between, [*] for every item, [0] for the first one, ['...'] for a name with dots"
 EVERY = None
 """The step to every item of a list, or to every value of a map."""
 
@@ -34,7 +34,7 @@ def path_of(text: str) -> Path:
         )
         at = step.end()
     if not rest or at < len(rest):
-        raise BadInput(f"{text!r} is no path (expected {SYNTAX})")
+        raise BadInput(words.no_path(text, words.PATH_SYNTAX))
     return tuple(steps)
 
 

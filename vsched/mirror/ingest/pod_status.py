@@ -6,6 +6,7 @@ from vsched.errors import BadObject
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks, cooldown_seconds_of
 from vsched.mirror.ingest.rules import decoded
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import ObjectCondition, Timestamp, seconds_of
 from vsched.mirror.wire.pods import ContainerState
 from vsched.model.pods.status import Status
@@ -32,9 +33,7 @@ def status_of(pod: wire.Pod) -> Status:
         case "Unknown":
             return Status.UNKNOWN
         case phase:
-            raise BadObject(
-                f"status.phase: {phase!r} is unknown (expected Pending, Running, Succeeded, Failed or Unknown)"
-            )
+            raise BadObject(words.unknown_phase(phase))
 
 
 def _is_taken(pod: wire.Pod) -> bool:

@@ -6,7 +6,7 @@ what depends on other objects (priority classes, default queues, membership).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import msgspec
@@ -49,6 +49,7 @@ from vsched.mirror.ingest.pod_status import (
 from vsched.mirror.ingest.shape import Shaper, bound_labels
 from vsched.mirror.ingest.shape import length_of as shape_length_of
 from vsched.mirror.ingest.unsupported import asked_by_pod, remark_wishes_of_pod
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.base import check_names, seconds_of
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.arbitration.records import PREFERRED_VICTIM
@@ -78,7 +79,7 @@ _NONE: Mapping[str, str] = {}
 _NAMED_AT = f"metadata.annotations[{GROUP_NAME}]"
 
 
-class PodFacts(msgspec.Struct, frozen=True, gc=False):
+class PodFacts(msgspec.Struct, frozen=True):
     """A pod as a task, and what the stores need besides."""
 
     task: Task
@@ -153,10 +154,10 @@ class PodReader:
             problem = NoColumn if isinstance(error, NoColumn) else BadObject
             raise problem(f"{wire.named('Pod', pod.metadata)}: {error}") from None
 
-    def sweeping(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
-        """Forget what no pod uses any more, in steps."""
+    def sweep(self, shapes: Set[Shape], labels: Set[PodLabels]) -> None:
+        """Forget what no pod uses any more; these are what pods have."""
         self.known.clear()
-        yield from self.shaper.sweeping(shapes, labels)
+        self.shaper.sweep(shapes, labels)
 
     def occupant(self, pod: wire.Pod) -> Occupant | None:
         """The usage of a node by a pod that cannot be read otherwise; None where even that is invalid."""
@@ -324,7 +325,7 @@ def _remark_numa_policy(annotations: Mapping[str, str], shape: Shape, remarks: R
     if policy and policy not in NUMA_POLICIES:
         remarks.append(f"{at}: {policy[:40]!r} (expected {', '.join(NUMA_POLICIES)}): ignored")
     elif policy not in ("", "none") and shape.zones is None:
-        remarks.append(f"{at}: it has no effect on a pod that is not Guaranteed or has no whole cpus: ignored")
+        remarks.append(words.not_guaranteed(at))
 
 
 def _claims_if_valid(pod: wire.Pod) -> PodClaims | None:

@@ -14,6 +14,7 @@ from vsched.mirror.ingest.limits import job_limits_of
 from vsched.mirror.ingest.metadata import count_of, created_of, naming, scheduling_annotations
 from vsched.mirror.ingest.unsupported import QUEUE_WISHES, remark_wishes
 from vsched.mirror.ingest.weights import HIERARCHY_WEIGHTS, queue_weight_of, remark_hierarchy_weights
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.wire.base import ResourceList
 from vsched.mirror.wire.objects import NodeGroupTerms, QueueAffinity
 from vsched.model.amounts.resources import ResourceAxis
@@ -78,10 +79,7 @@ def _remark_guarantee(
         if amount > most.get(column, amount):
             name = axis.names[column]
             has, may_use = f"{guarantee.get(name)}"[:40], f"{capability.get(name)}"[:40]
-            remarks.append(
-                f"spec.guarantee.resource[{name[:80]}]: {has} (expected {may_use} at most, as in spec.capability):"
-                f" what is beyond stays idle"
-            )
+            remarks.append(words.guarantee_above_capability(name[:80], has, may_use))
 
 
 def _without_devices(amounts: ResourceList | None) -> ResourceList | None:

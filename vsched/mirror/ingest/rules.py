@@ -23,6 +23,7 @@ from vsched.mirror.ingest.bounds import (
     read,
 )
 from vsched.mirror.ingest.metadata import choice_of
+from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.wire.affinity import (
     Affinity,
     Expression,
@@ -146,11 +147,11 @@ def _requirement(expression: Expression, at: str, operators: frozenset[str]) -> 
     operator, values = expression.operator, expression.values or []
     read(values, VALUES_MAX, f"{at}.values")
     if operator not in operators:
-        raise BadObject(f"{at}.operator: {operator!r} is unknown (expected {', '.join(sorted(operators))})")
+        raise BadObject(words.unknown_operator(at, operator, ", ".join(sorted(operators))))
     if operator in ("In", "NotIn") and not values:
-        raise BadObject(f"{at}.values: empty (expected at least one value for {operator})")
+        raise BadObject(words.no_values(at, operator))
     if operator in ("Gt", "Lt") and not _is_one_integer(values):
-        raise BadObject(f"{at}.values: {values!r} (expected exactly one integer for {operator})")
+        raise BadObject(words.not_one_integer(at, values, operator))
     if operator in ("Exists", "DoesNotExist"):
         values = []
     return Requirement(expression.key, operator, tuple(sorted(set(values))))
@@ -208,18 +209,16 @@ def tolerations_of(fields: Sequence[TolerationFields], path: str) -> tuple[Toler
         if operator in NUMERIC_TOLERATION_OPERATORS:
             continue  # Numeric comparison of taints is not supported; to tolerate less is safe.
         if operator not in TOLERATION_OPERATORS:
-            raise BadObject(f"{at}.operator: {operator!r} is unknown (expected Equal or Exists)")
+            raise BadObject(words.unknown_toleration_operator(at, operator))
         if (toleration.effect or "") not in EFFECTS:
-            raise BadObject(
-                f"{at}.effect: {toleration.effect!r} is unknown (expected NoSchedule, PreferNoSchedule or NoExecute)"
-            )
+            raise BadObject(words.unknown_effect(at, toleration.effect))
         found.add(Toleration(toleration.key or "", operator, toleration.value or "", toleration.effect or ""))
     return tuple(sorted(found, key=msgspec.structs.astuple))
 
 
 def _pod_term(term: PodAffinityTerm, at: str, namespace: str, labels: Mapping[str, str]) -> PodTerm:
     if not term.topology_key:
-        raise BadObject(f"{at}.topologyKey: empty (expected the name of a node label)")
+        raise BadObject(words.no_topology_label(at))
     selector = selector_of(
         term.label_selector, f"{at}.labelSelector", labels, term.match_label_keys or (), term.mismatch_label_keys or ()
     )
@@ -252,9 +251,9 @@ def _weighted_terms(
 
 def _spread(fields: SpreadFields, at: str, labels: Mapping[str, str]) -> Spread:
     if fields.max_skew < 1:
-        raise BadObject(f"{at}.maxSkew: {fields.max_skew} (expected 1 or more)")
+        raise BadObject(words.max_skew_below_one(at, fields.max_skew))
     if fields.min_domains is not None and fields.min_domains < 1:
-        raise BadObject(f"{at}.minDomains: {fields.min_domains} (expected 1 or more)")
+        raise BadObject(words.min_domains_below_one(at, fields.min_domains))
     return Spread(
         fields.topology_key,
         fields.max_skew,

@@ -6,7 +6,7 @@ by meaning. Parts that differ between equal pods (mounts, environment, tokens) a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Set
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -26,6 +26,7 @@ from vsched.mirror.ingest.metadata import is_revocable, numa_policy_of
 from vsched.mirror.ingest.npus import npu_wishes_of
 from vsched.mirror.ingest.requests import bound_resources, limits_of, request_of, resize_infeasible, zones_asked_by
 from vsched.mirror.ingest.rules import decoded, pod_affinity_of, rules_of, spread_of
+from vsched.mirror.ingest.words import fields as words
 from vsched.mirror.wire.affinity import Affinity
 from vsched.mirror.wire.base import Wire
 from vsched.mirror.wire.pods import Container, Pod
@@ -132,9 +133,9 @@ class Shaper:
         """Whether the tables have doubled since the last sweep."""
         return len(self._table) + self._table.labels_count >= self._sweep_at
 
-    def sweeping(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
-        """Forget what no pod uses any more, in steps."""
-        yield from self._table.forgetting(shapes, labels)
+    def sweep(self, shapes: Set[Shape], labels: Set[PodLabels]) -> None:
+        """Forget what no pod uses any more; these are what pods have."""
+        self._table.keep(shapes, labels)
         self._memo.clear()
         self._large.clear()
         self._occupants.clear()
@@ -219,7 +220,7 @@ def _bound_parts(pod: Pod) -> None:
     for at, raw in _parts(pod):
         size = len(bytes(raw))
         if size > PART_BYTES_MAX:
-            raise Beyond(f"{at}: {size:,} bytes ({PART_BYTES_MAX:,} are read at most)")
+            raise Beyond(words.too_many_bytes(at, size, PART_BYTES_MAX))
     bounded(len(spec.containers or ()) + len(spec.init_containers or ()), CONTAINERS_MAX, "spec.containers")
     bound_resources(pod)
 
@@ -305,7 +306,7 @@ def _host_port(fields: ContainerPort, host_network: bool, at: str) -> HostPort |
         raise BadObject(f"{at}.hostPort: {port} (expected 1 to 65535)")
     protocol = fields.protocol or "TCP"
     if protocol not in _PROTOCOLS:
-        raise BadObject(f"{at}.protocol: {protocol!r} is unknown (expected {', '.join(_PROTOCOLS)})")
+        raise BadObject(words.unknown_protocol(at, protocol, ", ".join(_PROTOCOLS)))
     address = fields.host_ip or ""
     return HostPort(port, protocol, "0.0.0.0" if address in _EVERY_ADDRESS else address)
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from vsched.errors import BadObject
 from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.bounds import NAME_LENGTH_MAX, ROLES_MAX
+from vsched.mirror.ingest.words import groups as words
 from vsched.model.jobs.task_topology import Roles, TaskTopology
 from vsched.model.shared import shared
 
 AFFINITY, ANTI_AFFINITY = "volcano.sh/task-topology-affinity", "volcano.sh/task-topology-anti-affinity"
 TASK_ORDER = "volcano.sh/task-topology-task-order"
-OFF = "passed over, and with it all annotations task-topology-* of the PodGroup"
 
 
 def task_topology_of(annotations: Mapping[str, str], remarks: Remarks) -> TaskTopology | None:
@@ -23,12 +23,12 @@ def task_topology_of(annotations: Mapping[str, str], remarks: Remarks) -> TaskTo
         affinity, anti_affinity = (_groups(annotations, name) for name in (AFFINITY, ANTI_AFFINITY))
         order = _groups(annotations, TASK_ORDER)
         if len(order) > 1:
-            raise BadObject(f"{_at(TASK_ORDER)}: {len(order)} lists of roles (expected one, such as ps,worker)")
+            raise BadObject(words.not_one_list(_at(TASK_ORDER), len(order)))
     except BadObject as error:
-        remarks.append(f"{error}: {OFF}")
+        remarks.append(f"{error}: {words.TASK_TOPOLOGY_PASSED_OVER}")
         return None
     if not affinity and not anti_affinity:
-        remarks.append(f"{_at(TASK_ORDER)}: it has no effect without affinity or anti-affinity of roles: ignored")
+        remarks.append(words.no_affinity_of_roles(_at(TASK_ORDER)))
         return None
     return TaskTopology(affinity, anti_affinity, order[0] if order else ())
 
@@ -39,10 +39,10 @@ def _groups(annotations: Mapping[str, str], name: str) -> tuple[Roles, ...]:
     if text is None:
         return ()
     if text.count(",") + text.count(";") >= ROLES_MAX:
-        raise BadObject(f"{_at(name)}: more than {ROLES_MAX} roles")
+        raise BadObject(words.more_roles_than(_at(name), ROLES_MAX))
     groups = tuple(_group(part, name) for part in text.split(";") if part.strip())
     if not groups:
-        raise BadObject(f"{_at(name)}: {text[:40]!r} (expected groups of roles, such as ps,worker;evaluator)")
+        raise BadObject(words.no_groups_of_roles(_at(name), text[:40]))
     return groups
 
 
@@ -50,11 +50,11 @@ def _group(text: str, name: str) -> Roles:
     roles = tuple(shared(role.strip()) for role in text.split(","))
     for position, role in enumerate(roles):
         if not role:
-            raise BadObject(f"{_at(name)}: {text[:40]!r} (expected names of roles between the commas)")
+            raise BadObject(words.no_names_of_roles(_at(name), text[:40]))
         if len(role) > NAME_LENGTH_MAX:
-            raise BadObject(f"{_at(name)}: {len(role):,} letters are no name")
+            raise BadObject(words.letters_are_no_role(_at(name), len(role)))
         if role in roles[:position]:
-            raise BadObject(f"{_at(name)}: role {role[:40]!r} is in one group twice")
+            raise BadObject(words.role_twice(_at(name), role[:40]))
     return roles
 
 

@@ -12,8 +12,10 @@ from typing import Any
 import msgspec
 
 from vsched.errors import UNREADABLE
-from vsched.mirror.ingest.annotations import NO_EFFECT, Remarks
+from vsched.mirror.ingest.annotations import Remarks
 from vsched.mirror.ingest.rules import NUMERIC_TOLERATION_OPERATORS, decoded
+from vsched.mirror.ingest.words import fields as words
+from vsched.mirror.ingest.words import groups
 from vsched.mirror.wire.base import NO_BYTES, Raw
 from vsched.mirror.wire.objects import PodGroup, Queue
 from vsched.mirror.wire.pods import Pod
@@ -140,12 +142,12 @@ def sentence(paths: Sequence[str]) -> str:
     if not paths:
         return ""
     more = f" and {len(paths) - PATHS_NAMED} more" if len(paths) > PATHS_NAMED else ""
-    return f"{', '.join(paths[:PATHS_NAMED])}{more}: not supported yet"
+    return words.not_supported_yet(", ".join(paths[:PATHS_NAMED]), more)
 
 
 def no_such_class(name: str) -> str:
     """The message about a PriorityClass that does not exist."""
-    return f"PriorityClass {name[:80]} does not exist"
+    return words.no_such_priority_class(name[:80])
 
 
 def remark_wishes_of_pod(pod: Pod, remarks: Remarks) -> None:
@@ -157,6 +159,6 @@ def remark_wishes_of_pod(pod: Pod, remarks: Remarks) -> None:
 
 def remark_wishes(wishes: tuple[Callable[[Any], Paths], ...], found: object, remarks: Remarks) -> tuple[str, ...]:
     """Remark on each unsupported preference of an object; returns the lines."""
-    lines = tuple(f"{path}: {NO_EFFECT}" for paths in wishes for path in paths(found))
+    lines = tuple(f"{path}: {groups.NO_EFFECT}" for paths in wishes for path in paths(found))
     remarks += lines[:PATHS_NAMED]
     return lines[:PATHS_NAMED]

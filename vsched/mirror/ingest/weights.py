@@ -5,6 +5,7 @@ from __future__ import annotations
 from vsched.errors import BadObject, BadQuantity
 from vsched.mirror import wire
 from vsched.mirror.ingest.annotations import Remarks
+from vsched.mirror.ingest.words import fields as words
 from vsched.model.amounts.quantity import UNLIMITED, parse_quantity
 
 NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
@@ -46,10 +47,10 @@ def remark_hierarchy_weights(text: str, remarks: Remarks) -> None:
             continue
         if weight > WEIGHT_MAX and "inf" not in part.lower():
             at = f"metadata.annotations[{HIERARCHY_WEIGHTS}]"
-            remarks.append(f"{at}: {part[:40]!r} (expected {WEIGHT_MAX} at most): counts as {WEIGHT_MAX}")
+            remarks.append(words.too_heavy(at, part[:40], WEIGHT_MAX))
 
 
 def _at_most(weight: int, most: int, where: str, text: str, remarks: Remarks) -> int:
     if weight > most:
-        remarks.append(f"{where}: {text[:40]!r} (expected {most} at most): counts as {most}")
+        remarks.append(words.too_heavy(where, text[:40], most))
     return min(weight, most)

@@ -10,6 +10,7 @@ import msgspec
 
 from vsched.errors import BadInput
 from vsched.mirror.ingest.paths import path_of, path_of_condition
+from vsched.mirror.ingest.words import groups as words
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadKind, WorkloadTable
 from vsched.mirror.ingest.workload_rules import (
     Alternative,
@@ -44,7 +45,7 @@ def read_table(document: Any, where: str, built_in: WorkloadTable = NO_WORKLOADS
         at = f"{where}: workloads[{number}]"
         _check(kind, at)
         if (kind.group, kind.kind) in named:
-            raise BadInput(f"{at}: {kind.id} is there twice (expected one entry for each kind)")
+            raise BadInput(words.kind_twice(at, kind.id))
         named.add((kind.group, kind.kind))
     more = built_in.kinds if found.built_in else ()
     table = WorkloadTable((*found.workloads, *(each for each in more if (each.group, each.kind) not in named)))
@@ -54,18 +55,18 @@ def read_table(document: Any, where: str, built_in: WorkloadTable = NO_WORKLOADS
 
 def _check(kind: WorkloadKind, at: str) -> None:
     if not kind.api_versions:
-        raise BadInput(f"{at}.apiVersions: empty (expected at least one, as example.com/v1)")
+        raise BadInput(words.no_api_versions(at))
     for number, version in enumerate(kind.api_versions):
         if not _VERSION.fullmatch(version):
-            raise BadInput(f"{at}.apiVersions[{number}]: {version!r} (expected GROUP/VERSION, as example.com/v1)")
+            raise BadInput(words.bad_api_version(at, number, version))
         if version.rpartition("/")[0] != kind.group:
-            raise BadInput(f"{at}.apiVersions[{number}]: {version!r} is of another group (expected {kind.group})")
+            raise BadInput(words.api_version_of_another_group(at, number, version, kind.group))
     if not _KIND.fullmatch(kind.kind):
-        raise BadInput(f"{at}.kind: {kind.kind!r} (expected the name of a kind, as RayCluster)")
+        raise BadInput(words.bad_kind(at, kind.kind))
     if kind.plural and not _PLURAL.fullmatch(kind.plural):
-        raise BadInput(f"{at}.plural: {kind.plural!r} (expected the name in URLs, as rayclusters)")
+        raise BadInput(words.bad_plural(at, kind.plural))
     if kind.id == "Pod":
-        raise BadInput(f"{at}.kind: Pod (expected a kind that makes pods)")
+        raise BadInput(words.kind_of_pods(at))
     for path, text in _paths(kind):
         try:
             path_of(text)
@@ -73,19 +74,19 @@ def _check(kind: WorkloadKind, at: str) -> None:
             raise BadInput(f"{at}.{path}: {error}") from None
     for number, role in enumerate(kind.roles):
         if not role.name and not role.each:
-            raise BadInput(f"{at}.roles[{number}]: neither name nor each (expected one of them)")
+            raise BadInput(words.neither_name_nor_each(at, number))
         if role.name and role.each:
-            raise BadInput(f"{at}.roles[{number}]: both name and each (expected one of them, and nameFrom with each)")
+            raise BadInput(words.both_name_and_each(at, number))
     for number, split in enumerate(kind.split):
         if bool(split.labels) == split.pod:
-            raise BadInput(f"{at}.split[{number}]: expected either labels or pod: true")
+            raise BadInput(words.bad_split(at, number))
 
 
 def _check_labels(kinds: Iterable[WorkloadKind], where: str) -> None:
     users: dict[str, str] = {}
     for kind in kinds:
         if kind.label and users.setdefault(kind.label, kind.id) != kind.id:
-            raise BadInput(f"{where}: {kind.id}.label: {kind.label} is that of {users[kind.label]} already")
+            raise BadInput(words.label_of_another(where, kind.id, kind.label, users[kind.label]))
 
 
 def _paths(kind: WorkloadKind) -> Iterator[tuple[str, str]]:

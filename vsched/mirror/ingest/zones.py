@@ -11,6 +11,8 @@ from vsched.errors import UNREADABLE, BadObject, BadQuantity
 from vsched.mirror import wire
 from vsched.mirror.ingest.bounds import OFFERED_MAX, read, short
 from vsched.mirror.ingest.metadata import naming
+from vsched.mirror.ingest.words import fields
+from vsched.mirror.ingest.words import nodes as words
 from vsched.mirror.wire.base import seconds_of
 from vsched.mirror.wire.volumes import Quantity
 from vsched.mirror.wire.zones import CpuPlace, NumatopologySpec, PodAllocation, Report, ZoneFields
@@ -49,10 +51,10 @@ def zones_of(found: wire.NodeResourceTopology) -> NodeZones:
         scope = _word(attributes.get(SCOPE, "pod" if per_pod else "container"), SCOPES, f"attributes[{SCOPE}]")
         fields = [(at, one) for at, one in enumerate(found.zones or ()) if one.type == "Node"]
         if len(fields) > ZONES_MAX:
-            raise BadObject(f"zones: {len(fields)} of type Node ({ZONES_MAX} are read at most)")
+            raise BadObject(words.too_many_zones(len(fields), ZONES_MAX))
         zones = [_zone(one, f"zones[{at}]") for at, one in fields]
         if len({zone.number for zone in zones}) < len(zones):
-            raise BadObject("zones: two of type Node have one number")
+            raise BadObject(words.TWO_ZONES_OF_ONE_NUMBER)
         return NodeZones(
             node=shared(found.metadata.name),
             policy=policy,
@@ -92,25 +94,25 @@ def shares_of(text: str) -> ZoneShares:
         return ()
 
 
-def _old_policy(words: Iterable[str]) -> tuple[str, bool]:
-    for word in words:
+def _old_policy(names: Iterable[str]) -> tuple[str, bool]:
+    for word in names:
         for beginning, policy in OLD_POLICIES.items():
             if word.startswith(beginning):
                 return policy, word.endswith("PodLevel")
-        raise BadObject(f"topologyPolicies: {word[:40]!r} is unknown (expected such as SingleNUMANodeContainerLevel)")
+        raise BadObject(words.unknown_topology_policy(word[:40]))
     return ZonePolicy.NONE, False
 
 
 def _word(word: str, known: Iterable[str], at: str) -> str:
     if word not in known:
-        raise BadObject(f"{at}: {word[:40]!r} is unknown (expected {', '.join(known)})")
+        raise BadObject(fields.unknown_word(at, word[:40], ", ".join(known)))
     return str(word)
 
 
 def _zone(found: ZoneFields, at: str) -> Zone:
     number = found.name.rpartition("-")[2]
     if not number.isdecimal() or len(number) > 4:
-        raise BadObject(f"{at}.name: {found.name[:40]!r} (expected a number at its end, such as node-0)")
+        raise BadObject(words.no_zone_number(at, found.name[:40]))
     read(found.resources, OFFERED_MAX, f"{at}.resources")
     every = found.resources or ()
     offered = [(one.name, one.capacity if one.allocatable is None else one.allocatable) for one in every]
@@ -147,10 +149,10 @@ def _places(spec: NumatopologySpec) -> dict[int, CpuPlace]:
     detail = spec.cpu_detail or {}
     for name in detail:
         if not name.isdecimal():
-            raise BadObject(f"spec.cpuDetail: {name[:40]!r} (expected the number of a cpu)")
+            raise BadObject(words.no_cpu_number(name[:40]))
     places = {int(name): place for name, place in detail.items()}
     if len({place.numa for place in places.values()}) > ZONES_MAX:
-        raise BadObject(f"spec.cpuDetail: more than {ZONES_MAX} NUMA nodes")
+        raise BadObject(words.too_many_numa_nodes(ZONES_MAX))
     return places
 
 
@@ -199,8 +201,8 @@ def _cpus(text: str, at: str) -> set[int]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         first, dash, last = part.partition("-")
         if not first.isdecimal() or not (last if dash else first).isdecimal() or max(len(first), len(last)) > 6:
-            raise BadObject(f"{at}: {part[:40]!r} (expected numbers of cpus, such as 0-3,8)")
+            raise BadObject(words.no_cpu_numbers(at, part[:40]))
         if int(last or first) - int(first) >= CPUS_MAX:
-            raise BadObject(f"{at}: {part[:40]!r} names more than {CPUS_MAX:,} cpus")
+            raise BadObject(words.too_many_cpus(at, part[:40], CPUS_MAX))
         cpus.update(range(int(first), int(last or first) + 1))
     return cpus

@@ -38,7 +38,7 @@ class AssumedTasks:
         self._answered: set[str] = set()
         """Pods whose request to end by themselves is over: they are being evicted, or the request withdrawn."""
 
-        self._kept = (self._moved, self._nominated, self._spared, self._ungated, self._answered)
+        self._tables = (self._moved, self._nominated, self._spared, self._ungated, self._answered)
 
     def __len__(self) -> int:
         return len(self._moved)
@@ -194,7 +194,7 @@ class AssumedTasks:
     def _settled(self, uid: str) -> Task:
         """The task as snapshots show it after an assumption ended; without assumptions it is as watched."""
         watched = self._watched[uid]
-        for known in self._kept:
+        for known in self._tables:
             if uid in known:
                 return self._shown(watched)
         del self._watched[uid]

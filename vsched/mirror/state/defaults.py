@@ -12,6 +12,7 @@ import msgspec
 from vsched.mirror.ingest.pods import DEFAULT_PRIORITY
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.unsupported import no_such_class
+from vsched.mirror.state import words
 from vsched.model.jobs.job import JobSpec, Judgement
 from vsched.model.pods.ignorable import PRIORITY_CLASSES
 from vsched.model.queues.queue import Namespace, PriorityClass, Queue
@@ -157,7 +158,7 @@ class ClusterDefaults:
         of_queue = f"queue {spec.queue}: " if lost else ""
         found = self._class(spec.priority_class)
         if found is not None:
-            notice = f"{of_queue}{no_such_class(lost)}: the queue has priority 0" if lost else ""
+            notice = words.queue_without_priority(of_queue, no_such_class(lost)) if lost else ""
             return Judgement(found.value, unsupported, notice)
         inherited = None if queue is None else self._queue_priority(queue)
         priority = self._default_class_value() if inherited is None else inherited
@@ -165,9 +166,9 @@ class ClusterDefaults:
             return Judgement(priority, unsupported)
         missing, whose = (lost, of_queue) if lost else (spec.priority_class, "")
         if inherited:
-            return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its queue's priority holds")
+            return Judgement(priority, unsupported, words.priority_of_queue_holds(whose, no_such_class(missing)))
         if PRIORITY_CLASSES in self.ignored:
-            return Judgement(priority, unsupported, f"{whose}{no_such_class(missing)}: its priority is {priority}")
+            return Judgement(priority, unsupported, words.its_priority_is(whose, no_such_class(missing), priority))
         if unsupported:
             return Judgement(priority, unsupported)
         return Judgement(priority, f"{whose}{no_such_class(missing)}", awaits_class=missing)

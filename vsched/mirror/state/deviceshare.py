@@ -36,7 +36,7 @@ class DeviceShareStore:
         """Nodes whose devices or whose pods have changed."""
         self._published = NO_SHARED_DEVICES
         self._divisions = USUAL_DIVISIONS
-        self._divided_anew = False
+        self._divisions_changed = False
         """Whether they have changed."""
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class DeviceShareStore:
         if after is None:
             self._decided.pop(task.uid, None)
         elif after.node and _holds(after):
-            self._hold(after)
+            self._add_pod(after)
 
     def decide(self, bind: Bind) -> None:
         """A pod is about to be bound."""
@@ -79,7 +79,7 @@ class DeviceShareStore:
         """Take over how devices may be divided; True where that has changed."""
         changed = divisions != self._divisions
         if changed:
-            self._divisions, self._divided_anew = divisions, True
+            self._divisions, self._divisions_changed = divisions, True
         return changed
 
     def adopt(self, found: DeviceShareCatalogue) -> None:
@@ -95,12 +95,12 @@ class DeviceShareStore:
         Pods count on nodes that register no devices too: a driver may publish there what a device plugin gave them.
         """
         dirty, self._dirty = self._dirty, set()
-        anew, self._divided_anew = self._divided_anew, False
+        divisions_changed, self._divisions_changed = self._divisions_changed, False
         for node in sorted(dirty):
             pods = self._pods.get(node, {}).values()
             _show(self._shown_nodes, node, self._nodes.get(node, ()))
             _show(self._shown, node, tuple(sorted(pods, key=lambda pod: (pod.name, pod.uid))))
-        if dirty or anew:
+        if dirty or divisions_changed:
             known, shown = self._shown_nodes, self._shown
             found = DeviceShareCatalogue(
                 known, shown, geometries=self._divisions.geometries, chips=self._divisions.chips
@@ -108,7 +108,7 @@ class DeviceShareStore:
             self._published = found if known or shown else NO_SHARED_DEVICES
         return self._published
 
-    def _hold(self, task: Task) -> None:
+    def _add_pod(self, task: Task) -> None:
         """Note what a pod holds of its node, as far as that is known."""
         request = task.shape.devices
         assert request is not None, "the caller has looked"

@@ -18,7 +18,7 @@ from vsched.model.pods.task import Task
 NAMES_MAX = 2048
 """How many names are remembered; the least recent ones are dropped first."""
 SAMPLES_MAX = 32
-"""How many of the last durations are kept of each name."""
+"""How many of the last durations are stored of each name."""
 ALIKE_SECONDS, ALIKE_SHARE = 2.0, 0.01
 """Durations that differ by less, or by this share, are the same: time stamps have whole seconds."""
 

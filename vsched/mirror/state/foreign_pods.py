@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from vsched.mirror import wire
 from vsched.mirror.ingest.implicit import group_named
+from vsched.mirror.state import words
 
 OVER = ("Succeeded", "Failed")
 NAMED_MAX = 3
@@ -35,12 +36,12 @@ class ForeignPodIndex:
         if not group or pod.spec.node_name or pod.status.phase in OVER:
             return self.drop(uid)
         key = f"{metadata.namespace or 'default'}/{group}"
-        said = key, (pod.spec.scheduler_name or "default-scheduler")[:LONGEST]
-        if self._pods.get(uid) == said:
+        seen = key, (pod.spec.scheduler_name or "default-scheduler")[:LONGEST]
+        if self._pods.get(uid) == seen:
             return ""
         self.drop(uid)
-        self._pods[uid] = said
-        self._counts.setdefault(key, Counter())[said[1]] += 1
+        self._pods[uid] = seen
+        self._counts.setdefault(key, Counter())[seen[1]] += 1
         self._changed.add(key)
         return key
 
@@ -70,10 +71,10 @@ class ForeignPodIndex:
         total = sum(counts.values())
         whose = sorted(counts, key=lambda name: (-counts[name], name))
         if len(whose) == 1:
-            whose_pods = f"for scheduler {whose[0]}"
+            whose_pods = words.one_scheduler(whose[0])
         else:
             parts = [f"{counts[name]} for {name}" for name in whose[:NAMED_MAX]]
             parts += ["…"] if len(whose) > NAMED_MAX else []
-            whose_pods = f"for other schedulers ({', '.join(parts)})"
-        served = f" (this daemon serves {self._served})" if self._served else ""
-        return f"{total} of its pods {'is' if total == 1 else 'are'} {whose_pods}{served}"
+            whose_pods = words.other_schedulers(", ".join(parts))
+        served = words.daemon_serves(self._served) if self._served else ""
+        return words.pods_for_others(total, whose_pods, served)

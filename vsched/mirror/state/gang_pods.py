@@ -45,14 +45,14 @@ class OwnerlessPod(NamedTuple):
 class GangPod:
     """A pod whose owners may say something about its gang."""
 
-    __slots__ = ("alone", "gathered", "metadata", "named", "said", "waited")
+    __slots__ = ("alone", "gathered", "implicit", "metadata", "named", "waited")
 
     def __init__(self, metadata: wire.Metadata, gathered: Gathered) -> None:
         self.metadata = metadata
         self.named = group_named(metadata)
         self.gathered = gathered
         self.alone: OwnerlessPod | None = None
-        self.said: JobSpec | None = None
+        self.implicit: JobSpec | None = None
         """What it says of its job, under whatever name."""
         self.waited = False
         """Whether it was last shown as waiting for an owner."""
@@ -65,8 +65,8 @@ class GangPod:
         return shared(f"{self.metadata.namespace or 'default'}/{membership.name}")
 
 
-def cut_metadata(metadata: wire.Metadata, told: Container[str]) -> wire.Metadata:
-    """The part of a pod's metadata that matters here, with the labels in ``told``: it is kept for each pod."""
+def cut_metadata(metadata: wire.Metadata, labels_read: Container[str]) -> wire.Metadata:
+    """The part of a pod's metadata that matters here, with the labels in ``labels_read``: it is stored for each pod."""
     labels, annotations = metadata.labels or {}, metadata.annotations or {}
     controller = controller_of(metadata)
     owners = None
@@ -77,7 +77,7 @@ def cut_metadata(metadata: wire.Metadata, told: Container[str]) -> wire.Metadata
         metadata.name,
         metadata.namespace,
         metadata.uid,
-        labels={key: shared(labels[key]) for key in labels if key in told or key == TASK_SPEC} or None,
+        labels={key: shared(labels[key]) for key in labels if key in labels_read or key == TASK_SPEC} or None,
         annotations={key: shared(annotations[key]) for key in ANNOTATIONS if key in annotations} or None,
         owner_references=owners,
     )

@@ -66,7 +66,7 @@ class GangStore:
         metadata = cut_metadata(pod.metadata, self._owners.table.labels)
         found = GangPod(metadata, self._gather(metadata))
         if known is not None:
-            found.alone, found.said, found.waited = known.alone, known.said, known.waited
+            found.alone, found.implicit, found.waited = known.alone, known.implicit, known.waited
             self._leave(uid, known)
         self._pods[uid] = found
         self._enter(uid, found)
@@ -94,7 +94,7 @@ class GangStore:
         if pod is None:
             return task, implicit
         pod.alone = OwnerlessPod(task.job, task.role, task.gated, task.unsupported)
-        pod.said, pod.waited = implicit, False
+        pod.implicit, pod.waited = implicit, False
         return self.again(task)
 
     def again(self, task: Task) -> tuple[Task, JobSpec | None]:
@@ -109,8 +109,8 @@ class GangStore:
             job, role = key, alone.role or shared(membership.role)
         elif pod.named and pod.named != alone.job.partition("/")[2]:
             job, explicit = shared(f"{task.namespace}/{pod.named}"), True
-        if pod.said is not None and pod.said.name != (name := job.partition("/")[2]):
-            pod.said = msgspec.structs.replace(pod.said, name=name)
+        if pod.implicit is not None and pod.implicit.name != (name := job.partition("/")[2]):
+            pod.implicit = msgspec.structs.replace(pod.implicit, name=name)
         waits = "" if pod.named or task.status is not Status.PENDING else pod.gathered.awaits
         gated, unsupported = task.gated, task.unsupported
         if waits:
@@ -120,7 +120,7 @@ class GangStore:
         pod.waited = bool(waits)
         if (job, role, gated, unsupported) != (task.job, task.role, task.gated, task.unsupported):
             task = msgspec.structs.replace(task, job=job, role=role, gated=gated, unsupported=unsupported)
-        return task, None if explicit else pod.said
+        return task, None if explicit else pod.implicit
 
     def _concerns(self, pod: wire.Pod) -> bool:
         metadata = pod.metadata
@@ -128,8 +128,8 @@ class GangStore:
         table = self._owners.table
         if not table.kinds or (pod.spec.scheduler_name or "") not in self._names:
             return False
-        told = metadata.labels is not None and not table.telling.isdisjoint(metadata.labels)
-        if not told:
+        labelled = metadata.labels is not None and not table.telling.isdisjoint(metadata.labels)
+        if not labelled:
             if controller is None:
                 return False
             kind = table.by_owner.get(group_and_kind(controller))
@@ -156,7 +156,7 @@ class GangStore:
         _discard(self._members, pod.key(), uid)
 
     def _settle(self, pod: GangPod) -> None:
-        """Forget what only this pod kept."""
+        """Forget what only this pod needed."""
         key = pod.key()
         if key and key not in self._members:
             self._set_gang(key, self._unasked(key))
@@ -187,7 +187,7 @@ class GangStore:
         if owners.uid(kind, key) not in ("", record.owner.uid):
             self.drop(kind, key)  # another one of the same name
         if not owners.matters(record):
-            return self._unsay(kind, key)
+            return self._withdraw(kind, key)
         if not owners.put(kind, key, record):
             return False
         self._show_own(record)
@@ -200,7 +200,7 @@ class GangStore:
             self._hide_own(record)
         return False
 
-    def _unsay(self, kind: str, key: str) -> bool:
+    def _withdraw(self, kind: str, key: str) -> bool:
         """An owner no longer says anything about gangs; True where that changes the gang of a pod."""
         record = self._owners.remove(kind, key)
         if record is None:
@@ -221,7 +221,7 @@ class GangStore:
         are put again, and pods belong where they did until they are seen again.
         """
         self._owners.use_table(table)
-        changed = [self._unsay(kind, key) for kind, key in self._owners.not_in_table()]
+        changed = [self._withdraw(kind, key) for kind, key in self._owners.not_in_table()]
         return any([*changed, self._gather_again([uid for uid, pod in self._pods.items() if pod.gathered.awaits])])
 
     def _regather(self, needs: Collection[str]) -> bool:

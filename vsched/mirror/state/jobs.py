@@ -6,26 +6,18 @@ one. Jobs of a snapshot are frozen: the first change after it works on a clone.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
 
 from vsched.mirror.ingest.gangs import OwnedGang, gathered
 from vsched.mirror.ingest.implicit import ImplicitPodGroup, PodSpecs, joined, recorded, said_by_pods
-from vsched.mirror.state.job_changes import JobChanges
-from vsched.mirror.state.queue_usage import QueueSums
+from vsched.mirror.state.published_jobs import UNSEEN, PublishedJobs
 from vsched.mirror.state.workloads import WorkloadStore
-from vsched.model.history.holding import held_by
-from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement, claim_of, phases_of
-from vsched.model.jobs.runs import RunBook
-from vsched.model.parted import PartedDict
+from vsched.model.jobs.job import PLAIN, Job, JobSpec, Judgement
 from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
-from vsched.model.sorting import sorting
 
-_UNSEEN = JobSpec(namespace="", name="")
-"""The spec of a job whose PodGroup has not been seen; snapshots do not show such a job."""
 _MANY = 64
 """From so many changed jobs on, they are published in steps."""
 _ROUNDS = 8
@@ -34,76 +26,26 @@ _REVIEWED = 500
 """How many unchanged jobs a snapshot shows as changed for a review: each costs a cycle about 30 us."""
 
 
-class RunningJobs:
-    """Jobs with tasks that are bound or run, by queue: possible victims."""
-
-    def __init__(self) -> None:
-        self.by_queue: dict[str, dict[str, Job]] = {}
-        self._queues: PartedDict[str] = PartedDict()
-        """The queue each of them is listed under."""
-
-    def adopt(self, by_queue: Mapping[str, Mapping[str, Job]]) -> None:
-        """Take over what another mirror has published."""
-        self.by_queue = {queue: dict(jobs) for queue, jobs in by_queue.items()}
-        for queue, jobs in by_queue.items():
-            self._queues.update(dict.fromkeys(jobs, queue))
-
-    def put(self, key: str, job: Job | None) -> None:
-        """A job as it is now, None where it is gone."""
-        queue = job.spec.queue if job is not None and job.holding else None
-        before = self._queues.get(key)
-        if before is not None and before != queue:
-            del self._queues[key]
-            listed = self.by_queue[before]
-            del listed[key]
-            if not listed:
-                del self.by_queue[before]
-        if job is not None and queue is not None:
-            self._queues[key] = queue
-            self.by_queue.setdefault(queue, {})[key] = job
-
-
 class JobStore:
-    """Every job by key, the sums over them, and what snapshots show of them."""
+    """Every job by key, and what snapshots show of them."""
 
     def __init__(self, judge: Callable[[JobSpec], Judgement], default_queue_of: Callable[[str], str]) -> None:
-        self.sums = QueueSums()
-        self.published: dict[str, Job] = {}
-        self.strays: dict[str, Job] = {}
-        """Jobs with orphan pods, which name a PodGroup that does not exist; by key. Cycles ignore them."""
-        self.active: Sequence[str] = ()
-        """Sorted keys of published jobs that a cycle may do something for."""
-        self.nominated: dict[str, None] = {}
-        """Keys of published jobs with nominated pending tasks."""
-        self.admitted: dict[str, None] = {}
-        """Keys of published jobs that were admitted and do not use all they were admitted for."""
-        self.reserving: dict[str, None] = {}
-        """Keys of published jobs with pending tasks that their queue reserves room for."""
-        self.asked: dict[str, None] = {}
-        """Keys of jobs, strays included, with pods that were asked to end by themselves."""
-        self.holders = RunningJobs()
-        self.runs = RunBook()
+        self.published = PublishedJobs()
+        """What snapshots show of them."""
         self.given: dict[str, int] = {}
         """Priorities that jobs were given by ``restate``, by key."""
-        self.phases: Counter[str] = Counter()
-        """How many published jobs are in each phase."""
-        self.version = 0
-        """Grows whenever what snapshots show of jobs changes."""
-        self.on_shown: Callable[[str, Job | None], None] = lambda key, job: None
-        """Called with each job whose view in snapshots changes, None where it is gone."""
         self._judge = judge
         self._default_queue_of = default_queue_of
-        self._jobs: MutableMapping[str, Job] = PartedDict()
-        self._groups: PartedDict[JobSpec] = PartedDict()
-        self._implicit: PartedDict[PodSpecs] = PartedDict()
+        self._jobs: dict[str, Job] = {}
+        self._groups: dict[str, JobSpec] = {}
+        self._implicit: dict[str, PodSpecs] = {}
         """What pods say of implicit PodGroups, by key."""
         self.workloads = WorkloadStore(self._respecify)
         self._gangs: dict[str, OwnedGang] = {}
         """What the owners of their pods say of implicit PodGroups, by key."""
         self._barred: Mapping[str, tuple[str, ...]] = {}
         """By job: those that it evicts nothing of for now."""
-        self._dirty: PartedDict[None] = PartedDict()
-        self._changes = JobChanges()
+        self._dirty: dict[str, None] = {}
         self._unreviewed: list[str] = []
         """Keys of jobs that are still to be shown as changed for the review, the next ones last."""
 
@@ -112,20 +54,9 @@ class JobStore:
 
     def adopt(self, snapshot: Snapshot) -> None:
         """Take over what another mirror has published."""
+        self.published.adopt(snapshot)
         jobs = snapshot.jobs
-        for job in jobs.values():
-            job.frozen = True
-        self.strays = {key: _unseen(job) for key, job in snapshot.strays.items()}
-        self.published, self._jobs = dict(jobs), {**jobs, **self.strays}
-        self.phases = phases_of(jobs.values())
-        self.active = snapshot.active
-        self.nominated, self.admitted, self.reserving, self.asked = map(
-            dict.fromkeys, (snapshot.nominated, snapshot.admitted, snapshot.reserving, snapshot.asked)
-        )
-        self.holders.adopt(snapshot.holders)
-        self.runs.adopt(snapshot.runs)
-        held = held_by(jobs.values()) if snapshot.history.is_empty else snapshot.history.held
-        self.sums.adopt(snapshot.books, snapshot.shares, held, jobs)
+        self._jobs = {**jobs, **self.published.orphans}
         for key, job in jobs.items():
             if not job.spec.implicit:
                 self._groups[key] = job.spec
@@ -142,7 +73,7 @@ class JobStore:
         if priority is not None:
             self.given[key] = priority
         job = self._writable(key)
-        job.spec = spec or _UNSEEN
+        job.spec = spec or UNSEEN
         job.judgement = PLAIN if spec is None else self._judged(key, spec)
 
     def group(self, key: str) -> JobSpec | None:
@@ -199,18 +130,22 @@ class JobStore:
 
     def describe(self) -> Mapping[str, int]:
         """Sizes, for metrics."""
-        return {"jobs": len(self.published), "active_jobs": len(self.active), "workloads": len(self.workloads)}
+        return {
+            "jobs": len(self.published.jobs),
+            "active_jobs": len(self.published.active),
+            "workloads": len(self.workloads),
+        }
 
     def imply(self, task: Task, spec: JobSpec | None) -> None:
         """Set what a pod says of its implicit PodGroup, None where it names a PodGroup or belongs to no job."""
-        said = self._implicit.get(task.job)
+        pod_specs = self._implicit.get(task.job)
         if spec is None:
-            if said is not None:
-                self._unsay(task, said)
+            if pod_specs is not None:
+                self._withdraw(task, pod_specs)
             return
-        if said is None:
-            said = self._implicit[task.job] = PodSpecs()
-        if said.put(task.uid, spec):
+        if pod_specs is None:
+            pod_specs = self._implicit[task.job] = PodSpecs()
+        if pod_specs.put(task.uid, spec):
             self._respecify(task.job)
 
     def drop(self, task: Task) -> None:
@@ -219,22 +154,22 @@ class JobStore:
         if not key:
             return
         self._writable(key).drop(task.uid)
-        said = self._implicit.get(key)
-        if said is not None:
-            self._unsay(task, said)
+        pod_specs = self._implicit.get(key)
+        if pod_specs is not None:
+            self._withdraw(task, pod_specs)
         self._discard_empty(key)
 
     def spec(self, key: str) -> JobSpec | None:
         """The spec of a job, None where there is no PodGroup or no job."""
         job = self._jobs.get(key)
-        return None if job is None or job.spec is _UNSEEN else job.spec
+        return None if job is None or job.spec is UNSEEN else job.spec
 
     def implicit_of(self, task: Task) -> JobSpec | None:
         """What a pod said of its implicit PodGroup."""
-        said = self._implicit.get(task.job)
-        return None if said is None else said.specs.get(task.uid)
+        pod_specs = self._implicit.get(task.job)
+        return None if pod_specs is None else pod_specs.specs.get(task.uid)
 
-    def stand_in(self, key: str) -> ImplicitPodGroup | None:
+    def implicit_group(self, key: str) -> ImplicitPodGroup | None:
         """The implicit PodGroup of this key, None where there is none."""
         job, remarks = self._jobs.get(key), list[str]()
         spec = self._implicit_spec(key, remarks)
@@ -247,7 +182,7 @@ class JobStore:
         """Priority classes or queues changed: compute the priorities of all jobs again, a job a step."""
         for key in list(self._jobs):
             job = self._jobs.get(key)
-            if job is not None and job.spec is not _UNSEEN and (found := self._judged(key, job.spec)) != job.judgement:
+            if job is not None and job.spec is not UNSEEN and (found := self._judged(key, job.spec)) != job.judgement:
                 self._writable(key).judgement = found
             yield
 
@@ -259,7 +194,7 @@ class JobStore:
 
     def review(self) -> None:
         """Show every job as changed once, some in each snapshot."""
-        self._unreviewed = [*reversed(self.published)]
+        self._unreviewed = [*reversed(self.published.jobs)]
 
     def bar(self, barred: Mapping[str, tuple[str, ...]]) -> None:
         """Set which jobs evict nothing of which others for now."""
@@ -268,7 +203,7 @@ class JobStore:
             if before.get(key) != barred.get(key):
                 self._respecify(key)
 
-    def tell_again(self, key: str) -> bool:
+    def report_again(self, key: str) -> bool:
         """Show a job as changed in the next snapshot, so that its status is written; True where there is such a job."""
         if key not in self._jobs:
             return False
@@ -280,74 +215,29 @@ class JobStore:
         changed = self._publish_changed()
         if not self._unreviewed:
             return changed
-        reviewed = self.published.keys() & self._unreviewed[-_REVIEWED:]
+        reviewed = self.published.jobs.keys() & self._unreviewed[-_REVIEWED:]
         del self._unreviewed[-_REVIEWED:]
         return tuple(sorted((*changed, *sorted(reviewed.difference(changed)))))  # what is in order is sorted in no time
 
     def prepare(self) -> Iterator[None]:
-        """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed."""
+        """Publish most of what has changed ahead of ``publish``, a job a step; nothing where little has changed.
+
+        At once that takes 110 ms for 7,000 jobs of 20 pods, and 2.4 s for 140,000 of one.
+        """
         for _ in range(_ROUNDS):
             if len(self._dirty) < _MANY:
                 return
-            for key in (yield from sorting(self._dirty)):
+            for key in sorted(self._dirty):
                 if key in self._dirty:
                     del self._dirty[key]
-                    self._publish_one(key)
+                    self.published.put(key, self._jobs.get(key))
                     yield
 
     def _publish_changed(self) -> tuple[str, ...]:
         for key in sorted(self._dirty):
-            self._publish_one(key)
+            self.published.put(key, self._jobs.get(key))
         self._dirty.clear()
-        self.sums.publish()
-        changed, self.active = self._changes.take(self.active)
-        return changed
-
-    def _publish_one(self, key: str) -> None:
-        """Show a job as it is now; what follows for all jobs together is left to ``publish``."""
-        self.version += 1
-        job = self._jobs.get(key)
-        was_orphan = self.strays.pop(key, None) is not None
-        if job is None or job.spec is _UNSEEN:
-            if job is not None:
-                job.frozen = True
-                self.strays[key] = job
-            _note(self.asked, key, 0 if job is None else job.asked)
-            before = self.published.pop(key, None)
-            if before is not None:
-                self._count(before, None)
-                self.sums.put(key, None)
-                self.holders.put(key, None)
-                self.runs.put(key, None)
-                self.nominated.pop(key, None)
-                self.admitted.pop(key, None)
-                self.reserving.pop(key, None)
-            if before is not None or was_orphan:
-                self._changes.put(key, waits=False)
-                self.on_shown(key, job)
-            return
-        job.frozen = True
-        self._count(self.published.get(key), job)
-        self.published[key] = job
-        self.holders.put(key, job)
-        self.runs.put(key, job)
-        _note(self.nominated, key, job.nominated)
-        _note(self.reserving, key, 0 if job.kept_out else job.reserving)
-        _note(self.asked, key, job.asked)
-        claim = claim_of(job)
-        _note(self.admitted, key, len(claim.inqueue))
-        self.sums.put(key, claim)
-        self._changes.put(key, waits=job.waits)
-        self.on_shown(key, job)
-
-    def _count(self, before: Job | None, after: Job | None) -> None:
-        """Count a job in its phase; phases of no job are forgotten, because a tenant may write any text as one."""
-        if after is not None:
-            self.phases[after.spec.phase] += 1
-        if before is not None:
-            self.phases[before.spec.phase] -= 1
-            if not self.phases[before.spec.phase]:
-                del self.phases[before.spec.phase]
+        return self.published.take()
 
     def _respecify(self, key: str) -> None:
         """Compute the spec of a job again: its PodGroup's, else the implicit one, else none."""
@@ -360,10 +250,10 @@ class JobStore:
         job = self._jobs.get(key)
         if job is None and spec is None:
             return
-        if job is not None and job.spec == (spec or _UNSEEN):
+        if job is not None and job.spec == (spec or UNSEEN):
             return
         job = self._writable(key)
-        job.spec = spec or _UNSEEN
+        job.spec = spec or UNSEEN
         job.judgement = self._judged(key, job.spec) if spec is not None else PLAIN
         self._discard_empty(key)
 
@@ -372,19 +262,19 @@ class JobStore:
         return found._replace(priority=self.given[key]) if key in self.given else found
 
     def _implicit_spec(self, key: str, remarks: list[str]) -> JobSpec | None:
-        said = self._implicit.get(key)
-        if said is None:
+        pod_specs = self._implicit.get(key)
+        if pod_specs is None:
             return None
-        spec, workload, gang = said.specs[said.speaker], self.workloads.of(key), self._gangs.get(key)
+        spec, workload, gang = pod_specs.specs[pod_specs.speaker], self.workloads.of(key), self._gangs.get(key)
         if gang is not None:
             spec = gathered(spec, gang, remarks)
         elif workload:
             spec = joined(spec, workload, remarks)
         return spec if spec.queue else msgspec.structs.replace(spec, queue=self._default_queue_of(spec.namespace))
 
-    def _unsay(self, task: Task, said: PodSpecs) -> None:
-        if said.drop(task.uid):
-            if not said.specs:
+    def _withdraw(self, task: Task, pod_specs: PodSpecs) -> None:
+        if pod_specs.drop(task.uid):
+            if not pod_specs.specs:
                 del self._implicit[task.job]
             self._respecify(task.job)
 
@@ -392,14 +282,14 @@ class JobStore:
         self._dirty[key] = None
         job = self._jobs.get(key)
         if job is None:
-            job = self._jobs[key] = Job(key, _UNSEEN)
+            job = self._jobs[key] = Job(key, UNSEEN)
         elif job.frozen:
             job = self._jobs[key] = job.clone()
         return job
 
     def _discard_empty(self, key: str) -> None:
         job = self._jobs.get(key)
-        if job is not None and job.spec is _UNSEEN and not job.tasks:
+        if job is not None and job.spec is UNSEEN and not job.tasks:
             del self._jobs[key]
 
 
@@ -413,17 +303,3 @@ def _one_of_each(spec: JobSpec, job: Job) -> dict[str, Task]:
             if not wanted:
                 break
     return found
-
-
-def _unseen(job: Job) -> Job:
-    """The job of pods whose PodGroup has not been seen."""
-    other = job.clone()
-    other.spec, other.frozen = _UNSEEN, True
-    return other
-
-
-def _note(keys: dict[str, None], key: str, count: int) -> None:
-    if count:
-        keys[key] = None
-    else:
-        keys.pop(key, None)

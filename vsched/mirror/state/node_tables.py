@@ -34,11 +34,6 @@ def dense(vectors: list[Vector], width: int) -> Ints:
     return found
 
 
-def at_most(value: int) -> int:
-    """A sum as it is written to the table."""
-    return value if value < _FULL else _FULL
-
-
 def integers(values: list[int]) -> npt.NDArray[np.int64]:
     """Numbers as an array; what is beyond int64 is the largest sum."""
     try:

@@ -174,10 +174,10 @@ class _YoungPods:
 def _still_used(numbers: dict[Key, int], entries: array[int], used: Mask) -> dict[Key, int]:
     """The numbers of used entries without gaps; the entries are changed to them in place."""
     old = np.array(entries, dtype=np.int64)
-    kept = np.unique(old[used])
-    entries[:] = array("q", np.where(used, np.searchsorted(kept, old), _NOWHERE).astype(np.int64).tobytes())
+    remaining = np.unique(old[used])
+    entries[:] = array("q", np.where(used, np.searchsorted(remaining, old), _NOWHERE).astype(np.int64).tobytes())
     keys = list(numbers)
-    return {keys[number]: position for position, number in enumerate(kept.tolist())}
+    return {keys[number]: position for position, number in enumerate(remaining.tolist())}
 
 
 def _longest(reading: Reading) -> float:

@@ -8,27 +8,19 @@ than the node has.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, islice
-
-import numpy as np
+from itertools import chain
 
 from vsched.mirror.ingest.nodes import NodeFacts
 from vsched.mirror.state.node_records import NodeRecord
-from vsched.mirror.state.node_tables import at_most, changed_table, dense, empty_table, integers, vectors
+from vsched.mirror.state.node_rows import NodeRows
+from vsched.mirror.state.node_tables import vectors
 from vsched.mirror.state.node_usage import NodeUsageStore
 from vsched.model.amounts.resources import NOTHING, PODS, Amounts, ResourceAxis, Vector, add, subtract
-from vsched.model.nodes.changes import RowChanges
-from vsched.model.nodes.table import Ints, NodeAttributes, NodeStatics, NodeTable
+from vsched.model.nodes.table import NodeAttributes, NodeTable
 from vsched.model.nodes.usage import Reading
 from vsched.model.pods.placed import PlacedPods
 from vsched.model.pods.status import HOLDS, Status
 from vsched.model.pods.task import Task
-
-UNTAKEN = Status.UNTAKEN
-_FEW = 16
-"""Up to so many changed amounts are written as plain numbers; arrays take longer for them."""
-_MANY = 256
-"""From so many changed nodes on, their rows are written in steps, so many at a time."""
 
 
 class NodeStore:
@@ -43,8 +35,6 @@ class NodeStore:
         """Grows whenever the allocatable amounts of a node change."""
         self.stated_version = 0
         """Grows whenever what the object of a node offers changes, or the node comes or goes."""
-        self.version = 0
-        """Grows whenever the table or the placed pods change."""
         self._served: set[str] = set()
         """Names of nodes with extended resources that devices serve."""
         self._usage = NodeUsageStore()
@@ -52,19 +42,15 @@ class NodeStore:
         self._published_placed = PlacedPods()
         self._records: dict[str, NodeRecord] = {}
         self._known = 0
-        self._dirty: dict[str, None] = {}
-        self._attributes_changed = False
-        self._membership_changed = False
-        self._relabelled = False
-        """Whether pods on nodes have other labels since the last publication."""
-        self._table = empty_table(axis)
-        self._leaving: set[str] = set()
-        """Names of nodes with releasing amounts in the table."""
-        self._original: NodeStatics | None = None
-        """The nodes that were adopted; None where none were."""
+        self._rows = NodeRows(axis, self._records)
 
     def __len__(self) -> int:
         return self._known
+
+    @property
+    def version(self) -> int:
+        """Grows whenever the table or the placed pods change."""
+        return self._rows.version
 
     def adopt(
         self,
@@ -77,8 +63,7 @@ class NodeStore:
 
         ``plugins`` are the columns that devices serve, each with the nodes whose own objects offer the resource.
         """
-        self._table, self._original = table.copy(), table.statics
-        self._table.allocatable = table.allocatable.copy()
+        self._rows.adopt(table)
         self._placed, self._published_placed = placed.writable(), placed.copy()
         allocatable, used = vectors(table.allocatable), vectors(table.allocatable - table.idle)
         rows = zip(table.statics.attributes, allocatable, used, vectors(table.releasing), strict=True)
@@ -94,8 +79,6 @@ class NodeStore:
             if record.served:
                 self._served.add(attributes.name)
             record.used, record.releasing = takes, leaves
-            if leaves:
-                self._leaving.add(attributes.name)
             record.milli_cpu, record.memory = taken
             add(self.total, record.allocatable)
             add(self.used, takes.items())
@@ -104,7 +87,7 @@ class NodeStore:
             if task.node and HOLDS[task.status].uses:
                 record = self._record(task.node)
                 record.tasks[task.uid] = task
-                if task.status is UNTAKEN and _has_room_for(record, task):
+                if task.status is Status.UNTAKEN and _has_room_for(record, task):
                     subtract(self.used, task.shape.request)
 
     def unknown(self, name: str) -> int:
@@ -117,41 +100,41 @@ class NodeStore:
         """The pods that are known by sums alone have left a node."""
         record = self._records[name]
         for task in record.tasks.values():
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         subtract(self.used, record.used.items())
         record.used, record.releasing, record.milli_cpu, record.memory = {}, {}, 0, 0
         self._placed.clear(name)
-        self._dirty[name] = None
+        self._rows.changed[name] = None
         for task in record.tasks.values():
-            self._book(record, task, 1)
+            self._charge(record, task, 1)
 
     def put(self, task: Task) -> None:
         """Add a task that uses its node."""
         record = self._record(task.node)
         record.tasks[task.uid] = task
         if record.attributes is not None:
-            self._book(record, task, 1)
+            self._charge(record, task, 1)
 
     def drop(self, task: Task) -> None:
         """Take away a task that was added."""
         record = self._records[task.node]
         del record.tasks[task.uid]
         if record.attributes is not None:
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         else:
             self._discard_empty(record)
 
     def move(self, old: Task | None, new: Task | None) -> None:
         """Replace the usage of a task by its usage now."""
         self._usage.move(old, new)
-        held = old is not None and bool(old.node) and HOLDS[old.status].uses
-        holds = new is not None and bool(new.node) and HOLDS[new.status].uses
-        if old is not None and new is not None and held and holds and _same_burden(old, new):
+        used_before = old is not None and bool(old.node) and HOLDS[old.status].uses
+        uses_now = new is not None and bool(new.node) and HOLDS[new.status].uses
+        if old is not None and new is not None and used_before and uses_now and _same_usage(old, new):
             self._replace(old, new)
             return
-        if old is not None and held:
+        if old is not None and used_before:
             self.drop(old)
-        if new is not None and holds:
+        if new is not None and uses_now:
             self.put(new)
 
     def _replace(self, old: Task, new: Task) -> None:
@@ -161,10 +144,10 @@ class NodeStore:
         if new.labels is not old.labels and record.attributes is not None:
             self._placed.shift(old.labels, old.shape, record.name, -1)
             self._placed.shift(new.labels, new.shape, record.name, 1)
-            self._relabelled = True
+            self._rows.relabelled = True
 
     def alters(self, new: NodeAttributes) -> bool:
-        """Whether a known node gets other labels or taints, or is cordoned or made anew."""
+        """Whether a known node gets other labels or taints, or is cordoned or created again."""
         record = self._records.get(new.name)
         old = None if record is None else record.attributes
         return old is not None and (old.labels, old.taints, old.unschedulable, old.created) != (
@@ -187,12 +170,12 @@ class NodeStore:
             self._offer(record)
         if before != attributes:
             record.attributes = attributes
-            self._attributes_changed = True
+            self._rows.attributes_changed = True
         if before is None:
             self._known += 1
-            self._membership_changed = True
+            self._rows.membership_changed = True
             for task in record.tasks.values():
-                self._book(record, task, 1)
+                self._charge(record, task, 1)
         return True
 
     def lose(self, name: str) -> bool:
@@ -201,15 +184,14 @@ class NodeStore:
         if record is None or record.attributes is None:
             return False
         for task in record.tasks.values():
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         subtract(self.total, record.allocatable)
         self.capacity_version += 1
         self.stated_version += 1
         self._served.discard(name)
-        self._leaving.discard(name)
         record.attributes, record.allocatable, record.stated, record.served = None, NOTHING, NOTHING, NOTHING
         self._known -= 1
-        self._membership_changed = True
+        self._rows.membership_changed = True
         self._discard_empty(record)
         return True
 
@@ -230,16 +212,17 @@ class NodeStore:
             offered = tuple(sorted((dict(record.served) | dict(record.stated)).items()))
         if offered == record.allocatable:
             return
-        untaken = [task for task in record.tasks.values() if task.status is UNTAKEN and record.attributes is not None]
+        tasks = record.tasks.values() if record.attributes is not None else ()
+        untaken = [task for task in tasks if task.status is Status.UNTAKEN]
         for task in untaken:
-            self._book(record, task, -1)
+            self._charge(record, task, -1)
         subtract(self.total, record.allocatable)
         add(self.total, offered)
         self.capacity_version += 1
         record.allocatable = offered
-        self._dirty[record.name] = None
+        self._rows.changed[record.name] = None
         for task in untaken:
-            self._book(record, task, 1)
+            self._charge(record, task, 1)
 
     def stated(self) -> Iterator[tuple[str, Amounts]]:
         """What the object of each node offers."""
@@ -250,7 +233,7 @@ class NodeStore:
     @property
     def is_dirty(self) -> bool:
         """Whether amounts have changed since the last publication."""
-        return bool(self._dirty)
+        return bool(self._rows.changed)
 
     def use(self, reading: Reading | None, unknown: Iterable[Task] = ()) -> None:
         """Set the measured usage of nodes; None where it is not collected.
@@ -297,41 +280,15 @@ class NodeStore:
         return {column for record in self._records.values() for column, _ in record.allocatable}
 
     def prepare(self) -> Iterator[None]:
-        """Do most of what ``publish`` has to do in steps; nothing where little has changed."""
+        """Publish most of the pods' labels ahead of ``publish``, in steps; nothing where little has changed."""
         yield from self._placed.prepare(self._published_placed)
-        if len(self._dirty) < _MANY:
-            return
-        self._arrange()
-        yield
-        while len(self._dirty) >= _MANY:
-            self._rewrite(list(islice(self._dirty, _MANY)))
-            yield
 
     def publish(self, axis: ResourceAxis) -> tuple[NodeTable, PlacedPods]:
         """The table and the placed pods; the cost follows what changed. ``axis`` names the columns of the table."""
-        self._arrange()
-        if self._dirty:
-            self._rewrite(list(self._dirty))
+        table = self._rows.publish(axis)
         self._placed.publish(self._published_placed)
-        if self._table.changes is None:
-            self._table.changes = RowChanges()
-        self._table.axis = axis
-        self._table.usage = self._usage.publish(self._table.statics)
-        return self._table, self._published_placed
-
-    def _arrange(self) -> None:
-        """Give each node its row, and each resource its column."""
-        changed = self._membership_changed or self._attributes_changed or self._relabelled or bool(self._dirty)
-        if changed or self._table.width < len(self.axis):
-            self.version += 1
-        if self._membership_changed:
-            self._rearrange()
-        elif self._attributes_changed:
-            statics = self._statics(self._table.statics.names)
-            self._table = changed_table(self._table, lambda amounts: amounts, statics)
-        if self._table.width < len(self.axis):
-            self._widen()
-        self._membership_changed = self._attributes_changed = self._relabelled = False
+        table.usage = self._usage.publish(table.statics)
+        return table, self._published_placed
 
     def _record(self, name: str) -> NodeRecord:
         record = self._records.get(name)
@@ -343,129 +300,34 @@ class NodeStore:
         if record.attributes is None and not record.tasks:
             del self._records[record.name]
 
-    def _book(self, record: NodeRecord, task: Task, sign: int) -> None:
+    def _charge(self, record: NodeRecord, task: Task, sign: int) -> None:
         if not _counts(record, task):
             return
         shape = task.shape
         shift = add if sign > 0 else subtract
         shift(record.used, shape.request)
-        if task.status is not UNTAKEN:
+        if task.status is not Status.UNTAKEN:
             shift(self.used, shape.request)
         if HOLDS[task.status].releasing:
             shift(record.releasing, shape.request)
         record.milli_cpu += sign * shape.scoring_cpu
         record.memory += sign * shape.scoring_memory
         self._placed.shift(task.labels, shape, record.name, sign)
-        self._dirty[record.name] = None
-
-    def _statics(self, names: Iterable[str]) -> NodeStatics:
-        """What is remembered of nodes as they are now; that of the original where they are again as they were."""
-        found = (self._records[name].attributes for name in names)
-        attributes = tuple(one for one in found if one is not None)
-        original = self._original
-        if original is not None and attributes == original.attributes:
-            return original
-        return NodeStatics(attributes, self._table.statics.memo)
-
-    def _rearrange(self) -> None:
-        """Sort the rows by name again; amounts of nodes that stay are kept."""
-        names = sorted(name for name, record in self._records.items() if record.attributes is not None)
-        old = self._table
-        rows = old.statics.row
-        source = np.fromiter((rows.get(name, -1) for name in names), dtype=np.intp, count=len(names))
-        self._dirty.update((name, None) for name in names if name not in rows)
-
-        def carried(amounts: Ints) -> Ints:
-            if not len(old):
-                return np.zeros((amounts.shape[0], len(names)), dtype=np.int64)
-            found = np.ascontiguousarray(amounts[:, source])
-            found[:, source < 0] = 0  # new nodes: what is leaving is written only where something is
-            return found
-
-        self._table = changed_table(old, carried, self._statics(names))
-
-    def _widen(self) -> None:
-        """A row of zeros for every column that is new; scoring has its own two rows."""
-        old = self._table
-        more = np.zeros((len(self.axis) - old.width, len(old)), dtype=np.int64)
-        self._table = changed_table(old, lambda amounts: np.concatenate((amounts, more)), scoring=old.scoring)
-
-    def _rewrite(self, names: list[str]) -> None:
-        """Write the rows of these nodes anew."""
-        table, row_of = self._table, self._table.statics.row
-        for name in names:
-            del self._dirty[name]
-        records = [self._records[name] for name in names if name in row_of]
-        if not records:
-            return
-        if len(records) * table.width <= _FEW:
-            for record in records:
-                self._rewrite_one(record)
-            return
-        width = table.width
-        rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
-        allocatable = dense([dict(record.allocatable) for record in records], width)
-        used = dense([record.used for record in records], width)
-        if not np.array_equal(table.allocatable[:, rows], allocatable):
-            table.allocatable = table.allocatable.copy()  # so that sessions see by the array that some have changed
-            table.allocatable[:, rows] = allocatable
-        table.requested[:, rows] = used
-        table.idle[:, rows] = allocatable - used
-        if self._moved(records):
-            table.releasing[:, rows] = dense([record.releasing for record in records], width)
-            table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
-        table.scoring[0, rows] = integers([record.milli_cpu for record in records])
-        table.scoring[1, rows] = integers([record.memory for record in records])
-        if table.changes is not None:
-            table.changes.note(rows.tolist())
-
-    def _moved(self, records: Iterable[NodeRecord]) -> bool:
-        """Note which of these nodes have releasing amounts; whether any has, or had."""
-        found = False
-        for record in records:
-            leaves = any(record.releasing.values())
-            if leaves:
-                self._leaving.add(record.name)
-            elif record.name in self._leaving:
-                self._leaving.discard(record.name)
-            else:
-                continue
-            found = True
-        return found
-
-    def _rewrite_one(self, record: NodeRecord) -> None:
-        """Write one row anew, in plain numbers."""
-        table, row = self._table, self._table.statics.row[record.name]
-        has, used = dict(record.allocatable), record.used
-        all_offered = [at_most(has.get(column, 0)) for column in range(table.width)]
-        if table.allocatable[:, row].tolist() != all_offered:
-            table.allocatable = table.allocatable.copy()  # as in ``_rewrite``
-            table.allocatable[:, row] = all_offered
-        requested, idle = table.requested.data, table.idle.data
-        for column, offered in enumerate(all_offered):
-            taken = at_most(used.get(column, 0))
-            requested[column, row], idle[column, row] = taken, offered - taken
-        if self._moved([record]):
-            for column in range(table.width):
-                table.releasing[column, row] = at_most(record.releasing.get(column, 0))
-            table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
-        table.scoring[0, row], table.scoring[1, row] = at_most(record.milli_cpu), at_most(record.memory)
-        if table.changes is not None:
-            table.changes.note([row])
+        self._rows.changed[record.name] = None
 
 
-def _same_burden(old: Task, new: Task) -> bool:
+def _same_usage(old: Task, new: Task) -> bool:
     return (
         old.node == new.node
         and old.shape is new.shape
         and HOLDS[old.status].releasing is HOLDS[new.status].releasing
-        and (old.status is UNTAKEN) is (new.status is UNTAKEN)
+        and (old.status is Status.UNTAKEN) is (new.status is Status.UNTAKEN)
     )
 
 
 def _counts(record: NodeRecord, task: Task) -> bool:
     """Whether a pod on a node takes something of it."""
-    return task.status is not UNTAKEN or _has_room_for(record, task)
+    return task.status is not Status.UNTAKEN or _has_room_for(record, task)
 
 
 def _has_room_for(record: NodeRecord, task: Task) -> bool:

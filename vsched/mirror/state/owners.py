@@ -22,6 +22,7 @@ from vsched.mirror.ingest.implicit import controller_of
 from vsched.mirror.ingest.rules import decoded
 from vsched.mirror.ingest.workload_kinds import WorkloadKind, WorkloadTable
 from vsched.mirror.resources import RESOURCES
+from vsched.mirror.state import words
 from vsched.model.shared import shared
 
 OWNERS_MAX = 8
@@ -90,7 +91,7 @@ class OwnerStore:
         return True
 
     def drop(self, kind: str, key: str, needed: Container[str]) -> OwnerRecord | None:
-        """An owner is gone; it is kept while pods need it. Returns it, None where it is not known."""
+        """An owner is gone; it stays while pods need it. Returns it, None where it is not known."""
         uid = self._uids.pop((kind, key), "")
         record = self._records.get(uid)
         if record is not None and uid in needed:
@@ -143,7 +144,7 @@ class OwnerStore:
         """The owners of a pod from the inside out: each as it is, what it is known by, and why the pod waits for it."""
         labels, namespace = metadata.labels or {}, metadata.namespace or "default"
         reference = controller_of(metadata)
-        told = not self.table.telling.isdisjoint(labels)
+        labelled = not self.table.telling.isdisjoint(labels)
         for label in sorted(self.table.by_label.keys() & labels):
             kind = self.table.by_label[label]
             if kind.id in self._refused:
@@ -152,7 +153,7 @@ class OwnerStore:
             need = f"{kind.id} {namespace}/{name}"
             record = self._records.get(self._uids.get((kind.id, f"{namespace}/{name}"), ""))
             if record is None:
-                yield None, need, _waits_for(kind.kind, name, f"which its label {label} names")
+                yield None, need, _waits_for(kind.kind, name, words.which_label_names(label))
                 return
             yield record, need, ""
             yield record, record.owner.uid, ""
@@ -163,22 +164,22 @@ class OwnerStore:
                 return
             record = self._records.get(reference.uid)
             if record is None:
-                if self._is_awaited(reference, told=told):
-                    yield None, reference.uid, _waits_for(reference.kind, reference.name, "an owner of it")
+                if self._is_awaited(reference, labelled=labelled):
+                    yield None, reference.uid, _waits_for(reference.kind, reference.name, words.OWNER_OF_IT)
                 else:
                     yield None, reference.uid, ""
                 return
             yield record, reference.uid, ""
             reference = record.controller
 
-    def _is_awaited(self, reference: wire.OwnerReference, *, told: bool) -> bool:
-        """Whether a pod waits for an owner that has not been seen; ``told``: its labels say that there is a gang."""
+    def _is_awaited(self, reference: wire.OwnerReference, *, labelled: bool) -> bool:
+        """Whether a pod waits for an owner that has not been seen; ``labelled``: its labels speak of a gang."""
         entry = self.table.by_owner.get(group_and_kind(reference))
         if entry is not None:
-            return (told or not entry.annotated) and entry.id not in self._refused
+            return (labelled or not entry.annotated) and entry.id not in self._refused
         known = RESOURCES.get(reference.kind)
         of_ours = known is not None and reference.api_version == known.api_version
-        return told and of_ours and reference.kind not in self._refused
+        return labelled and of_ours and reference.kind not in self._refused
 
 
 def _owner_of(kind: str, entry: WorkloadKind | None, found: wire.Object) -> PodOwner:
@@ -205,4 +206,4 @@ def _document(found: wire.Object) -> Mapping[str, Any]:
 
 
 def _waits_for(kind: str, name: str, how: str) -> str:
-    return f"it waits for {kind} {name}, {how}, which has not been seen yet"
+    return words.waits_for_owner(kind, name, how)

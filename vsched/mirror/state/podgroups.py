@@ -16,7 +16,6 @@ from vsched.mirror.state.resource_versions import SeenVersions, as_number
 from vsched.model.jobs.job import Condition, JobSpec
 from vsched.model.jobs.runs import over_of, with_condition
 from vsched.model.maps import news
-from vsched.model.parted import PartedDict
 from vsched.model.plan import JobOutcome
 
 
@@ -24,11 +23,11 @@ class PodGroupStore:
     """Every PodGroup by namespace and name, as last watched."""
 
     def __init__(self, seen: SeenVersions, jobs: JobStore, on_calm: Callable[[], None] = lambda: None) -> None:
-        """``on_calm`` is called for changes that are only to be told."""
+        """``on_calm`` is called for changes that are only to be reported."""
         self._seen = seen
         self._jobs = jobs
         self._on_calm = on_calm
-        self._watched: PartedDict[JobSpec] = PartedDict()
+        self._watched: dict[str, JobSpec] = {}
         self._native: dict[str, JobSpec] = {}
         """The native PodGroups that are jobs; what their objects say is read elsewhere."""
         self._phases = AssumedPhases()
@@ -42,7 +41,7 @@ class PodGroupStore:
         """Those that came, or took the name of another, after the last snapshot."""
 
     def adopt(self, groups: Mapping[str, JobSpec]) -> None:
-        """Take over the PodGroups that another mirror knows; the books of jobs have them already."""
+        """Take over the PodGroups that another mirror knows; the store of jobs has them already."""
         for key, spec in groups.items():
             if spec.native is None:
                 self._watched[key] = spec

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from vsched.model.amounts.resources import Vector, add, subtract
 from vsched.model.history.records import Holder
 from vsched.model.jobs.job import Job, JobUsage, claim_of
-from vsched.model.parted import PartedDict
 from vsched.model.snapshot import QueueUsage
 
 Share = tuple[str, str]
@@ -23,7 +22,7 @@ class QueueSums:
         """By queue, as of the last ``publish``."""
         self.shares: dict[Share, Vector] = {}
         """By queue and namespace, as of the last ``publish``."""
-        self._claims: PartedDict[JobUsage] = PartedDict()
+        self._claims: dict[str, JobUsage] = {}
         self._live: dict[str, QueueUsage] = {}
         self._allocated: dict[Share, Vector] = {}
         self._jobs: dict[Share, int] = {}

@@ -1,7 +1,7 @@
-"""What the API server said about bindings that it refused, and the nodes that pods are kept from for it.
+"""What the API server said about bindings that it refused, and the nodes that pods are excluded from for it.
 
-A refusal by admission concerns one node: the pod is kept from it as long as neither of them changes, for a time that
-doubles with each refusal of the pod. So it goes elsewhere at once, and is tried again where there is nowhere else.
+A refusal by admission concerns one node: the pod is excluded from it as long as neither of them changes, for a time
+that doubles with each refusal of the pod. So it goes elsewhere at once, and is tried again where there is nowhere else.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from vsched.kube.backoff import doubled
 REMEMBERED = 10_000
 """How many pods are remembered; the oldest are dropped first."""
 NODES_MAX = 256
-"""How many nodes a pod is kept from at most; the oldest are dropped first."""
+"""How many nodes a pod is excluded from at most; the oldest are dropped first."""
 LONGEST = 300
 """The longest message; some of them quote whole objects."""
 FIRST_SECONDS, CEILING_SECONDS = 5.0, 300.0
-"""How long a pod is kept from nodes after its first refusal; it doubles with each, up to the ceiling."""
+"""How long a pod is excluded from nodes after its first refusal; it doubles with each, up to the ceiling."""
 
 
 class _Refusals(msgspec.Struct):
@@ -43,7 +43,7 @@ class RefusedBindings:
         self._remembered = remembered
         self._pods: dict[str, _Refusals] = {}
         self._by_node: dict[str, dict[str, None]] = {}
-        """The uids of the pods that are kept from a node."""
+        """The uids of the pods that are excluded from a node."""
         self._due: list[tuple[float, str]] = []
         """A heap: when pods may be tried again. Entries that no longer hold are passed over."""
         self._published: dict[str, str] = {}
@@ -81,12 +81,12 @@ class RefusedBindings:
         return True
 
     def nodes(self, uid: str) -> tuple[str, ...]:
-        """The nodes that a pod is kept from, sorted."""
+        """The nodes that a pod is excluded from, sorted."""
         known = self._pods.get(uid)
         return () if known is None else tuple(sorted(known.nodes))
 
     def forget_node(self, node: str) -> list[str]:
-        """The node has changed, or is gone; returns the pods that were kept from it."""
+        """The node has changed, or is gone; returns the pods that were excluded from it."""
         uids = list(self._by_node.get(node, ()))
         for uid in uids:
             self._take(uid, node, self._pods[uid].nodes)
@@ -111,7 +111,7 @@ class RefusedBindings:
         return self._published
 
     def _take(self, uid: str, node: str, nodes: dict[str, None]) -> None:
-        """A pod is not kept from a node any more."""
+        """A pod is not excluded from a node any more."""
         nodes.pop(node, None)
         uids = self._by_node[node]
         uids.pop(uid, None)

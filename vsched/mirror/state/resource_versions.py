@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Generic, NamedTuple, TypeVar
 
 from vsched.kube.watch.deltas import ListUnderWay
-from vsched.model.parted import PartedDict
 
 T = TypeVar("T")
 
@@ -28,7 +27,7 @@ class SeenVersions:
     REMEMBERED = 1024
 
     def __init__(self) -> None:
-        self._versions: PartedDict[int] = PartedDict()
+        self._versions: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
         self._under_way = ListUnderWay()
         self._shown = 0
@@ -84,7 +83,7 @@ class SeenVersions:
 
     def restart(self) -> None:
         """A list begins. Its versions may be older than known ones, where a server was restored."""
-        self._under_way.restart(self._versions.parts)
+        self._under_way.restart(self._versions)
         self._reads_all, self._reads_all_next = self._reads_all or self._reads_all_next, False
         self._deleted.clear()
         self._shown = 0

@@ -49,7 +49,7 @@ class WorkloadStore:
             return self.drop(kind, key)
         self._keys[kind, key] = job
         self._said[job], self._queues[job] = said, queue
-        self._tell(job)
+        self._notify(job)
         return True
 
     def drop(self, kind: str, key: str) -> bool:
@@ -58,10 +58,10 @@ class WorkloadStore:
         if job is None:
             return False
         del self._said[job], self._queues[job]
-        self._tell(job)
+        self._notify(job)
         return True
 
-    def _tell(self, job: str) -> None:
+    def _notify(self, job: str) -> None:
         self._changed(job)
         self.on_change(job)
 

@@ -119,7 +119,7 @@ class ZoneStore:
         return self._published
 
     def _zoned(self, task: Task) -> ZonedPod:
-        assert task.shape.zones is not None, "no others are kept"
+        assert task.shape.zones is not None, "no others are stored"
         decision = task.zones or self._decided.get(task.uid, "")
         return ZonedPod(
             uid=task.uid,

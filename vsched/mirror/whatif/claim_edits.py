@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from vsched.errors import BadInput
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.claim_records import (
     capacity_on,
     copies,
@@ -82,7 +83,7 @@ class EditableClaims(PaperClaims):
         origin = self.devices.pools.pool((like.driver, like.pool))
         found = next((one for one in origin.devices if one.id == like), None) if origin is not None else None
         if origin is None or found is None:
-            raise BadInput(f"device {like.path}: there is none of this name")
+            raise BadInput(words.no_device(like.path))
         mine = (pool for pool in self.devices.pools.all() if pool.driver == like.driver)
         before = next((pool for pool in mine if any(one.node == node for one in pool.devices)), None)
         name = (like.driver, before.name if before is not None else f"{node}-new")
@@ -116,7 +117,7 @@ class EditableClaims(PaperClaims):
         """Add static volumes that a claim may get; returns what undoes it."""
         like = self.volumes.watched(claim)
         if like is None:
-            raise BadInput(f"PersistentVolumeClaim {claim}: there is none of this name")
+            raise BadInput(words.no_volume_claim(claim))
         volumes = [static_volume_for(like, number) for number in range(count)]
         for volume in volumes:
             self.volumes.put_volume(volume.name, volume)
@@ -131,7 +132,7 @@ class EditableClaims(PaperClaims):
         """Create claims, bound to volumes that every node reaches; returns what undoes it."""
         for key in keys:
             if self.volumes.watched(key) is not None:
-                raise BadInput(f"PersistentVolumeClaim {key}: there is one of this name")
+                raise BadInput(words.volume_claim_exists(key))
         for key in keys:
             self._bind(VolumeClaim(key, f"uid-{key}"), Volume(f"{key.replace('/', '-')}-new"))
 
@@ -146,7 +147,7 @@ class EditableClaims(PaperClaims):
         """Set the free storage that a CSIStorageCapacity states; returns what undoes it."""
         before = self.volumes.capacity(key)
         if before is None:
-            raise BadInput(f"CSIStorageCapacity {key}: there is none of this name")
+            raise BadInput(words.no_storage_capacity(key))
         largest = None if before.largest is None else max(before.largest, amount)
         self.volumes.put_capacity(key, replace(before, capacity=amount, largest=largest))
 

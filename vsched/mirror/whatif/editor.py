@@ -225,6 +225,7 @@ class ClusterEditor(EditableMirror):
     def take_away(self, task: Task) -> None:
         """Remove a pod; no controller replaces it."""
         self._pods.drop(task.uid)
+        self._no_longer_count(task)
         if self._named is not None:
             self._named.get(task.namespace, {}).pop(task.name, None)
 

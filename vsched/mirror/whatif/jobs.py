@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.edits import (
     AddPods,
     CreatePodGroup,
@@ -40,6 +41,7 @@ from vsched.model.pods.shape import PodAffinity, Shape, Toleration
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import PriorityClass
+from vsched.model.queues.quota import asked_by, exceeded
 from vsched.model.topology.constraints import NetworkTopology
 
 EditTask = Callable[[Task], Task]
@@ -76,7 +78,7 @@ def edit_job(cluster: EditableMirror, edit: JobEdit) -> None:
             _reshape(cluster, job, lambda shape: _without(shape, edit))
         case SetHighestTier():
             if spec.topology is None:
-                raise BadInput(f"job {edit.job}: its spec has no networkTopology")
+                raise BadInput(words.no_network_topology(edit.job))
             _restate(cluster, job, topology=_wider(spec.topology, edit.tier))
         case SetSubGroupTier() | SetMinSubGroups() | SetSubGroupSize():
             _edit_policy(cluster, job, edit)
@@ -99,7 +101,7 @@ def edit_other(cluster: EditableMirror, edit: OtherEdit) -> None:
             cluster.put_class(PriorityClass(edit.name, edit.value))
         case CreatePodGroup():
             if cluster.stray(edit.job) is None:
-                raise BadInput(f"job {edit.job}: no pods name a PodGroup of this name that does not exist")
+                raise BadInput(words.no_pods_without_podgroup(edit.job))
             namespace, _, name = edit.job.partition("/")
             now = cluster.origin.now
             group = JobSpec(namespace, name, created=now, queue=edit.queue, min_member=edit.minimum)
@@ -114,7 +116,7 @@ def let_in(cluster: EditableMirror, key: str) -> None:
 def _known(cluster: EditableMirror, key: str) -> Job:
     job = cluster.job(key)
     if job is None:
-        raise BadInput(f"job {key}: there is none of this name")
+        raise BadInput(words.no_job(key))
     return job
 
 
@@ -142,11 +144,11 @@ def _edit_policy(cluster: EditableMirror, job: Job, edit: SubGroupEdit) -> None:
     spec, with_ = job.spec, msgspec.structs.replace
     policies = list(spec.sub_groups)
     if edit.policy >= len(policies):
-        raise BadInput(f"job {edit.job}: its spec has no subGroupPolicy[{edit.policy}]")
+        raise BadInput(words.no_sub_group_policy(edit.job, edit.policy))
     found = policies[edit.policy]
     if isinstance(edit, SetSubGroupTier):
         if found.topology is None:
-            raise BadInput(f"job {edit.job}: its subGroupPolicy[{edit.policy}] has no networkTopology")
+            raise BadInput(words.no_sub_group_topology(edit.job, edit.policy))
         policies[edit.policy] = with_(found, topology=_wider(found.topology, edit.tier))
         _restate(cluster, job, sub_groups=tuple(policies))
         return
@@ -276,14 +278,22 @@ def _let_in(task: Task) -> Task:
 
 
 def _enlarge(cluster: EditableMirror, job: Job, edit: AddPods) -> None:
-    """Add pending copies of a pod to its job; raises BadInput if the job does not have the pod."""
+    """Add pending copies of a pod to its job, as many as quotas allow; raises BadInput if there is no such pod."""
     like = next((task for task in job.tasks.values() if task.name == edit.like), None)
     if like is None:
-        raise BadInput(f"pod {job.spec.namespace}/{edit.like}: there is none of this name in {job.key}")
+        raise BadInput(words.no_pod_in_job(job.spec.namespace, edit.like, job.key))
     fresh = []
-    for number in range(edit.count):
+    for number in range(_allowed(cluster, like, edit.count)):
         uid, name = (f"{whose}-more{edit.role and '-'}{edit.role}-{number}" for whose in (like.uid, like.name))
         one = like.moved(Status.PENDING, "")
         new = msgspec.structs.replace(one, uid=uid, name=name, role=edit.role, nominated="", condition="")
         fresh.append(new if like.claims is None else cluster.with_own_claims(new, like))
     cluster.put_tasks(fresh)
+
+
+def _allowed(cluster: EditableMirror, like: Task, count: int) -> int:
+    """How many more pods like one the API server lets anybody make, ``count`` at most."""
+    quotas, names = cluster.quotas(like.namespace), cluster.axis.names
+    while count and any(exceeded(quotas, asked_by(like.shape, names, count))):
+        count -= 1
+    return count

@@ -10,6 +10,7 @@ from vsched.errors import BadInput
 from vsched.kernels.domains import HOSTNAME
 from vsched.kernels.taints import UNSCHEDULABLE, passes
 from vsched.mirror.ingest.nodes import NodeFacts
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.edits import (
     AddDevices,
     AddNodes,
@@ -73,7 +74,7 @@ def cordon(cluster: EditableMirror, name: str, *, cordoned: bool) -> None:
 def _facts(cluster: EditableMirror, name: str) -> NodeFacts:
     facts = cluster.node_facts(name)
     if facts is None:
-        raise BadInput(f"node {name}: there is none of this name")
+        raise BadInput(words.no_node(name))
     return facts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.edits import (
     AddNodeGroup,
     CreateQueue,
@@ -32,7 +33,7 @@ def edit_queue(cluster: EditableMirror, edit: QueueEdit) -> None:
         cluster.put_queue(known or Queue(edit.queue, created=cluster.origin.now))
         return
     if known is None:
-        raise BadInput(f"queue {edit.queue}: there is none of this name")
+        raise BadInput(words.no_queue(edit.queue))
     if isinstance(edit, OpenQueue):
         _open(cluster, queues, known)
     else:

@@ -91,8 +91,11 @@ class EditableMirror(RestoredMirror):
     # Changes
 
     def put_tasks(self, tasks: Iterable[Task]) -> None:
-        """Replace pods by these, and add those that do not exist yet."""
+        """Replace pods by these, and add those that do not exist yet; quotas count the pods as they are then."""
         changed = [(task, self.task(task.uid)) for task in tasks]
+        gone = [before for _, before in changed if before is not None]
+        for namespace, quota in self._recounted(gone, [task for task, _ in changed]):
+            self.put_quota(namespace, quota)
         take_back_claims = self._paper.undo_of(before for _, before in changed)
         for task, before in changed:
             self._restore(task, task if before is None else before)

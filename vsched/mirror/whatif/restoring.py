@@ -16,6 +16,7 @@ import msgspec
 from vsched.mirror.ingest.queues import ParsedQueue
 from vsched.mirror.ingest.workload_kinds import NO_WORKLOADS, WorkloadTable
 from vsched.mirror.problems import Problem
+from vsched.mirror.whatif import words
 from vsched.mirror.whatif.accounts import RestoredAccounts
 from vsched.mirror.whatif.claims import OwnedClaims
 from vsched.mirror.whatif.paper import PaperMirror
@@ -25,6 +26,7 @@ from vsched.model.plan import CycleReport
 from vsched.model.pods.shape import PodLabels, Shape
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.model.queues.quota import Quota, counting, used_by
 from vsched.model.snapshot import Snapshot
 
 
@@ -89,8 +91,12 @@ class RestoredMirror(PaperMirror):
         said = [(self._jobs.implicit_of(task), self._paper.owned(task)) for task in evicted]
         super().settle(report)
         for task, (implicit, owned) in zip(evicted, said, strict=True):
-            if task.owned and not task.returns and self.task(task.uid) is None:
+            if self.task(task.uid) is not None:
+                continue
+            if task.owned and not task.returns:
                 self._begin_anew(task, implicit, owned)
+            else:
+                self._no_longer_count(task)
 
     @property
     def _decided_at(self) -> float:
@@ -120,6 +126,23 @@ class RestoredMirror(PaperMirror):
         said = None if implicit is None else msgspec.structs.replace(implicit, created=fresh.created)
         self._paper.make_anew(fresh, owned)
         self._pods.restore(fresh, said)
+
+    def _no_longer_count(self, task: Task) -> None:
+        """A pod is gone: quotas do not count it any more."""
+        for namespace, quota in self._recounted((task,), ()):
+            self._quotas.put(namespace, f"{namespace}/{quota.name}", quota)
+
+    def _recounted(self, gone: Iterable[Task], come: Iterable[Task]) -> Iterator[tuple[str, Quota]]:
+        """The quotas that some pods change which are gone, and others which have come, with their namespaces."""
+        names, changes = self.axis.names, dict[str, tuple[list[Task], list[Task]]]()
+        for side, tasks in enumerate((gone, come)):
+            for task in tasks:
+                if self._quotas.items(task.namespace):
+                    changes.setdefault(task.namespace, ([], []))[side].append(task)
+        for namespace, (went, came) in changes.items():
+            less, more = used_by(went, names), used_by(came, names)
+            for quota in list(self._quotas.items(namespace).values()) if less != more else ():
+                yield namespace, counting(quota, less, more)
 
     # Adopting the snapshot
 
@@ -168,7 +191,7 @@ class RestoredMirror(PaperMirror):
         default = self._default_queue
         if default in origin.books and default not in origin.queues:
             # The default queue has an object that cannot be used; without one, the mirror would have created the queue.
-            self.broken["Queue", default] = Problem("Queue", "", default, "", f"Queue {default}: was left out")
+            self.broken["Queue", default] = Problem("Queue", "", default, "", words.queue_left_out(default))
 
     def _inheriting_queues(self) -> frozenset[str]:
         """Queues that set priority 0 themselves, so that their jobs do not get that of the default priority class."""

@@ -11,6 +11,7 @@ import msgspec
 
 from vsched.errors import UNREADABLE, BadObject, why_unreadable
 from vsched.kube.paths import NAME_LIMIT, is_name
+from vsched.mirror.wire import words
 
 Part = TypeVar("Part")
 Raw = msgspec.Raw
@@ -25,7 +26,7 @@ _SHOWN = 60
 """The longest bad name or value in a message."""
 
 
-class Wire(msgspec.Struct, rename="camel", gc=False):
+class Wire(msgspec.Struct, rename="camel"):
     """Base of all structs here: camelCase on the wire."""
 
 
@@ -119,7 +120,7 @@ def check_names(kind: str, metadata: Metadata) -> None:
         if not is_name(text):
             whole = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
             shown = ascii(whole if len(whole) <= _SHOWN else f"{whole[:_SHOWN]}...")
-            raise BadObject(f"{kind} {shown}: metadata.{field}: cannot be in a URL (expected {NAMES})")
+            raise BadObject(words.not_for_a_url(kind, shown, field, NAMES))
 
 
 def located(error: Exception, at: str = "", data: bytes | msgspec.Raw = b"") -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from vsched.errors import Beyond
 from vsched.mirror.resources import VCJOB, VOLCANO_CRON_JOB
+from vsched.mirror.wire import words
 from vsched.mirror.wire.base import Raw
 
 TEMPLATE_BYTES_MAX = 256 << 10
@@ -77,11 +78,11 @@ def check_limits(kind: str, found: Any) -> None:
             if isinstance(value, Raw | str | bytes):
                 size, what = (len(value), "letters") if isinstance(value, str) else (len(bytes(value)), "bytes")
                 if size > limit.most:
-                    raise Beyond(f"{limit.path}: {size:,} {what} ({limit.most:,} are read at most)")
+                    raise Beyond(words.too_large(limit.path, size, what, limit.most))
             else:
                 listed += len(value)
         if listed > limit.most:
-            raise Beyond(f"{limit.path}: {listed:,} entries ({limit.most:,} are read at most)")
+            raise Beyond(words.too_many_entries(limit.path, listed, limit.most))
 
 
 def _steps(path: str) -> tuple[str, ...]:

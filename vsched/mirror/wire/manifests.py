@@ -18,6 +18,7 @@ import yaml
 from vsched import files
 from vsched.errors import BadInput, BadObject
 from vsched.mirror import wire
+from vsched.mirror.wire import words
 from vsched.yamltext import KubernetesLoader, check_aliases, is_too_deep
 
 STDIN = "-"
@@ -62,9 +63,9 @@ def read(paths: Sequence[str], stdin: TextIO) -> Iterator[tuple[Origin, dict[str
         try:
             text = stdin.read() if path == STDIN else files.text(path)
         except OSError as error:
-            raise BadInput(f"{name}: {error.strerror or error} (expected a readable file)") from None
+            raise BadInput(words.unreadable_file(name, error.strerror or error)) from None
         except UnicodeDecodeError as error:
-            raise BadInput(f"{name}: byte {error.start} is not UTF-8 (expected YAML or JSON text)") from None
+            raise BadInput(words.not_utf8(name, error.start)) from None
         for position, document in enumerate(_documents(name, text), 1):
             yield from _objects(Origin(name, f"document {position}"), document)
 
@@ -131,9 +132,9 @@ def _documents(name: str, text: str) -> Iterator[Any]:
         except (msgspec.DecodeError, UnicodeError):
             pass  # Flow-style YAML and several JSON documents in a row start like this, too.
         except RecursionError:
-            raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)") from None
+            raise BadInput(words.nested_too_deeply(name)) from None
     if is_too_deep(text):
-        raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)")
+        raise BadInput(words.nested_too_deeply(name))
     try:
         check_aliases(text)
         yield from yaml.load_all(text, Loader=KubernetesLoader)
@@ -144,7 +145,7 @@ def _documents(name: str, text: str) -> Iterator[Any]:
     except yaml.YAMLError as error:
         raise BadInput(f"{name}: {' '.join(str(error).split())} (expected YAML or JSON)") from None
     except RecursionError:
-        raise BadInput(f"{name}: nested too deeply (expected Kubernetes objects)") from None
+        raise BadInput(words.nested_too_deeply(name)) from None
 
 
 def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Origin, dict[str, Any]]]:
@@ -153,16 +154,16 @@ def _objects(origin: Origin, document: Any, depth: int = 0) -> Iterator[tuple[Or
     if isinstance(document, list) and depth == 0:
         document = {"kind": "List", "items": document}
     if not isinstance(document, dict):
-        raise BadObject(f"{origin}: {_kind_of(document)} (expected an object with a kind)")
+        raise BadObject(words.no_object(origin, _kind_of(document)))
     kind = document.get("kind")
     if not isinstance(kind, str) or not kind:
-        raise BadObject(f"{origin}: kind: missing (expected the kind of a Kubernetes object)")
+        raise BadObject(words.no_kind(origin))
     if not (kind.endswith("List") and "items" in document):
         yield origin, document
         return
     items = document["items"] or []
     if not isinstance(items, list) or depth > _MAXIMUM_DEPTH:
-        raise BadObject(f"{origin}: items: {_kind_of(items)} (expected a list of objects)")
+        raise BadObject(words.no_items(origin, _kind_of(items)))
     for position, item in enumerate(items):
         if isinstance(item, dict) and "kind" not in item and kind != "List":
             # In a typed list the kind is written once, on the list.
@@ -183,7 +184,7 @@ def _completed(origin: Origin, kind: str, manifest: dict[str, Any], *, namespace
     metadata = manifest.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not isinstance(metadata, dict) or not isinstance(name, str) or not name:
-        raise BadObject(f"{origin}: {kind}: metadata.name: missing (expected text)")
+        raise BadObject(words.no_metadata_name(origin, kind))
     metadata = {key: value for key, value in metadata.items() if value is not None}
     namespace = ""
     if namespaced or (kind in wire.RESOURCES and wire.RESOURCES[kind].namespaced):
@@ -196,7 +197,7 @@ def _decoded(origin: Origin, kind: str, manifest: dict[str, Any]) -> wire.Object
     try:
         data = msgspec.json.encode(without_nulls(manifest))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        raise BadObject(f"{origin}: {kind} {manifest['metadata']['name']}: {error} (expected plain values)") from None
+        raise BadObject(words.no_plain_values(origin, kind, manifest["metadata"]["name"], error)) from None
     try:
         if kind in wire.KINDS:
             return wire.decode(kind, data)
@@ -215,7 +216,7 @@ def without_nulls(value: Any) -> Any:
     if isinstance(value, list):
         return [without_nulls(item) for item in value]
     if isinstance(value, float) and not isfinite(value):
-        raise ValueError(f"{value} is not a number")
+        raise ValueError(words.not_a_number(value))
     return value
 
 

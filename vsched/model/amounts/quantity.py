@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from vsched.errors import BadQuantity
+from vsched.model import words
 
 UNLIMITED = 1 << 62
 """Stands for "no limit". Larger quantities are clipped to it, so each amount fits into int64."""
@@ -35,9 +36,7 @@ def parse_quantity(text: str, scale: int = 1) -> int:
     match = _PATTERN.match(text)
     if match is None or len(text) > _MAXIMUM_LENGTH:
         shown = text[:_MAXIMUM_LENGTH]
-        raise BadQuantity(
-            f"{shown!r} is not a quantity (expected a number with an optional suffix, such as 500m, 2, 1.5Gi)"
-        )
+        raise BadQuantity(words.not_a_quantity(shown))
     sign, digits, exponential, power, suffix = match.groups()
     whole, _, fraction = digits.partition(".")
     numerator = int(whole + fraction or "0") * scale

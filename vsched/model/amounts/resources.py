@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from vsched.errors import BadQuantity, NoColumn
+from vsched.model import words
 from vsched.model.amounts.quantity import UNLIMITED, format_bytes, format_milli, parse_quantity
 
 CPU, MEMORY, PODS = 0, 1, 2
@@ -96,9 +97,7 @@ class ResourceAxis:
         if column is not None and column not in self._idle:
             return column
         if len(self._asked) >= ASKED_MAX:
-            raise NoColumn(
-                f"{name}: no node offers it, and {ASKED_MAX} others that none offers are asked for (expected fewer)"
-            )
+            raise NoColumn(words.too_many_unknown_resources(name, ASKED_MAX))
         if column is None:
             column = self._made(name)
         self._idle.discard(column)
@@ -207,7 +206,7 @@ def parse_scaled(name: str, quantity: object, scale: int) -> int:
     except BadQuantity as error:
         raise BadQuantity(f"{name}: {error}") from None
     if value < 0:
-        raise BadQuantity(f"{name}: {text!r} is negative (expected zero or more)")
+        raise BadQuantity(words.negative(name, text))
     return value
 
 

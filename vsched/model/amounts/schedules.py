@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from croniter import CroniterBadDateError, croniter
 
+from vsched.model import words
 from vsched.model.amounts.durations import parse_duration
 
 EVERY = "@every "
@@ -21,17 +22,17 @@ def problem_of(schedule: str) -> str:
     if schedule.startswith(EVERY):
         seconds = _seconds(schedule)
         if 0 < seconds < LEAST_SECONDS:
-            return f"{schedule} is shorter than a second"
-        return "" if seconds > 0 else f"failed to parse duration {schedule}"
+            return words.shorter_than_a_second(schedule)
+        return "" if seconds > 0 else words.not_a_duration(schedule)
     fields = schedule.split()
     if not schedule.startswith("@") and len(fields) != 5:
-        return f"expected exactly 5 fields, found {len(fields)}: {fields}"
+        return words.not_5_fields(len(fields), fields)
     if not croniter.is_valid(schedule):
-        return f"failed to parse {schedule}"
+        return words.not_a_schedule(schedule)
     try:
         croniter(schedule, _ANY_TIME).get_next()
     except CroniterBadDateError:
-        return f"{schedule} never comes"
+        return words.never_comes(schedule)
     return ""
 
 

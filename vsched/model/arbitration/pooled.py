@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from vsched.errors import in_a_row
+from vsched.model import words
 from vsched.model.amounts.counted import format_counted
 
 K = TypeVar("K", bound=Hashable)
@@ -181,4 +182,4 @@ def overfull(namespace: str, beyond: Sequence[tuple[str, Excess[Any]]]) -> str:
     full = [(name, one) for name, one in beyond if one.pool == pool]
     most = in_a_row([f"{format_counted(name, one.most)} {name}" for name, one in full], "and")
     made = in_a_row([format_counted(name, one.would) for name, one in full], "and")
-    return f"{who} may hold {most}; this would make {made}"
+    return words.would_hold_too_much(who, most, made)

@@ -24,7 +24,7 @@ POD_GROUPS = "podgroups"
 """The resource of a consumer that is a PodGroup."""
 
 
-class DeviceId(msgspec.Struct, frozen=True, gc=False, array_like=True):
+class DeviceId(msgspec.Struct, frozen=True, array_like=True):
     """The name of a device in the cluster."""
 
     driver: str
@@ -37,13 +37,13 @@ class DeviceId(msgspec.Struct, frozen=True, gc=False, array_like=True):
         return f"{self.driver}/{self.pool}/{self.device}"
 
 
-class Version(msgspec.Struct, frozen=True, gc=False):
+class Version(msgspec.Struct, frozen=True):
     """An attribute that is a semantic version."""
 
     text: str
 
 
-class DeviceSeries(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class DeviceSeries(msgspec.Struct, frozen=True, cache_hash=True):
     """What models have in common that differ in nothing but the values of attributes. Equal ones are one object."""
 
     driver: str
@@ -54,7 +54,7 @@ class DeviceSeries(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """``allowMultipleAllocations``."""
 
 
-class DeviceModel(msgspec.Struct, frozen=True, gc=False):
+class DeviceModel(msgspec.Struct, frozen=True):
     """What selectors can see of a device. Devices that are alike share one object, so that a selector runs once.
 
     Real devices have ids as attributes, so each is a model of its own: a model keeps nothing but the values.
@@ -102,7 +102,7 @@ def _same_series(series: DeviceSeries) -> DeviceSeries:
     return series
 
 
-class CapacityPolicy(msgspec.Struct, frozen=True, gc=False):
+class CapacityPolicy(msgspec.Struct, frozen=True):
     """How requests for a part of a device's capacity are rounded up (``requestPolicy``); thousandths."""
 
     default: int | None = None
@@ -114,7 +114,7 @@ class CapacityPolicy(msgspec.Struct, frozen=True, gc=False):
     step: int | None = None
 
 
-class DeviceTaint(msgspec.Struct, frozen=True, gc=False):
+class DeviceTaint(msgspec.Struct, frozen=True):
     """A taint of a device."""
 
     taint: Taint
@@ -122,7 +122,7 @@ class DeviceTaint(msgspec.Struct, frozen=True, gc=False):
     """When it was added, seconds since the epoch; 0 where that is not known."""
 
 
-class DeviceTraits(msgspec.Struct, frozen=True, gc=False):
+class DeviceTraits(msgspec.Struct, frozen=True):
     """What few devices have. Those that are alike share one object: most devices have none of it."""
 
     nodes: tuple[NodeTerm, ...] | None = None
@@ -137,7 +137,7 @@ class DeviceTraits(msgspec.Struct, frozen=True, gc=False):
     binding_failures: tuple[str, ...] = ()
 
 
-class Device(msgspec.Struct, frozen=True, gc=False):
+class Device(msgspec.Struct, frozen=True):
     """A device of a pool."""
 
     id: DeviceId
@@ -147,7 +147,7 @@ class Device(msgspec.Struct, frozen=True, gc=False):
     traits: DeviceTraits = DeviceTraits()
 
 
-class DevicePool(msgspec.Struct, frozen=True, gc=False):
+class DevicePool(msgspec.Struct, frozen=True):
     """The newest generation of one driver's pool."""
 
     driver: str
@@ -164,13 +164,13 @@ class DevicePool(msgspec.Struct, frozen=True, gc=False):
     """Why the pool cannot be used (a device name twice); empty where it can."""
 
 
-class DeviceSelector(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class DeviceSelector(msgspec.Struct, frozen=True, cache_hash=True):
     """A CEL expression over a device."""
 
     expression: str
 
 
-class DeviceClass(msgspec.Struct, frozen=True, gc=False):
+class DeviceClass(msgspec.Struct, frozen=True):
     """A DeviceClass."""
 
     name: str
@@ -179,7 +179,7 @@ class DeviceClass(msgspec.Struct, frozen=True, gc=False):
     """The resource name by which pods may ask for its devices, besides ``deviceclass.resource.kubernetes.io/NAME``."""
 
 
-class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """A request of a claim: ``exactly``, or one alternative of ``firstAvailable``."""
 
     name: str
@@ -195,7 +195,7 @@ class DeviceRequest(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """What it asks of each device's capacity."""
 
 
-class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True):
     """All devices of some requests must have the same value of an attribute, or all different ones."""
 
     attribute: str
@@ -206,7 +206,7 @@ class DeviceConstraint(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     """False: ``matchAttribute``. True: ``distinctAttribute``."""
 
 
-class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True):
     """What a ResourceClaim asks for. Interned by the mirror: equal specs are one object."""
 
     requests: tuple[tuple[DeviceRequest, ...], ...] = ()
@@ -214,7 +214,7 @@ class ClaimSpec(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     constraints: tuple[DeviceConstraint, ...] = ()
 
 
-class AllocatedDevice(msgspec.Struct, frozen=True, gc=False):
+class AllocatedDevice(msgspec.Struct, frozen=True):
     """A device that a claim has (one result of an allocation)."""
 
     request: str
@@ -230,7 +230,7 @@ class AllocatedDevice(msgspec.Struct, frozen=True, gc=False):
     binding_failures: tuple[str, ...] = ()
 
 
-class AllocationResult(msgspec.Struct, frozen=True, gc=False):
+class AllocationResult(msgspec.Struct, frozen=True):
     """The devices of a claim, and the nodes on which they can be used."""
 
     devices: tuple[AllocatedDevice, ...] = ()
@@ -238,7 +238,7 @@ class AllocationResult(msgspec.Struct, frozen=True, gc=False):
     """Any one term must hold; None for every node."""
 
 
-class ClaimConsumer(msgspec.Struct, frozen=True, gc=False):
+class ClaimConsumer(msgspec.Struct, frozen=True):
     """A pod, or a PodGroup, that a claim is reserved for."""
 
     uid: str
@@ -248,7 +248,7 @@ class ClaimConsumer(msgspec.Struct, frozen=True, gc=False):
     """The API group of ``resource``."""
 
 
-class DeviceClaim(msgspec.Struct, frozen=True, gc=False):
+class DeviceClaim(msgspec.Struct, frozen=True):
     """A ResourceClaim: as the watch shows it, plus what was decided and the watch does not show yet."""
 
     key: str

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
+from vsched.model import words
 from vsched.model.claims.devices import AllocationResult, ClaimConsumer
 
-NOT_HAD = "what its gang claims could not be had: "
+NOT_HAD = words.NOT_HAD
 """How the message about a placement begins that was given back, with everything that its gang had reserved."""
 
 
-class VolumeChoice(msgspec.Struct, frozen=True, gc=False):
+class VolumeChoice(msgspec.Struct, frozen=True):
     """What becomes of a claim that waited for its first pod."""
 
     claim: str
@@ -20,7 +21,7 @@ class VolumeChoice(msgspec.Struct, frozen=True, gc=False):
     """The static volume that it gets; empty: a volume is made on the pod's node."""
 
 
-class DeviceChoice(msgspec.Struct, frozen=True, gc=False):
+class DeviceChoice(msgspec.Struct, frozen=True):
     """The devices that a claim gets."""
 
     claim: str
@@ -32,7 +33,7 @@ class DeviceChoice(msgspec.Struct, frozen=True, gc=False):
     of that claim follow from the pod's containers, and are worked out when it is written."""
 
 
-class ClaimPlan(msgspec.Struct, frozen=True, gc=False):
+class ClaimPlan(msgspec.Struct, frozen=True):
     """What has to be written before a pod can be bound."""
 
     volumes: tuple[VolumeChoice, ...] = ()

@@ -12,7 +12,7 @@ ONCE_POD = "ReadWriteOncePod"
 """The access mode of volumes that one pod may use at a time."""
 
 
-class VolumeClaim(msgspec.Struct, frozen=True, gc=False):
+class VolumeClaim(msgspec.Struct, frozen=True):
     """A PersistentVolumeClaim: as the watch shows it, plus what was decided and the watch does not show yet."""
 
     key: str
@@ -45,7 +45,7 @@ class VolumeClaim(msgspec.Struct, frozen=True, gc=False):
     """``spec.volumeAttributesClassName``: a static volume must have the same."""
 
 
-class Volume(msgspec.Struct, frozen=True, gc=False):
+class Volume(msgspec.Struct, frozen=True):
     """A PersistentVolume."""
 
     name: str
@@ -73,7 +73,7 @@ class Volume(msgspec.Struct, frozen=True, gc=False):
     """Whether its phase is ``Released`` or ``Failed``: no claim can use it any more."""
 
 
-class StorageClass(msgspec.Struct, frozen=True, gc=False):
+class StorageClass(msgspec.Struct, frozen=True):
     """A StorageClass."""
 
     name: str
@@ -89,7 +89,7 @@ class StorageClass(msgspec.Struct, frozen=True, gc=False):
         return self.provisioner != NO_PROVISIONER
 
 
-class CSIDriver(msgspec.Struct, frozen=True, gc=False):
+class CSIDriver(msgspec.Struct, frozen=True):
     """A CSIDriver."""
 
     name: str
@@ -99,7 +99,7 @@ class CSIDriver(msgspec.Struct, frozen=True, gc=False):
     """``spec.preventPodSchedulingIfMissing``: nodes without the driver do not take pods that need it."""
 
 
-class StorageCapacity(msgspec.Struct, frozen=True, gc=False):
+class StorageCapacity(msgspec.Struct, frozen=True):
     """A CSIStorageCapacity: how much storage of a class is free on some nodes."""
 
     key: str
@@ -113,7 +113,7 @@ class StorageCapacity(msgspec.Struct, frozen=True, gc=False):
     """``maximumVolumeSize``: the largest volume in bytes; None where only the capacity counts."""
 
 
-class Attachment(msgspec.Struct, frozen=True, gc=False):
+class Attachment(msgspec.Struct, frozen=True):
     """A VolumeAttachment: a volume that is attached to a node, or is being attached or detached."""
 
     name: str

@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.model import words
 from vsched.model.claims.catalogue import ClaimCatalogue, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.devices import (
     Attribute,
@@ -240,9 +241,7 @@ def _devices(parts: DeviceParts, tasks: Sequence[Task]) -> DeviceCatalogue:
 def _pool(line: PoolLine, devices: Iterator[Device]) -> DevicePool:
     mine = tuple(islice(devices, max(0, line.devices)))
     if len(mine) != line.devices:
-        raise BadInput(
-            f"pool {line.name} of {line.driver}: {line.devices} devices announced, and {len(mine)} are there"
-        )
+        raise BadInput(words.pool_lacks_devices(line.name, line.driver, line.devices, len(mine)))
     return DevicePool(line.driver, line.name, line.generation, mine, line.counters, line.complete, line.problem)
 
 
@@ -278,5 +277,5 @@ def _users(found: Iterable[Piece], tasks: Sequence[Task]) -> dict[str, dict[str,
 
 def _at(values: Sequence[T], positions: Sequence[int]) -> list[T]:
     if positions and min(positions) < 0:
-        raise BadInput(f"claims point to {min(positions)} (expected 0 or more)")
+        raise BadInput(words.claims_point_to(min(positions)))
     return [values[at] for at in positions]

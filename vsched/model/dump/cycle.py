@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from vsched.errors import UNREADABLE, BadInput, why_unreadable
+from vsched.model import words
 from vsched.model.dump.report import ReportParts, report_of, report_parts
 from vsched.model.dump.snapshot import SnapshotParts, Writing, snapshot_of
 from vsched.model.dump.tables import Parts, written
@@ -150,20 +151,20 @@ def decode(data: bytes) -> Recording:
         label = msgspec.json.decode(text, type=_Label)
     except UNREADABLE as error:
         why = _why(error)
-        told = " (vsched dump writes them)" if why.startswith("JSON is malformed") else f": {why}"
-        raise BadInput(f"is not a recording{told}") from None
+        told = words.VSCHED_DUMP_WRITES_THEM if why.startswith(words.JSON_IS_MALFORMED) else f": {why}"
+        raise BadInput(words.not_a_recording(told)) from None
     if label.kind != KIND:
-        raise BadInput(f"is not a recording (expected JSON with kind {KIND!r}, as vsched dump writes it)")
+        raise BadInput(words.not_a_recording_of_kind(KIND))
     if label.format != FORMAT:
-        raise BadInput(f"is a recording of format {label.format}, and this vsched reads format {FORMAT}")
+        raise BadInput(words.other_format(label.format, FORMAT))
     try:
         found = msgspec.json.decode(text, type=_Document)
         snapshot, tasks = snapshot_of(found.snapshot)
         report = None if found.report is None else report_of(found.report, tasks)
     except (*UNREADABLE, BadInput) as error:
-        raise BadInput(f"is a recording that is broken: {_why(error)}") from None
+        raise BadInput(words.broken(_why(error))) from None
     except (LookupError, StopIteration, ValueError, OverflowError) as error:
-        raise BadInput(f"is a recording that is broken: its parts do not belong together ({_why(error)})") from None
+        raise BadInput(words.parts_do_not_belong_together(_why(error))) from None
     return Recording(snapshot, found.policy, report, found.head, tuple(found.calls))
 
 
@@ -173,18 +174,18 @@ def _unpacked(data: bytes) -> bytes:
     try:
         text = loosen.decompress(data, most)
     except zlib.error as error:
-        raise BadInput(f"is not a recording: not gzip after all: {error}") from None
+        raise BadInput(words.not_gzip(error)) from None
     if loosen.unconsumed_tail:
-        raise BadInput(f"is not a recording: its gzip unpacks to more than {most >> 20} MiB")
+        raise BadInput(words.unpacks_to_more(most >> 20))
     if not loosen.eof:
-        raise BadInput("is a recording that is cut off: the end of its gzip is missing")
+        raise BadInput(words.CUT_OFF_GZIP)
     return text
 
 
 def _why(error: Exception) -> str:
     """The error in one line."""
     text = " ".join(why_unreadable(error).split()) or type(error).__name__
-    return "it is cut off" if text == "Input data was truncated" else text
+    return words.CUT_OFF if text == words.INPUT_WAS_TRUNCATED else text
 
 
 def report_bytes(report: CycleReport) -> bytes:

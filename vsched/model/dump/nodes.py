@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from vsched.errors import BadInput
+from vsched.model import words
 from vsched.model.amounts.resources import ResourceAxis
 from vsched.model.dump.tables import Numbered
 from vsched.model.nodes.table import Floats, Ints, NodeAttributes, NodeStatics, NodeTable
@@ -75,14 +76,14 @@ def node_table(
     amounts = {name: _ints(name, parts.amounts.get(name), len(attributes)) for name in AMOUNTS}
     widths = {len(amounts[name]) for name in AMOUNTS[:-1]}
     if len(widths) != 1 or len(amounts["scoring"]) != 2 or not 3 <= min(widths) <= len(axis):
-        raise BadInput(f"amounts of nodes are not of the same resources (expected 3 to {len(axis)} of them)")
+        raise BadInput(words.amounts_of_other_resources(len(axis)))
     usage = None if parts.usage is None else _usage(parts.usage, len(attributes), shapes)
     return NodeTable(axis, NodeStatics(attributes), usage=usage, in_motion=None, **amounts)
 
 
 def _ints(name: str, rows: Rows | None, nodes: int) -> Ints:
     if rows is None or any(len(row) != nodes for row in rows):
-        raise BadInput(f"nodes: {name}: expected an amount for each of {nodes} nodes")
+        raise BadInput(words.not_an_amount_each(name, nodes))
     return np.array(rows, dtype=np.int64).reshape(len(rows), nodes)
 
 
@@ -106,12 +107,12 @@ def _usage(parts: UsageParts, nodes: int, shapes: Sequence[Shape]) -> UsageTable
         tuple(shapes[at] for at in young.kinds),
     )
     if not len(young.rows) == len(young.shapes) == len(young.started):
-        raise BadInput("usage: young pods: expected a row, a shape and a start of each")
+        raise BadInput(words.YOUNG_PODS)
     if any(not 0 <= row < nodes for row in young.rows) or any(not 0 <= at < len(made.kinds) for at in young.shapes):
-        raise BadInput("usage: young pods: one is on no node, or of no shape")
+        raise BadInput(words.YOUNG_POD_OF_NO_SHAPE)
     columns = [*parts.cpu.values(), *parts.memory.values()]
     if any(len(figures) != nodes for figures in (parts.measured, *(one for pair in columns for one in pair))):
-        raise BadInput(f"usage: expected a figure for each of {nodes} nodes")
+        raise BadInput(words.not_a_figure_each(nodes))
     return UsageTable(_floats(parts.measured, np.nan), _columns(parts.cpu), _columns(parts.memory), made)
 
 

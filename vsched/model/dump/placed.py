@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.model import words
 from vsched.model.dump.nodes import NodePositions
 from vsched.model.dump.tables import Numbered, Piece, pieces, records
 from vsched.model.pods.placed import NodeCounts, PlacedPods
@@ -67,7 +68,7 @@ def placed_pods(parts: PlacedParts, labels: Sequence[PodLabels], names: Sequence
 
     def counted(nodes: Sequence[int], counts: Sequence[int]) -> NodeCounts:
         if len(nodes) != len(counts) or any(at < 0 for at in nodes):
-            raise BadInput("placed pods: expected a count for each node")
+            raise BadInput(words.NOT_A_COUNT_EACH)
         return {names[at]: count for at, count in zip(nodes, counts, strict=True)}
 
     return PlacedPods.of(

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.model import words
 from vsched.model.dump.tables import Numbered, Piece, batches, column_of, pieces, raw_column, records
 from vsched.model.plan import CycleReport, JobOutcome, NamespaceOutcome, QueueOutcome, Unschedulable
 from vsched.model.pods.task import Task
@@ -72,7 +73,7 @@ def report_parts(report: CycleReport, snapshot: Snapshot, uids: Numbered[str]) -
 def _rows(name: str, found: Mapping[str, msgspec.Struct], key_of: Callable[[Any], str]) -> Iterator[msgspec.Struct]:
     for key, row in found.items():
         if key_of(row) != key:
-            raise ValueError(f"report: {name}: {key!r} is not the key of what it leads to")
+            raise ValueError(words.not_its_key(name, key))
         yield row
 
 
@@ -103,7 +104,7 @@ def report_of(parts: ReportParts, tasks: Sequence[Task]) -> CycleReport:
     hints, found = get_type_hints(CycleReport), dict[str, Any]()
     for name, raw in parts.items():
         if name not in hints:
-            raise BadInput(f"a report has no field {name!r} here (was it made by a newer vsched?)")
+            raise BadInput(words.record_has_no_field("a report", name))
         table = tables()[name]
         if table is None:
             found[name] = msgspec.json.decode(raw, type=hints[name])
@@ -120,7 +121,7 @@ def _with_pods(found: Iterable[Piece], tasks: Sequence[Task]) -> Iterator[Piece]
             continue
         positions = column_of(piece.columns[AT], int, piece.rows)
         if positions and min(positions) < 0:
-            raise BadInput("a verdict is about no pod")
+            raise BadInput(words.VERDICT_ABOUT_NO_POD)
         pods = [tasks[at] for at in positions]
         named = {name: raw_column([getattr(pod, name) for pod in pods]) for name in POD}
         yield Piece(piece.rows, {**named, **{name: raw for name, raw in piece.columns.items() if name != AT}})

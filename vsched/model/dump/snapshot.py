@@ -15,6 +15,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.model import words
 from vsched.model.amounts.counted import Counted
 from vsched.model.amounts.resources import ResourceAxis, Vector
 from vsched.model.arbitration.records import Arbitration, Bucket, NamespaceAccount
@@ -202,7 +203,7 @@ def snapshot_of(parts: SnapshotParts) -> tuple[Snapshot, list[Task]]:
     tasks = records(parts.tasks, Task, {"shape": _in(shapes), "labels": _in(labels)})
     by_position = list(_jobs(parts, tasks))
     if not 0 <= parts.strays <= len(by_position):
-        raise BadInput(f"{parts.strays} of {len(by_position)} jobs are strays")
+        raise BadInput(words.too_many_strays(parts.strays, len(by_position)))
     by_key = {job.key: job for job in by_position}
     strays = {job.key: by_key.pop(job.key) for job in by_position[len(by_position) - parts.strays :]}
     axis = ResourceAxis(parts.axis)
@@ -246,7 +247,7 @@ def _plain(found: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
     kinds = plain_kinds()
     unknown = found.keys() - kinds.keys()
     if unknown:
-        raise BadInput(f"a snapshot has no field {min(unknown)!r} here (was it made by a newer vsched?)")
+        raise BadInput(words.record_has_no_field("a snapshot", min(unknown)))
     return {name: msgspec.json.decode(raw, type=kinds[name]) for name, raw in found.items()}
 
 
@@ -275,7 +276,7 @@ def _history(record: HistoryRecord, jobs: Iterable[Job]) -> UsageHistory:
     try:
         return history_of(record, held_by(jobs))
     except ValueError as error:
-        raise BadInput(f"usage history: {error}") from None
+        raise BadInput(words.usage_history(error)) from None
 
 
 def _check(snapshot: Snapshot) -> None:
@@ -284,11 +285,11 @@ def _check(snapshot: Snapshot) -> None:
         known = {**snapshot.jobs, **snapshot.strays} if name == "asked" else snapshot.jobs
         strangers = [key for key in getattr(snapshot, name) if key not in known]
         if strangers:
-            raise BadInput(f"{strangers[0]!r} is among the {name} jobs, and is no job")
+            raise BadInput(words.no_job_among(strangers[0], name))
     width = len(snapshot.axis)
     if not len(snapshot.total) == len(snapshot.used) == snapshot.nodes.width:
-        raise BadInput(f"sums of nodes are not of the {snapshot.nodes.width} resources that nodes have")
+        raise BadInput(words.sums_of_other_resources(snapshot.nodes.width))
     shapes: set[Shape] = {task.shape for job in snapshot.jobs.values() for task in job.tasks.values()}
     widest = max((column for shape in shapes for column, _ in shape.request), default=0)
     if widest >= width or snapshot.nodes.width > width:
-        raise BadInput(f"a request has a column {widest}, and there are {width} resources")
+        raise BadInput(words.no_such_column(widest, width))

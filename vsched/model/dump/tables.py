@@ -15,6 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import msgspec
 
 from vsched.errors import BadInput
+from vsched.model import words
 
 T = TypeVar("T")
 R = TypeVar("R", bound=msgspec.Struct)
@@ -150,10 +151,10 @@ def records(
     kinds = _kinds(record, tuple(instead))
     for piece in found:
         if not 0 <= piece.rows <= MOST_ROWS:
-            raise BadInput(f"a piece of a table has {piece.rows} rows (expected up to {MOST_ROWS})")
+            raise BadInput(words.too_many_rows(piece.rows, MOST_ROWS))
         unknown = piece.columns.keys() - kinds.keys()
         if unknown:
-            raise BadInput(f"{record.__name__} has no field {min(unknown)!r} here (was it made by a newer vsched?)")
+            raise BadInput(words.record_has_no_field(record.__name__, min(unknown)))
         columns = {}
         for name in record.__struct_fields__:
             raw = piece.columns.get(name)
@@ -162,7 +163,7 @@ def records(
             values = column_of(raw, kinds[name], piece.rows)
             make = instead.get(name)
             if make is not None and values and min(values) < 0:
-                raise BadInput(f"{record.__name__}.{name} points to {min(values)} (expected 0 or more)")
+                raise BadInput(words.points_to(record.__name__, name, min(values)))
             columns[name] = values if make is None else [make(value) for value in values]
         made += _rows(record, columns, piece.rows)
     return made
@@ -178,11 +179,11 @@ def column_of(raw: msgspec.Raw, kind: Any, rows: int) -> list[Any]:
         if column.at is None:
             values = column.of * rows
         elif column.at and not 0 <= min(column.at) <= max(column.at) < len(column.of):
-            raise BadInput("a column points to values that it does not have")
+            raise BadInput(words.POINTS_TO_NO_VALUE)
         else:
             values = [column.of[at] for at in column.at]
     if len(values) != rows:
-        raise BadInput(f"a column has {len(values)} values where {rows} were announced")
+        raise BadInput(words.too_few_values(len(values), rows))
     return values
 
 

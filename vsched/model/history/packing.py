@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from vsched.errors import UNREADABLE
+from vsched.model import words
 from vsched.model.history.records import CLUSTER, Decay, Holder, Sums, UsageHistory, are_amounts
 from vsched.model.nodes.table import Floats
 
@@ -105,17 +106,17 @@ def unpack(body: bytes) -> UsageHistory:
         inflater = zlib.decompressobj()
         content = inflater.decompress(body, UNPACKED_BYTES_MAX)
         if inflater.unconsumed_tail or not inflater.eof:
-            raise BadHistory("it is cut off, or too large")
+            raise BadHistory(words.CUT_OFF_OR_TOO_LARGE)
         version = _HEAD.decode(content).version
         if version != VERSION:
-            raise BadHistory(f"its format has version {version} (expected {VERSION})")
+            raise BadHistory(words.other_version(version, VERSION))
         return _unpacked(_DECODER.decode(content))
     except zlib.error as error:
-        raise BadHistory(f"it cannot be decompressed: {error}") from None
+        raise BadHistory(words.cannot_be_decompressed(error)) from None
     except BadHistory:
         raise
     except UNREADABLE as error:
-        raise BadHistory(f"it cannot be read: {error}") from None
+        raise BadHistory(words.cannot_be_read(error)) from None
 
 
 def _packed(history: UsageHistory) -> bytes:
@@ -140,18 +141,18 @@ def _packed(history: UsageHistory) -> bytes:
 def _unpacked(parts: _Parts) -> UsageHistory:
     rows, width, count = len(parts.holders), len(parts.resources), len(parts.ends)
     if not rows or parts.holders[0] != CLUSTER:
-        raise BadHistory("the first holder is not the cluster")
+        raise BadHistory(words.NO_CLUSTER)
     if len(set(parts.holders)) != rows or len(set(parts.resources)) != width:
-        raise BadHistory("a holder or a resource is there twice")
+        raise BadHistory(words.TWICE)
     if any(not decay.half_life > 0 or not decay.window > 0 for decay in parts.decays):
-        raise BadHistory("a half-life or a window is not above 0")
+        raise BadHistory(words.NOT_ABOVE_0)
     numbers = (parts.at, parts.since, parts.present_seconds, *parts.ends, *parts.lengths)
     if len(parts.lengths) != count or not all(isfinite(number) and number >= 0 for number in numbers):
-        raise BadHistory("its times are no times")
+        raise BadHistory(words.NO_TIMES)
     decayed: Floats = _from_planes(parts.decayed, np.dtype(np.float64), (len(parts.decays), rows, width))
     hours: Sums = _from_planes(parts.hours, np.dtype(np.float32), (rows, width, count + 1)).transpose(2, 0, 1)
     if not are_amounts(decayed) or not are_amounts(hours):
-        raise BadHistory("a sum is not a finite number of at least 0")
+        raise BadHistory(words.NOT_FINITE)
     return UsageHistory(
         at=parts.at,
         since=parts.since,
@@ -178,7 +179,7 @@ def _planes(numbers: Floats | Sums) -> bytes:
 def _from_planes(planes: bytes, kind: np.dtype[Number], shape: tuple[int, ...]) -> npt.NDArray[Number]:
     count = int(np.prod(shape))
     if len(planes) != count * kind.itemsize:
-        raise BadHistory("its sums are not of all holders, resources and hours")
+        raise BadHistory(words.SUMS_NOT_OF_ALL_HOURS)
     numbers = np.frombuffer(planes, np.uint8).reshape(kind.itemsize, count).T.tobytes()
     return np.frombuffer(numbers, kind).reshape(shape).copy()
 

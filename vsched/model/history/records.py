@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from vsched.model import words
 from vsched.model.amounts.resources import Vector
 from vsched.model.nodes.table import Floats
 
@@ -169,11 +170,11 @@ def history_of(record: HistoryRecord, held: Mapping[Holder, Vector] | None = Non
     """The history of a record; raises ValueError where its parts do not match."""
     rows, width = len(record.holders), len(record.resources)
     if record.since and (not rows or record.holders[0] != CLUSTER):
-        raise ValueError("the first holder is not the cluster")
+        raise ValueError(words.NO_CLUSTER)
     decayed: dict[Decay, Floats] = {}
     for found in record.decayed:
         if len(found.used) != rows or any(len(row) != width for row in found.used):
-            raise ValueError("decayed sums are not of all holders and resources")
+            raise ValueError(words.SUMS_NOT_OF_ALL)
         half_life, window = (inf if seconds is None else seconds for seconds in (found.half_life, found.window))
         decayed[Decay(half_life, window)] = np.array(found.used, dtype=np.float64).reshape(rows, width)
     earlier, present = record.hours, np.zeros((rows, width))
@@ -183,7 +184,7 @@ def history_of(record: HistoryRecord, held: Mapping[Holder, Vector] | None = Non
     for at, hour in enumerate(earlier):
         _fill(hours[at], hour)
     if not are_amounts(hours) or not all(map(are_amounts, (present, *decayed.values()))):
-        raise ValueError("a sum is not a finite number of at least 0")
+        raise ValueError(words.NOT_FINITE)
     return UsageHistory(
         at=record.at,
         since=record.since,
@@ -207,7 +208,7 @@ def are_amounts(sums: Floats | Sums) -> bool:
 def _fill(sums: Floats | Sums, hour: HistoryHour) -> None:
     for row, used in hour.used:
         if not 0 <= row < len(sums) or len(used) != sums.shape[1]:
-            raise ValueError(f"an hour has {len(used)} sums for row {row}, of {len(sums)} rows")
+            raise ValueError(words.sums_of_an_hour(len(used), row, len(sums)))
         sums[row] = used
 
 

@@ -6,7 +6,9 @@ import re
 
 import msgspec
 
-WOULD_START = "; would start with "
+from vsched.model import words
+
+WOULD_START = words.WOULD_START
 """The text between a headline (the reason) and the advice."""
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")

@@ -33,10 +33,10 @@ from vsched.model.topology.constraints import NetworkTopology, SubGroupPolicy
 from vsched.model.topology.subgroups import have_minima
 
 if TYPE_CHECKING:
-    from vsched.model.jobs.likeness import WaitingJob
+    from vsched.model.jobs.kinds import WaitingJob
 
 
-class Condition(msgspec.Struct, frozen=True, gc=False):
+class Condition(msgspec.Struct, frozen=True):
     """A condition of a PodGroup, without the fields that change with each write."""
 
     kind: str
@@ -51,9 +51,6 @@ USER = "vsched.io/user"
 """The annotation of a PodGroup, else of the workload or pod that stands for it, else the label of pods, that names the
 user of the work. Daemons that are told of another key (``--user-key``) read objects as if they used this one."""
 NO_REQUEST: Vector = {}
-# An attribute of an enumeration takes several times as long as a name of the module.
-ALLOCATED, BINDING, BOUND = Status.ALLOCATED, Status.BINDING, Status.BOUND
-RUNNING, SUCCEEDED = Status.RUNNING, Status.SUCCEEDED
 GATED = attrgetter("gated")
 USER_CHARACTERS = 64
 """Longer names of users are cut."""
@@ -213,7 +210,7 @@ class Job:
         """Tasks that were asked to end by themselves."""
         self.frozen = False
         self.waiting_job: WaitingJob | Literal[False] | None = False
-        """What ``likeness.waiting_job`` has found of it; False before it was asked."""
+        """What ``kinds.waiting_job`` has found of it; False before it was asked."""
 
     def clone(self) -> Job:
         """A copy that may be changed; it shares the tasks, which never change."""
@@ -345,7 +342,13 @@ class Job:
     def ready(self) -> int:
         """Tasks that count towards the gang's minimum."""
         counts = self.counts
-        return counts[BOUND] + counts[BINDING] + counts[RUNNING] + counts[ALLOCATED] + counts[SUCCEEDED]
+        return (
+            counts[Status.BOUND]
+            + counts[Status.BINDING]
+            + counts[Status.RUNNING]
+            + counts[Status.ALLOCATED]
+            + counts[Status.SUCCEEDED]
+        )
 
     @property
     def confirmed(self) -> int:

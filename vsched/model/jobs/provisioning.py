@@ -6,6 +6,8 @@ from typing import Final, Literal
 
 import msgspec
 
+from vsched.model import words
+
 CONSUMES = "autoscaling.x-k8s.io/consume-provisioning-request"
 """The annotation of pods that use what a request provisioned: its name."""
 CLASS_NAME = "autoscaling.x-k8s.io/provisioning-class-name"
@@ -43,10 +45,9 @@ def told(found: Provisioning, again: str) -> str:
     name = f"ProvisioningRequest {found.request}"
     says = f": {found.message}" if found.message else ""
     if found.state == ASKED:
-        return f"nodes are asked for by {name}{says}"
+        return words.nodes_are_asked_for(name, says)
     if found.state == PROVISIONED:
-        return f"{name} is provisioned, and its nodes are on their way"
+        return words.provisioned(name)
     if found.state == FAILED:
-        return f"{name} failed{says}; nodes are asked for again {again}"
-    tries = f"{found.attempt} ProvisioningRequests failed" if found.attempt > 1 else "its ProvisioningRequest failed"
-    return f"{tries}, the last was {found.request}{says}; delete it to have nodes asked for again"
+        return words.asked_for_again(name, says, again)
+    return words.given_up(found.attempt, found.request, says)

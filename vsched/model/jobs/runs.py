@@ -8,7 +8,6 @@ from math import inf
 from typing import NamedTuple
 
 from vsched.model.jobs.job import Condition, Job
-from vsched.model.parted import PartedDict
 
 WALL_TIME_OVER = "WallTimeOver"
 """The condition of a PodGroup whose job was ended because its wall time was over."""
@@ -38,7 +37,7 @@ class RunBook:
 
     def __init__(self) -> None:
         self.by_class: dict[RunClass, list[Run]] = {}
-        self._known: PartedDict[tuple[RunClass, Run]] = PartedDict()
+        self._known: dict[str, tuple[RunClass, Run]] = {}
 
     def adopt(self, by_class: Mapping[RunClass, Sequence[Run]]) -> None:
         """Take over what another one has."""

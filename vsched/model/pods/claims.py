@@ -7,7 +7,7 @@ from functools import lru_cache
 import msgspec
 
 
-class PodVolume(msgspec.Struct, frozen=True, gc=False):
+class PodVolume(msgspec.Struct, frozen=True):
     """A volume of a pod that is a claim."""
 
     claim: str
@@ -16,7 +16,7 @@ class PodVolume(msgspec.Struct, frozen=True, gc=False):
     """Whether the claim is made for this pod and must be owned by it (a generic ephemeral volume)."""
 
 
-class PodDevices(msgspec.Struct, frozen=True, gc=False):
+class PodDevices(msgspec.Struct, frozen=True):
     """An entry of ``spec.resourceClaims``."""
 
     name: str
@@ -43,7 +43,7 @@ def claim_key(namespace: str, name: str) -> str:
     return f"{namespace}/{name}"
 
 
-class PodClaims(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+class PodClaims(msgspec.Struct, frozen=True, cache_hash=True):
     """The claims of a pod, in the order of its spec. Empty parts mean that it has none of the kind."""
 
     volumes: tuple[PodVolume, ...] = ()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from vsched.model import words
+
 PRIORITY_CLASSES = "priority-classes"
 IGNORABLE = {
-    "volumes": "disks that pods name without a claim, and that one node has at a time",
-    "scheduling-groups": "PodGroups as Kubernetes 1.35 had them (spec.workloadRef)",
-    PRIORITY_CLASSES: "PriorityClasses that do not exist",
+    "volumes": words.DISKS,
+    "scheduling-groups": words.OLD_PODGROUPS,
+    PRIORITY_CLASSES: words.LOST_PRIORITY_CLASSES,
 }
 SUPPORTED = ("claims", "devices", "topology", "numa", "subgroups")
 """Words of features that are supported by now. Configurations may still have them; they have no effect."""

@@ -8,7 +8,7 @@ shapes. Shapes are interned: compare them by identity.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Set
 
 import msgspec
 
@@ -176,11 +176,8 @@ class ZoneRequest(msgspec.Struct, frozen=True, cache_hash=True):
     """What all of it asks for at once."""
 
 
-class PodLabels(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
-    """Namespace and labels of a pod, interned; selectors of other pods match them.
-
-    The collector of garbage does not know them, so it does not look through dicts of nothing else either.
-    """
+class PodLabels(msgspec.Struct, frozen=True, cache_hash=True):
+    """Namespace and labels of a pod, interned; selectors of other pods match them."""
 
     namespace: str
     pairs: tuple[tuple[str, str], ...]
@@ -237,9 +234,6 @@ ShapeKey = tuple[
 ]
 
 
-_PARTS = 16
-
-
 class ShapeTable:
     """Interns shapes, rules and label sets by value, so that equal ones are one object."""
 
@@ -248,8 +242,7 @@ class ShapeTable:
     def __init__(self) -> None:
         self._shapes: dict[ShapeKey, Shape] = {}
         self._rules: dict[Rules, Rules] = {}
-        self._labels: tuple[dict[PodLabels, PodLabels], ...] = tuple({} for _ in range(_PARTS))
-        """By hash, so that not too many of them are moved at once when they are more than there was room for."""
+        self._labels: dict[PodLabels, PodLabels] = {}
         self._made = 0
 
     def rules(self, rules: Rules) -> Rules:
@@ -259,7 +252,7 @@ class ShapeTable:
     def labels(self, namespace: str, labels: dict[str, str]) -> PodLabels:
         """The interned object for this namespace and these labels."""
         made = PodLabels(namespace, tuple(sorted(labels.items())))
-        return self._labels[hash(made) % _PARTS].setdefault(made, made)
+        return self._labels.setdefault(made, made)
 
     def shape(
         self,
@@ -323,6 +316,28 @@ class ShapeTable:
             )
         return shape
 
+    def adopt(self, shapes: Iterable[Shape]) -> None:
+        """Take over the shapes of another table: equal ones are these objects from now on."""
+        for shape in shapes:
+            key = (
+                shape.request,
+                (shape.scoring_cpu, shape.scoring_memory),
+                self.rules(shape.rules),
+                shape.ports,
+                shape.affinity,
+                shape.spread,
+                shape.images,
+                shape.containers,
+                shape.strategy,
+                shape.burst,
+                shape.limits,
+                shape.zones,
+                shape.devices,
+                shape.overhead,
+            )
+            self._shapes.setdefault(key, shape)
+            self._made = max(self._made, shape.number)
+
     def with_rules(self, shape: Shape, rules: Rules) -> Shape:
         """The interned shape that differs in its rules alone."""
         return self.shape(
@@ -343,20 +358,10 @@ class ShapeTable:
             overhead=shape.overhead,
         )
 
-    def forgetting(self, shapes: set[Shape], labels: set[PodLabels]) -> Iterator[None]:
-        """Keep only these shapes and labels, in steps; the caller calls this when the table has grown, to bound it.
-
-        Others may come in between, if they come into the sets as well.
-        """
-        for key, shape in list(self._shapes.items()):
-            if shape not in shapes:
-                del self._shapes[key]
-            yield
-        for part in self._labels:
-            for label in list(part):
-                if label not in labels:
-                    del part[label]
-                yield
+    def keep(self, shapes: Set[Shape], labels: Set[PodLabels]) -> None:
+        """Keep only these shapes and labels; the caller calls this when the table has grown, to bound it."""
+        self._shapes = {key: shape for key, shape in self._shapes.items() if shape in shapes}
+        self._labels = {label: label for label in self._labels if label in labels}
         self._rules = {shape.rules: shape.rules for shape in shapes}
 
     def __len__(self) -> int:
@@ -365,4 +370,4 @@ class ShapeTable:
     @property
     def labels_count(self) -> int:
         """The number of interned label sets."""
-        return sum(map(len, self._labels))
+        return len(self._labels)

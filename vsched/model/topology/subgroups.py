@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from vsched.model import words
 from vsched.model.pods.shape import as_int64
 from vsched.model.pods.task import Task
 from vsched.model.topology.constraints import NO_POLICY, MemberGroup, SubGroupPolicy
@@ -27,7 +28,7 @@ class SubGroupKey(NamedTuple):
     def name(self, policies: Sequence[SubGroupPolicy]) -> str:
         """The name for messages: ``workers/3``, of the policy and the values."""
         if self.policy == NO_POLICY:
-            return "the other pods"
+            return words.OTHER_PODS
         return "/".join((title_of(policies, self.policy), *self.values))
 
 

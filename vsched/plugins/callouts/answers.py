@@ -12,6 +12,7 @@ from vsched.framework.points.nodes import Check
 from vsched.model.nodes.table import Floats, Ids
 from vsched.model.pods.shape import PodLabels
 from vsched.plugins.callouts.payloads import CalloutVerdict
+from vsched.plugins.words import nodes
 
 KINDS_MAX = 256
 """The most kinds of pods in the cache; the oldest is dropped first. At 5,000 nodes, each takes at most 40 KB."""
@@ -22,7 +23,6 @@ MESSAGE_MAX = 200
 """The longest reason, in characters."""
 CURABLE = 2
 """Volcano's code for a refusal that evicting pods could cure."""
-OTHER_REASON = "the extender has other reasons against the node"
 
 NUMBERING = frozenset(
     {
@@ -67,7 +67,7 @@ class Verdicts:
         resolvable = verdict.code == CURABLE
         reason = (" ".join(verdict.error_message.split())[:MESSAGE_MAX], resolvable)
         if reason not in self._reasons and len(self._reasons) >= REASONS_MAX:
-            reason = (OTHER_REASON, resolvable)
+            reason = (nodes.OTHER_REASON, resolvable)
         return self._reasons.setdefault(reason, len(self._reasons) + 1)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from vsched.framework.callout import CalloutEndpoint
+from vsched.plugins.words import arguments
 
 Verb = Annotated[str, msgspec.Meta(pattern="^[!-~]*$")]
 """What is appended to the prefix; empty where it is not asked."""
@@ -48,13 +49,10 @@ class ExtenderArgs(msgspec.Struct, frozen=True):
         """The prefix without a slash at its end; ValueError where it is no address, or verbs have none."""
         if not self.url_prefix:
             if any(getattr(self, name) for name in self.__struct_fields__ if name.endswith("_verb")):
-                raise ValueError("extender.urlPrefix: missing; expected the http or https address that verbs belong to")
+                raise ValueError(arguments.NO_URL_PREFIX)
             return self
         if not _is_address(self.url_prefix):
-            raise ValueError(
-                f"extender.urlPrefix: expected http(s)://host[:port][/path], such as http://127.0.0.1:8080, "
-                f"got {self.url_prefix!r}"
-            )
+            raise ValueError(arguments.bad_url_prefix(self.url_prefix))
         return msgspec.structs.replace(self, url_prefix=self.url_prefix.rstrip("/"))
 
     @property

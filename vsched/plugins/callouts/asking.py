@@ -8,12 +8,9 @@ import msgspec
 
 from vsched.errors import UNREADABLE, Unavailable
 from vsched.framework.callout import Callout, CalloutEndpoint
+from vsched.plugins.words import nodes
 
 AnswerT = TypeVar("AnswerT", bound=msgspec.Struct)
-
-SILENT = "the extender did not answer"
-MISFIT = "the extender's answer is not what was expected"
-"""Messages for pod conditions. They are constant, so that conditions do not change with every time-out."""
 
 
 class NoAnswer(Exception):
@@ -41,12 +38,12 @@ class ExtenderCalls:
         try:
             return msgspec.json.decode(found, type=answer)
         except UNREADABLE:
-            raise NoAnswer(MISFIT) from None
+            raise NoAnswer(nodes.MISFIT) from None
 
     def _call(self, verb: str, request: msgspec.Struct) -> bytes:
         if self._callout is None:
-            raise NoAnswer(SILENT)
+            raise NoAnswer(nodes.SILENT)
         try:
             return self._callout.call(self._endpoint, verb, msgspec.json.encode(request))
         except Unavailable:
-            raise NoAnswer(SILENT) from None
+            raise NoAnswer(nodes.SILENT) from None

@@ -14,6 +14,7 @@ from vsched.model.deviceshare.records import DEVICES_MAX, WHOLE
 from vsched.model.nodes.table import Mask, NodeStatics
 from vsched.plugins.devices.free import FreeDevices
 from vsched.plugins.devices.mix import DeviceAskers, DeviceWant
+from vsched.plugins.words import arguments
 
 MILLI = 1000
 PERCENT = 100
@@ -48,7 +49,7 @@ def _amount(name: str, text: str, scale: int) -> int:
     except BadQuantity as error:
         raise ValueError(f"{name}: {error}") from error
     if amount < 0:
-        raise ValueError(f"{name}: {text!r} is below zero (expected zero or more)")
+        raise ValueError(arguments.below_zero(name, text))
     return amount
 
 

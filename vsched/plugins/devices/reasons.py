@@ -5,7 +5,8 @@ Reasons that last name what the devices have; those that may pass name what is l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -19,11 +20,10 @@ from vsched.model.deviceshare.uses import uses_of
 from vsched.model.nodes.table import Ints, Mask
 from vsched.plugins.devices.books import FITS_MAX, SharedDeviceBooks
 from vsched.plugins.devices.neighbours import Tags
+from vsched.plugins.words import devices as words
 
-NODES = "node(s) had"
 HOLDERS_TOLD = 3
 """How many pods a sentence names."""
-NO_ROOM = "node(s) had too few devices with enough memory and computing power left"
 
 
 class DeviceReason(NamedTuple):
@@ -57,8 +57,7 @@ def _sized(books: SharedDeviceBooks, request: SharedDeviceRequest) -> list[Devic
     rest = short.copy()
     for one in found:
         rest[one.places] = False
-    text = f"{NODES} too few devices for all containers of the pod"
-    return [*found, DeviceReason(text, np.flatnonzero(rest), lasting=True)] if rest.any() else found
+    return [*found, DeviceReason(words.NOT_FOR_ALL, np.flatnonzero(rest), lasting=True)] if rest.any() else found
 
 
 def reasons_of_room(books: SharedDeviceBooks, request: SharedDeviceRequest, avoided: Tags = ()) -> list[DeviceReason]:
@@ -77,28 +76,24 @@ def _of_size(
     """Reasons with the nodes that they apply to, and whether they last."""
     number = max(ask.number for ask in request.asks)
     there = books.exists if accepted is None else books.exists & accepted
-    which = "" if accepted is None else " that the pod accepts"
-    yield f"{NODES} {_few(number)}{which}", _lacks(there, number), True
+    few = words.too_few if accepted is None else partial(words.too_few, accepted=True)
+    yield few(number), _lacks(there, number), True
     if books.closed is not None:
         there = there & ~books.closed
-        yield f"{NODES} {_few(number)} beside those for claims{which}", _lacks(there, number), False
+        yield few(number, words.BESIDE_CLAIMS), _lacks(there, number), False
     healthy = there & table.healthy
-    yield f"{NODES} {_few(number, 'healthy ')}{which}", _lacks(healthy, number), False
+    yield few(number, adjective=words.HEALTHY), _lacks(healthy, number), False
     if table.largest is not None:
         healthy = healthy & (table.largest > CLOSED)
-        yield f"{NODES} {_few(number)} of a model with known MIG geometries{which}", _lacks(healthy, number), False
+        yield few(number, words.KNOWN_MODEL), _lacks(healthy, number), False
     for ask in dict.fromkeys(request.asks):
         enough = healthy & _has_memory(table, ask)
-        yield f"{NODES} {_few(ask.number)} with {_memory(ask)}{which}", _lacks(enough, ask.number), True
+        yield few(ask.number, words.having(_memory(ask))), _lacks(enough, ask.number), True
         if table.largest is not None:
             enough = healthy & (table.largest >= table.memory_of(ask))
-            yield (
-                f"{NODES} {_few(ask.number)} with a MIG instance of {_memory(ask)}{which}",
-                _lacks(enough, ask.number),
-                True,
-            )
+            yield few(ask.number, words.having_instance(_memory(ask))), _lacks(enough, ask.number), True
         enough = healthy & (table.thousandths >= ask.thousandths)
-        yield f"{NODES} {_few(ask.number)} with {_power(ask)}{which}", _lacks(enough, ask.number), True
+        yield few(ask.number, words.having(_power(ask))), _lacks(enough, ask.number), True
 
 
 def _of_room(
@@ -106,16 +101,16 @@ def _of_room(
 ) -> Iterator[tuple[str, Mask, bool]]:
     for ask in dict.fromkeys(request.asks):
         able = unused.open_to(ask, accepted)
-        few = f"{NODES} {_few(ask.number)}"
-        yield f"{few} with {_memory(ask)} left", _lacks(able & _has_memory(table, ask), ask.number), False
+        few = partial(words.too_few, ask.number)
+        yield few(words.having_left(_memory(ask))), _lacks(able & _has_memory(table, ask), ask.number), False
         if table.largest is not None:
             instances = able & (table.largest >= table.memory_of(ask))
-            yield f"{few} with a free MIG instance of {_memory(ask)}", _lacks(instances, ask.number), False
+            yield few(words.having_free_instance(_memory(ask))), _lacks(instances, ask.number), False
         if ask.thousandths >= WHOLE:
-            yield f"{few} that no pod uses", _lacks(able & (table.users == 0), ask.number), False
+            yield few(words.UNUSED), _lacks(able & (table.users == 0), ask.number), False
         powerful = able & (table.thousandths >= max(1, ask.thousandths))
-        yield f"{few} with {_power(ask)} left", _lacks(powerful, ask.number), False
-        yield f"{few} that one more container may share", _lacks(able & (table.sharers > 0), ask.number), False
+        yield few(words.having_left(_power(ask))), _lacks(powerful, ask.number), False
+        yield few(words.SHAREABLE), _lacks(able & (table.sharers > 0), ask.number), False
 
 
 def _of_neighbours(
@@ -124,12 +119,12 @@ def _of_neighbours(
     """Nodes with too few devices that the pod does not have to leave to others."""
     places, accepted = np.arange(len(books.rows)), books.accepted(request)
     jobs, rules = (tuple(tag for tag in avoided if isinstance(tag, one)) for one in (str, int))
-    for tags, which in ((jobs, "no other pod of its job uses"), (rules, "no pod of the same exclusive rule uses")):
+    for tags, which in ((jobs, words.APART_FROM_JOB), (rules, words.APART_BY_RULE)):
         if tags:
             apart = ~books.used_by(tags, places)
             for ask in dict.fromkeys(request.asks):
                 able = books.free().open_to(ask, accepted) & apart
-                yield f"{NODES} {_few(ask.number)} left that {which}", _lacks(able, ask.number), False
+                yield words.too_few(ask.number, which), _lacks(able, ask.number), False
 
 
 def _apart(short: Mask, found: Iterator[tuple[str, Mask, bool]]) -> list[DeviceReason]:
@@ -154,19 +149,12 @@ def _has_memory(table: DeviceTable, ask: DeviceAsk) -> Mask:
     return np.asarray((table.total_memory == 0) | (table.memory >= table.memory_of(ask)))
 
 
-def _few(number: int, which: str = "") -> str:
-    return f"no {which}device" if number == 1 else f"fewer than {number} {which}devices"
-
-
 def _memory(ask: DeviceAsk) -> str:
-    return f"{ask.memory} MiB of memory" if ask.memory or not ask.percent else f"{ask.percent}% of memory"
+    return words.memory(ask.memory, ask.percent)
 
 
 def _power(ask: DeviceAsk) -> str:
-    """Computing power in per cent of a device; a container that names none needs some."""
-    if not ask.thousandths:
-        return "computing power"
-    return f"{ask.thousandths * 100 / WHOLE:g}% of computing power"
+    return words.power(ask.thousandths * 100 / WHOLE)
 
 
 def closest(
@@ -195,11 +183,10 @@ def closest(
     if not holders:
         return None
     ranked = sorted(holders.items(), key=lambda one: (-one[1][0], -one[1][1], one[0]))
-    told = [f"{name} ({_amounts(device, *held)})" for name, held in ranked[:HOLDERS_TOLD]]
-    left = _amounts(device, int(_memory_left(free)[slot, 0]), int(free.thousandths[slot, 0]))
-    what = f"{device.uuid or f'device {device.index}'} of {node.node}{f' ({device.type})' if device.type else ''}"
-    message = f"{what} comes closest: {left} left, the rest held by {_listed(told, len(ranked))}"
-    return NodeHolders(node.node, message)
+    shown = [(name, _part(device, *held)) for name, held in ranked[:HOLDERS_TOLD]]
+    left = _part(device, int(_memory_left(free)[slot, 0]), int(free.thousandths[slot, 0]))
+    which = words.device(device.uuid or f"device {device.index}", node.node, device.type)
+    return NodeHolders(node.node, words.closest(which, left, shown, len(ranked) - len(shown)))
 
 
 def _nearest(books: SharedDeviceBooks, request: SharedDeviceRequest, places: Ints) -> tuple[int, int] | None:
@@ -225,14 +212,6 @@ def _memory_left(table: DeviceTable) -> Ints:
     return table.memory if table.largest is None else np.minimum(table.memory, np.maximum(table.largest, 0))
 
 
-def _amounts(device: SharedDevice, memory: int, thousandths: int) -> str:
-    """``20000 MiB and 30%``; memory alone is left out where it does not count."""
-    power = f"{max(0, thousandths) * 100 / WHOLE:g}%"
-    return f"{max(0, memory)} MiB and {power}" if device.memory else power
-
-
-def _listed(told: Sequence[str], count: int) -> str:
-    more = count - len(told)
-    if more:
-        return f"{', '.join(told)} and {more} more"
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+def _part(device: SharedDevice, memory: int, thousandths: int) -> str:
+    percent = max(0, thousandths) * 100 / WHOLE
+    return words.part(max(0, memory) if device.memory else None, percent)

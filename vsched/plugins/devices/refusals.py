@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from vsched.model.deviceshare.records import GPU_MEMORY, GPU_NUMBER, VGPU_NUMBER, WHOLE, DeviceKind, SharedDeviceRequest
-
-NOT_TRIED = "node(s) not tried: {why}"
+from vsched.plugins.words import devices as words
 
 
 def refusal_of(request: SharedDeviceRequest | None, kinds: Collection[str], *, whole_gpus: bool) -> str:
@@ -19,7 +18,7 @@ def refusal_of(request: SharedDeviceRequest | None, kinds: Collection[str], *, w
         return ""
     enabled = request.kind in kinds
     if request.problem and (enabled or request.kind != DeviceKind.NPU):
-        return NOT_TRIED.format(why=request.problem)
+        return words.not_tried(request.problem)
     name, argument = VGPU_NUMBER, "deviceshare.VGPUEnable"
     if request.kind == DeviceKind.GPU:
         asks_whole = request.asks[0].thousandths >= WHOLE
@@ -28,4 +27,4 @@ def refusal_of(request: SharedDeviceRequest | None, kinds: Collection[str], *, w
         name, argument = number if asks_whole else memory
     if enabled or request.kind == DeviceKind.NPU:
         return ""
-    return NOT_TRIED.format(why=f"the policy does not enable {name} ({argument})")
+    return words.not_tried(words.not_enabled(name, argument))

@@ -12,6 +12,7 @@ from vsched.errors import BadQuantity
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.amounts.resources import scale_of
 from vsched.model.nodes.usage import DEFAULT_PERIOD, period_seconds
+from vsched.plugins.words import arguments
 
 Weight = Annotated[int, msgspec.Meta(ge=0)]
 Factor = Annotated[float, msgspec.Meta(ge=0)]
@@ -19,7 +20,6 @@ Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 Part = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 _THRESHOLD = re.compile(r"(cpu|mem|memory)(?:UsageAvg\.(.+))?", re.IGNORECASE)
-_EXPECTED_PERIOD = "expected a number and s, m or h, such as 5m"
 _MIB = 1 << 20
 
 
@@ -54,7 +54,7 @@ class Estimator(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         memory = self.be_mem * _MIB if isinstance(self.be_mem, int) else _amount("be_mem", self.be_mem, "memory")
         for name, amount in (("be_cpu", cpu), ("be_mem", memory)):
             if amount < 0:
-                raise ValueError(f"estimator.{name}: expected zero or more")
+                raise ValueError(arguments.estimate_below_zero(name))
         return cpu, memory
 
 
@@ -79,7 +79,7 @@ class UsageArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def normalised(self) -> Self:
         """The same; refuses what is no threshold, no period, or no amount."""
         if period_seconds(self.period) is None:
-            raise ValueError(f"usage.period: {_EXPECTED_PERIOD}")
+            raise ValueError(arguments.no_period())
         self.limits()
         self.estimator.best_effort()
         return self
@@ -90,13 +90,13 @@ class UsageArgs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name, percent in self.thresholds.items():
             match = _THRESHOLD.fullmatch(name)
             if match is None:
-                raise ValueError(f"thresholds.{name}: expected cpu, mem, CPUUsageAvg.<period> or MEMUsageAvg.<period>")
+                raise ValueError(arguments.no_threshold(name))
             resource = "cpu" if match[1].lower() == "cpu" else "memory"
             period = match[2] or self.period
             if period_seconds(period) is None:
-                raise ValueError(f"thresholds.{name}: {_EXPECTED_PERIOD} at the end")
+                raise ValueError(arguments.threshold_without_period(name))
             if (resource, period) in found:
-                raise ValueError(f"thresholds.{name}: the threshold of {resource} over {period} is given twice")
+                raise ValueError(arguments.threshold_twice(name, resource, period))
             found[resource, period] = LoadLimit(resource, period, percent)
         return tuple(found.values())
 

@@ -28,7 +28,7 @@ SCORES_WITHOUT_SUMS = 4
 """So many requests are scored on all nodes before it pays to keep what is used on them."""
 
 
-class PackedRequest(msgspec.Struct, frozen=True, gc=False):
+class PackedRequest(msgspec.Struct, frozen=True):
     """The part of one shape's request that counts for the score."""
 
     wishes: Sequence[PackedResource]
@@ -59,7 +59,7 @@ class Packing(NodeScore, PlacementListener):
         """How many requests were scored on all nodes."""
         self._lowest = LowestIdle(nodes.idle, self._moves)
         self._allocatable, self._lacking = nodes.of_capacity(
-            "allocatable for packing",
+            "allocatable/packing",
             lambda: (nodes.allocatable.astype(np.float64), tuple((nodes.allocatable == 0).any(axis=1).tolist())),
         )
         # Elements read through a view cost a third of numpy's own indexing.

@@ -23,7 +23,7 @@ Contribution = Callable[[PodLabels, Shape], int]
 Weighted = Iterator[tuple[Mapping[str, int], int]]
 
 
-class PodMove(msgspec.Struct, gc=False):
+class PodMove(msgspec.Struct):
     """One pod more (``by=1``) or less (``by=-1``) on a node in this cycle."""
 
     labels: PodLabels

@@ -12,6 +12,7 @@ import numpy as np
 
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words import nodes as words
 from vsched.kernels.domains import HOSTNAME, LabelDomains, domains_with, labelled_nodes, single_nodes, topology
 from vsched.kernels.podaffinity import attracted, namespaces_of, term_matches
 from vsched.kernels.ports import conflicting
@@ -24,17 +25,10 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.pods.carried import CarriedTerms, Signature, WeightedTerms
 from vsched.plugins.pods.pods import DomainCounter, PodsOnNodes
-
-NO_PORTS = "node(s) didn't have free ports for the requested pod ports"
-NO_AFFINITY = "node(s) didn't match pod affinity rules"
-ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
-REPELLED = "node(s) didn't satisfy existing pods anti-affinity rules"
-SKEWED = "node(s) didn't match pod topology spread constraints"
-
+from vsched.plugins.words.nodes import rules_too_costly
 
 COMPARISONS_MAX = 250_000
 """The most comparisons of label sets with the rules of one shape of pods in a session: less than a second of work."""
-TOO_COSTLY = f"node(s) were not checked: the pod's affinity rules take more than {COMPARISONS_MAX:,} comparisons"
 
 
 class PodClass(NamedTuple):
@@ -159,20 +153,20 @@ class PodRules:
         found: list[Check] = []
         if pod_class.too_costly:
             nowhere = np.zeros(len(self._statics), dtype=np.bool_)
-            return [Check(TOO_COSTLY, nowhere, code=Code.POD_AFFINITY)]
+            return [Check(rules_too_costly(COMPARISONS_MAX), nowhere, code=Code.POD_AFFINITY)]
         if self._ports and shape.ports:
-            self._free(found, NO_PORTS, Code.PORTS, self._port_counters(shape))
+            self._free(found, words.NO_PORTS, Code.PORTS, self._port_counters(shape))
         affinity = shape.affinity if self._affinity else None
         if affinity is not None and affinity.required:
             attracting = self._attracted(shape, affinity, pod_class)
-            found.append(Check(NO_AFFINITY, attracting, code=Code.POD_AFFINITY))
+            found.append(Check(words.NO_AFFINITY, attracting, code=Code.POD_AFFINITY))
         if affinity is not None and affinity.anti_required:
-            self._free(found, ANTI_AFFINITY, Code.POD_AFFINITY, self._own_counters(shape, affinity))
+            self._free(found, words.ANTI_AFFINITY, Code.POD_AFFINITY, self._own_counters(shape, affinity))
         if pod_class.repelled_by:
-            self._free(found, REPELLED, Code.POD_AFFINITY, self._repelling_counters(pod_class.repelled_by))
+            self._free(found, words.REPELLED, Code.POD_AFFINITY, self._repelling_counters(pod_class.repelled_by))
         if pod_class.counts_itself:
             skewed = self._spread_mask(shape, pod_class)
-            found.append(Check(SKEWED, skewed, resolvable=True, code=Code.SPREAD))
+            found.append(Check(words.SKEWED, skewed, resolvable=True, code=Code.SPREAD))
         return found
 
     def _free(self, found: list[Check], reason: str, code: Code, counters: Sequence[DomainCounter]) -> None:

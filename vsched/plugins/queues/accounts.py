@@ -19,21 +19,22 @@ from vsched.model.amounts.resources import PODS, Amounts, Vector, add, less, sub
 from vsched.model.snapshot import QueueUsage, Snapshot
 from vsched.plugins.queues.frame import LEFT_OUT, Frame, QueuePlace, Terms, flat_frame, tree_frame
 from vsched.plugins.queues.guarantees import Guarantees
+from vsched.plugins.words import queues as words
 
 _NOTHING: Vector = {}
 
 QueueRank = tuple[float, bool, int]
-"""Share, whether the queue deserves nothing, and its rank by age, then name. The smaller tuple goes first."""
+"""Share, whether the queue deserves nothing, and its position by age, then name. The smaller tuple goes first."""
 
 
 class Account:
     """One queue: its terms, the queues above it, and the amounts that it and all queues below it hold."""
 
     __slots__ = (
-        "_admission_standing",
+        "_admission_rank",
         "_as_found",
+        "_by_age",
         "_rank",
-        "_standing",
         "above",
         "admitted",
         "best_effort",
@@ -49,9 +50,9 @@ class Account:
     ) -> None:
         """``held`` is what an inner queue and all below it hold at the start, None for a leaf; it is never changed."""
         self.name = name
-        self._rank = place.rank
-        self._standing: QueueRank | None = None
-        self._admission_standing: QueueRank | None = None
+        self._by_age = place.rank
+        self._rank: QueueRank | None = None
+        self._admission_rank: QueueRank | None = None
         self.terms = place.terms
         self.above = above
         """Accounts of the queues above, nearest first, the root last; empty where queues are flat."""
@@ -97,27 +98,27 @@ class Account:
         deserved = self.terms.deserved.items()
         return max(ratio(held.get(column, 0) + pledged.get(column, 0), amount) for column, amount in deserved if amount)
 
-    def standing(self, usage: SessionUsage) -> QueueRank:
+    def rank(self, usage: SessionUsage) -> QueueRank:
         """The sort key of the queue among its siblings; cached until ``shift`` reports a change."""
-        if self._standing is None:
-            self._standing = self.share(usage), self.best_effort, self._rank
-        return self._standing
+        if self._rank is None:
+            self._rank = self.share(usage), self.best_effort, self._by_age
+        return self._rank
 
-    def admission_standing(self, usage: SessionUsage) -> QueueRank:
-        """Like ``standing``, but admitted amounts count as held."""
-        if self._admission_standing is None:
-            self._admission_standing = self.admission_share(usage), self.best_effort, self._rank
-        return self._admission_standing
+    def admission_rank(self, usage: SessionUsage) -> QueueRank:
+        """Like ``rank``, but admitted amounts count as held."""
+        if self._admission_rank is None:
+            self._admission_rank = self.admission_share(usage), self.best_effort, self._by_age
+        return self._admission_rank
 
     def pledge(self, amounts: Amounts) -> None:
         """Note that a job was admitted in the queue or in a queue below it."""
-        self._admission_standing = None
+        self._admission_rank = None
         if self.subtree is not None:
             add(self.pledged, amounts)
 
     def shift(self, amounts: Amounts, sign: int) -> None:
         """Add these amounts to what the queue holds (``sign`` > 0), or subtract them."""
-        self._standing = self._admission_standing = None
+        self._rank = self._admission_rank = None
         if self.subtree is not None:
             if self._as_found:
                 self.subtree, self._as_found = dict(self.subtree), False
@@ -285,6 +286,6 @@ def problems_of(frame: Frame, snapshot: Snapshot) -> Mapping[str, Refusal]:
         return frame.problems
     problems = dict(frame.problems)
     for name in with_jobs:
-        cut = f"; {problems[name].message}" if name in problems else ""
-        problems[name] = Refusal(LEFT_OUT, f"jobs in it get nothing because it has child queues{cut}")
+        cut = problems[name].message if name in problems else ""
+        problems[name] = Refusal(LEFT_OUT, words.jobs_and_children(cut))
     return problems

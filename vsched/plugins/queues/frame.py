@@ -17,6 +17,7 @@ from vsched.model.nodes.table import Floats, Mask
 from vsched.model.queues.queue import ROOT, Queue
 from vsched.model.snapshot import Snapshot
 from vsched.plugins.queues.tree import QueueParents
+from vsched.plugins.words import queues as words
 
 LEFT_OUT = "LeftOut"
 CLIPPED = "LimitsClipped"
@@ -134,7 +135,7 @@ def _problems(tree: QueueParents, cuts: Mapping[str, str]) -> dict[str, Refusal]
     """The problem of each queue: it is left out of the tree, or its amounts are clipped."""
     problems = {name: Refusal(LEFT_OUT, why) for name, why in tree.left_out.items()}
     for name, cut in cuts.items():
-        problems[name] = Refusal(CLIPPED, f"reduced to what its parent {tree.parents[name]} passes on: {cut}")
+        problems[name] = Refusal(CLIPPED, words.reduced(tree.parents[name], cut))
     return problems
 
 

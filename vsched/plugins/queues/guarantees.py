@@ -13,9 +13,9 @@ from math import inf
 
 from vsched.framework.codes import Code
 from vsched.framework.points.extension import SessionContext
-from vsched.framework.refusal import QueueBound, Refusal, Shortage
-from vsched.framework.wording import amounts, guaranteed
+from vsched.framework.refusal import Refusal, Shortage
 from vsched.model.amounts.resources import Amounts, Vector, add, subtract
+from vsched.plugins.words import queues as words
 
 GUARANTEE_KEPT = "GuaranteeKept"
 CLUSTER = ""
@@ -77,9 +77,7 @@ class Guarantees:
         return None
 
     def _refusal(self, name: str, keepers: Sequence[str], short: Shortage) -> Refusal:
-        within = f" in queue {name}" if name else ""
-        kept = guaranteed(QueueBound(0, 0, guaranteed=tuple(keepers)))
-        message = f"{kept} is kept free{within}: {amounts((short,), 'held')}"
+        message = words.guarantee_kept(keepers, name, short)
         return Refusal(GUARANTEE_KEPT, message, passing=True, code=Code.QUEUE_SHARE, subject=name)
 
     def _keepers_in(self, name: str, path: Sequence[str], column: int) -> list[str]:

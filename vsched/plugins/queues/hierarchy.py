@@ -61,7 +61,7 @@ class HierarchyTree:
     """The shares of queues and of the nodes above them. They follow placements and, given ``pledges``, admissions."""
 
     def __init__(self, context: SessionContext, pledges: Pledges | None = None) -> None:
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._pledges = pledges
         """Admitted amounts that count as held; None: only what jobs really hold counts."""
         self._pledges_seen = 0
@@ -89,12 +89,12 @@ class HierarchyTree:
     def key(self, queue: str) -> TreeKey:
         """The sort key of a queue, level by level: saturated nodes go last, then the smaller weighted share first."""
         self._settle()
-        return tuple(part for node in self._paths[queue] for part in _standing_of(node))
+        return tuple(part for node in self._paths[queue] for part in _rank_of(node))
 
     def parts(self, queue: str) -> list[tuple[Hashable, TreeKey]]:
         """The parts of ``key``, each with the node it belongs to."""
         self._settle()
-        return [(node, _standing_of(node)) for node in self._paths[queue]]
+        return [(node, _rank_of(node)) for node in self._paths[queue]]
 
     def epoch(self) -> int:
         """How often the set of exhausted resources changed; each change makes all nodes stale."""
@@ -104,7 +104,7 @@ class HierarchyTree:
     def weighted_share(self, queue: str) -> float:
         """The share of the queue's own node divided by its weight."""
         self._settle()
-        return _standing_of(self._paths[queue][-1])[1]
+        return _rank_of(self._paths[queue][-1])[1]
 
     def goes_before(self, taker: JobState, request: Amounts, giver: JobState, victim: Amounts) -> bool:
         """Whether the taker's queue still goes first after it gets the request and the giver's queue loses the victim.
@@ -183,7 +183,7 @@ class HierarchyTree:
         self._pledges_seen = len(made)
 
     def _read(self, key: str) -> None:
-        job = self._standing(key)
+        job = self._job_state(key)
         if job is None:
             return
         node, row = self._places[key]
@@ -224,7 +224,7 @@ class HierarchyTree:
 
     def _hang_jobs(self, keys: Iterable[str]) -> None:
         for key in keys:
-            job = self._standing(key)
+            job = self._job_state(key)
             if job is not None and job.spec.queue in self._paths and _matters(job):
                 node = self._paths[job.spec.queue][-1]
                 self._places[key] = (node, len(node.jobs))
@@ -272,7 +272,7 @@ def _weight(text: str) -> float:
     return 1.0
 
 
-def _standing_of(node: HierarchyNode) -> tuple[float, float]:
+def _rank_of(node: HierarchyNode) -> tuple[float, float]:
     parent = node.parent
     assert parent is not None
     return float(parent.saturated[node.row]), float(parent.shares[node.row]) / node.weight

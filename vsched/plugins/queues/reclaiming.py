@@ -21,7 +21,7 @@ from vsched.plugins.queues.giving_back import (
     keeps_guarantee,
 )
 from vsched.plugins.queues.lacking import Columns, Lacking, asked_for
-from vsched.plugins.queues.refusals import HOLD_NO_MORE
+from vsched.plugins.words import victims
 
 
 class Reclaiming:
@@ -31,7 +31,7 @@ class Reclaiming:
         """``level`` says how many queues above a queue may claim back for it what they deserve."""
         self._accounts = accounts
         self._usage = context.usage
-        self._standing = context.standing
+        self._job_state = context.job_state
         self._lacking = Lacking(context.nodes)
         self._level = level
         self._columns: dict[str, frozenset[Columns]] = {}
@@ -48,7 +48,7 @@ class Reclaiming:
         ours, request = self._account_of(evictor), evictor.shape.request
         wanted = asked_for(request)
         if ours is None:
-            return Votes.none(HOLD_NO_MORE, depends_on=wanted)
+            return Votes.none(victims.QUEUES_HOLD_NO_MORE, depends_on=wanted)
         is_deserving = any(is_deserved(wanted, one) for one in self.claiming(ours))
 
         def rules_out(job: JobState) -> bool:
@@ -60,7 +60,7 @@ class Reclaiming:
             return not any(self._may_go(used, wanted, ours, looked_at) for used in self._columns_of(job))
 
         agreed = partial(self._giving_back, ours, request)
-        return Votes(agreed, HOLD_NO_MORE, rules_out, wanted, agreed_keeping=agreed)
+        return Votes(agreed, victims.QUEUES_HOLD_NO_MORE, rules_out, wanted, agreed_keeping=agreed)
 
     def claiming(self, account: Account) -> list[Account]:
         """The queues in whose name a queue may reclaim: itself and its ancestors up to ``ancestorReclaimLevel``."""
@@ -91,7 +91,7 @@ class Reclaiming:
         return victims
 
     def _account_of(self, task: Task) -> Account | None:
-        job = self._standing(task.job)
+        job = self._job_state(task.job)
         return None if job is None else self._accounts.get(job.spec.queue)
 
     def _columns_of(self, job: JobState) -> frozenset[Columns]:

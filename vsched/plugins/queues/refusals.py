@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from vsched.framework.codes import Code
-from vsched.framework.nodes.why import NO_NODES_KNOWN, shortages
+from vsched.framework.nodes.why import shortages
 from vsched.framework.refusal import QueueBound, Refusal, Shortage
-from vsched.framework.wording import in_all
+from vsched.framework.words.nodes import NO_NODES_KNOWN
 from vsched.model.amounts.resources import Amounts
 from vsched.model.queues.queue import Queue
 from vsched.model.queues.tree import above
 from vsched.model.snapshot import Snapshot
+from vsched.plugins.words import queues as words
 
 QUEUE_NOT_OPEN = "QueueNotOpen"
 NO_NODES = "NoNodes"
 TOO_SMALL = "ClusterTooSmall"
 QUEUE_FULL = "QueueQuotaInsufficient"
-HOLD_NO_MORE = "their queues do not hold more than they deserve"
-"""Why reclaim spares tasks of these queues."""
 
 
 def not_open(queues: Mapping[str, Queue], queue: Queue) -> Refusal:
     """The refusal of a queue that is not open. It also names the nearest queue above that is not open."""
-    message = f"queue {queue.name} is {queue.state}, not Open"
     shut = next((one for one in above(queue, queues.get) if not one.open), None)
-    if shut is not None:
-        message += f", and queue {shut.name} above it is {shut.state}"
+    message = words.not_open(queue.name, queue.state, *(() if shut is None else (shut.name, shut.state)))
     return Refusal(QUEUE_NOT_OPEN, message, code=Code.QUEUE_CLOSED, subject=queue.name)
 
 
@@ -39,8 +36,7 @@ def beyond_cluster(snapshot: Snapshot, request: Amounts) -> Refusal | None:
         return None
     if not len(snapshot.nodes):
         return Refusal(NO_NODES, NO_NODES_KNOWN, code=Code.NO_NODES, shortages=short)
-    message = "; ".join(in_all(one) for one in sorted(short))
-    return Refusal(TOO_SMALL, f"the cluster has {message}", code=Code.RESOURCES, shortages=short)
+    return Refusal(TOO_SMALL, words.beyond_cluster(short), code=Code.RESOURCES, shortages=short)
 
 
 def quota_insufficient(
@@ -53,13 +49,8 @@ def quota_insufficient(
     """
     if beyond is not None and all(one is not None and not one.holder and not one.guaranteed for one in bounds):
         return beyond
-    message = f"{shown} resource quota insufficient: insufficient {named(short)}"
+    message = words.quota_insufficient(shown, words.names_of(short))
     return Refusal(QUEUE_FULL, message, code=Code.QUEUE_CAPABILITY, subject=queue, shortages=short)
-
-
-def named(short: tuple[Shortage, ...]) -> str:
-    """The names of the scarce resources, as a list for a message."""
-    return ", ".join(sorted(one.resource for one in short))
 
 
 def columns_short(names: Sequence[str], short: tuple[Shortage, ...]) -> list[int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vsched.model.queues.queue import ROOT, Queue
+from vsched.plugins.words import queues as words
 
 
 class QueueParents:
@@ -36,24 +37,19 @@ class QueueParents:
             if parent in climbed:
                 self._leave_out_circle(list(climbed), parent)
             elif parent != ROOT and parent not in self._queues:
-                self.left_out[at] = f"its parent {parent} does not exist"
+                self.left_out[at] = words.parent_gone(parent)
             else:
                 at = parent
         for below in reversed(climbed):
             if at not in self.left_out:
                 self.parents[below] = at
             elif below not in self.left_out:
-                self.left_out[below] = _below(at, self.left_out[at])
+                self.left_out[below] = words.below_left_out(at, self.left_out[at])
             at = below
 
     def _leave_out_circle(self, climbed: list[str], closes: str) -> None:
         circle = climbed[climbed.index(closes) :]
         first = circle.index(min(circle))
-        shown = ", ".join([*circle[first:], *circle[:first], circle[first]])
+        why = words.circle([*circle[first:], *circle[:first], circle[first]])
         for name in circle:
-            self.left_out[name] = f"its parents form a circle: {shown}"
-
-
-def _below(above: str, why: str) -> str:
-    """Why a queue below a left-out queue is left out; names the queue that caused it, however far above."""
-    return why if why.startswith("it is below queue ") else f"it is below queue {above}, left out as {why}"
+            self.left_out[name] = why

@@ -12,8 +12,6 @@ import msgspec
 from vsched.model.amounts.resources import scale_of
 from vsched.model.pods.status import Phase
 
-# Each overview has thousands of rows. None can be part of a reference cycle, so the collector skips them (gc=False).
-
 
 class Resource(msgspec.Struct, frozen=True):
     """One resource that is shown, eight at most: cpu, memory, then the scarcest others in order, pods last."""
@@ -33,7 +31,7 @@ def unit_of(name: str) -> str:
     return "one" if name == "pods" else "bytes"
 
 
-class QueueRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class QueueRow(msgspec.Struct, frozen=True, array_like=True):
     """One queue; amounts include those of its children."""
 
     name: str
@@ -57,7 +55,7 @@ class QueueRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What is wrong with it, as a sentence; empty if nothing is."""
 
 
-class NamespaceRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class NamespaceRow(msgspec.Struct, frozen=True, array_like=True):
     """What one namespace uses in one queue."""
 
     queue: str
@@ -72,7 +70,7 @@ class NamespaceRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What the whole namespace deserves by arbitration; all None without arbitration."""
 
 
-class NodeRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class NodeRow(msgspec.Struct, frozen=True, array_like=True):
     """One node."""
 
     name: str
@@ -91,7 +89,7 @@ class NodeRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
     empty."""
 
 
-class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class JobRow(msgspec.Struct, frozen=True, array_like=True):
     """One job, as its last session left it."""
 
     key: str
@@ -130,7 +128,7 @@ class JobRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return self.ready < self.min_member and self.phase != Phase.COMPLETED
 
 
-class SessionRow(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class SessionRow(msgspec.Struct, frozen=True, array_like=True):
     """One session that bound or evicted, or the last of several that did nothing."""
 
     number: int

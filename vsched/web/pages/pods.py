@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from aiohttp import web
 from msgspec.structs import asdict
 
-from vsched.framework.wording import told_of_request
+from vsched.framework.words.victims import asked_to_end
 from vsched.model.plan import Unschedulable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
@@ -124,7 +124,7 @@ def _pod(
     task: Task, names: Sequence[str], unschedulable: Mapping[str, Unschedulable], called: Callable[[str], str]
 ) -> Document:
     verdict = unschedulable.get(task.key) if task.status is Status.PENDING else None
-    asked = told_of_request(task.asked, called)
+    asked = asked_to_end(task.asked, called)
     return {
         "namespace": task.namespace,
         "name": task.name,

@@ -15,7 +15,6 @@ from vsched.model.jobs.job import Job
 from vsched.model.plan import JobOutcome, NamespaceOutcome, QueueOutcome
 from vsched.model.pods.status import Phase, Status
 from vsched.model.queues.queue import Queue
-from vsched.model.sorting import in_order
 from vsched.web.findings import Findings
 from vsched.web.overview.jobs import goes_before
 from vsched.web.overview.nodes import standing
@@ -37,7 +36,7 @@ def queues(findings: Findings) -> Views:
     for held in list(findings.namespaces.values()):
         held_in.setdefault(held.queue, []).append(held)
     found = findings.queues
-    for name in in_order(found):
+    for name in sorted(found):
         yield name, {**_record(records.get(name)), **_queue(found[name].shown, held_in.get(name, ()))}
 
 
@@ -81,9 +80,8 @@ def jobs(findings: Findings, positions: Mapping[str, int] = NO_POSITIONS) -> Vie
     snapshot = findings.snapshot
     if snapshot is None:
         return
-    # No copies are kept: the collector of garbage would look through them while everybody waits.
     ahead = goes_before(dict(findings.jobs))
-    for key in in_order(list(snapshot.jobs)):
+    for key in sorted(snapshot.jobs):
         job = snapshot.jobs.get(key)
         if job is not None:
             yield key, {**_job(job, findings.jobs.get(key), ahead.get(key, "")), "position": positions.get(key)}

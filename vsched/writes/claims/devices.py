@@ -10,6 +10,7 @@ import msgspec
 from vsched.mirror.state.resource_versions import SeenObject
 from vsched.mirror.wire.devices import FINALIZER, ConsumerFields, DeviceStatusFields
 from vsched.model.claims.devices import MOST_CONSUMERS, POD_GROUPS, ClaimConsumer, DeviceClaim
+from vsched.writes.claims import words
 from vsched.writes.claims.allocation import ClassConfigs, allocation_fields, is_same
 from vsched.writes.claims.objects import DeviceClaimRead
 from vsched.writes.claims.patches import opening, patch, trouble
@@ -26,14 +27,14 @@ def reserve(found: DeviceClaimRead | None, wish: ClaimedDevices, configs: ClassC
         return Failed(why)
     allocation = found.allocation
     if allocation is not None and not is_same(allocation, wish.allocation):
-        return Failed(f"{KIND} {wish.key} was given other devices in the meantime")
+        return Failed(words.other_devices(KIND, wish.key))
     if allocation is None and not wish.allocate:
-        return Failed(f"{KIND} {wish.key} has no devices any more")
+        return Failed(words.no_devices_any_more(KIND, wish.key))
     missing = _missing(found, wish)
     if allocation is not None and not missing:
         return DONE
     if len(found.consumers) + len(missing) > MOST_CONSUMERS:
-        reserved = f"is reserved for {len(found.consumers)} of at most {MOST_CONSUMERS} pods"
+        reserved = words.reserved_for_most(len(found.consumers), MOST_CONSUMERS)
         return Failed(f"{KIND} {wish.key} {reserved}")
     status: dict[str, Any] = {"reservedFor": [*found.consumers, *map(_consumer, missing)]}
     if allocation is None and wish.allocation is not None:
@@ -76,15 +77,17 @@ def ready(found: DeviceClaimRead | None, wish: ClaimedDevices) -> Step:
         return Failed(why)
     allocation = found.allocation
     if allocation is None:
-        return Failed(f"{KIND} {wish.key} has no devices any more")
+        return Failed(words.no_devices_any_more(KIND, wish.key))
     said = {each.identity: _true(each) for each in (found.status and found.status.devices) or ()}
     waits = []
     for result in allocation.results:
         about, true = f"device {result.device} of {KIND} {wish.key}", said.get(result.identity, set())
         for condition in result.binding_failure_conditions or ():
             if condition in true:
-                return Failed(f"{about} cannot be made ready: {condition}")
-        waits += [f"{about} is not ready: {each}" for each in result.binding_conditions or () if each not in true]
+                return Failed(words.device_cannot_be_made_ready(about, condition))
+        waits += [
+            words.device_is_not_ready(about, each) for each in result.binding_conditions or () if each not in true
+        ]
     return Wait(waits[0]) if waits else DONE
 
 

@@ -18,6 +18,7 @@ from vsched.mirror.ingest.device_claims import EXTENDED_CLAIM
 from vsched.mirror.resources import PODS, RESOURCE_CLAIMS
 from vsched.model.amounts.quantity import parse_quantity
 from vsched.model.claims.devices import AllocatedDevice, AllocationResult
+from vsched.writes.claims import words
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.devices import KIND, give_back, reserve
 from vsched.writes.claims.objects import (
@@ -132,7 +133,7 @@ def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Fai
     resources = list(classes) if wish.made else sorted({each.request for each in wish.allocation.devices})
     unserved = next((each for each in resources if each not in classes), "")
     if unserved:
-        return Failed(f"no DeviceClass serves {unserved} any more")
+        return Failed(words.no_class_serves(unserved))
     requests = extended_requests(pod, classes, resources)
     if wish.made:
         requests = _only(requests, {each.request for each in wish.allocation.devices})
@@ -140,7 +141,7 @@ def plan_extended(pod: PodRead | None, wish: ExtendedWish) -> ExtendedPlan | Fai
     else:
         devices = _divided(wish.allocation.devices, requests)
     if not len(wish.allocation.devices) == len(devices) == sum(each.devices for each in requests.requests):
-        return Failed(f"pod {wish.pod_key} asks for other devices than those that were chosen")
+        return Failed(words.asks_for_other_devices(wish.pod_key))
     used = tuple(dict.fromkeys(each.device_class for each in requests.requests))
     allocation = AllocationResult(devices, wish.allocation.nodes)
     return ExtendedPlan(wish, requests, ClaimedDevices(wish.key, "", allocation, True, (wish.pod,), used))
@@ -174,7 +175,7 @@ def reserve_extended(found: DeviceClaimRead | None, plan: ExtendedPlan, configs:
     if found.metadata.deletion_timestamp:
         return _remove(found)
     if not _is_ours(found, plan.wish.pod.uid):
-        return Failed(f"{KIND} {plan.wish.key} belongs to another object")
+        return Failed(words.belongs_to_another(KIND, plan.wish.key))
     asked = [(name, each.device_class_name, each.count or 1) for name, each in found.spec.requests()]
     if sorted(asked) != [(each.name, each.device_class, each.devices) for each in plan.requests.requests]:
         return _remove(found)
@@ -217,7 +218,9 @@ def _remove(found: DeviceClaimRead) -> Step:
         return step
     # Where it is being deleted already, it ends once the last finalizer is gone.
     return (
-        Failed(f"{KIND} {found.metadata.name} is being deleted") if found.metadata.deletion_timestamp else delete(found)
+        Failed(words.is_being_deleted(KIND, found.metadata.name))
+        if found.metadata.deletion_timestamp
+        else delete(found)
     )
 
 

@@ -12,6 +12,7 @@ from vsched.model.claims.devices import DeviceClaim
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
+from vsched.writes.claims import words
 from vsched.writes.claims.classes import ClassReader
 from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.objects import ObjectRead, kind_of
@@ -136,10 +137,10 @@ class GangBinding:
         """Whether every pod is still to be bound where it was placed, and its node is there."""
         gone = next((bind.node for bind in self.wish.binds if not self.mirror.has_node(bind.node)), "")
         if gone:
-            self.meet(f"node {gone} is gone", "Node", gone)
+            self.meet(words.node_is_gone(gone), "Node", gone)
         for bind in self.wish.binds:
             task = self.mirror.task(bind.uid)
             if task is None or task.status not in _PLACED or task.node != bind.node:
                 key = f"{bind.namespace}/{bind.name}"
-                self.meet(f"pod {key} was deleted", "Pod", key)
+                self.meet(words.pod_was_deleted(key), "Pod", key)
                 return

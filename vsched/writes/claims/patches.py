@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from vsched.kube.client import MERGE_PATCH, STRATEGIC_PATCH
+from vsched.writes.claims import words
 from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.steps import Send
 from vsched.writes.writer import Write
@@ -54,9 +55,9 @@ def delete(found: ObjectRead) -> Send:
 def trouble(found: ObjectRead | None, kind: str, key: str, uid: str) -> str:
     """Why an object cannot be used; empty where it can. An empty ``uid`` is not compared."""
     if found is None:
-        return f"{kind} {key} does not exist any more"
+        return words.does_not_exist_any_more(kind, key)
     if uid and found.metadata.uid != uid:
-        return f"{kind} {key} was deleted and made again"
+        return words.deleted_and_made_again(kind, key)
     if found.metadata.deletion_timestamp:
-        return f"{kind} {key} is being deleted"
+        return words.is_being_deleted(kind, key)
     return ""

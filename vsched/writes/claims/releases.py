@@ -17,7 +17,7 @@ from vsched.model.pods.task import Task
 from vsched.model.snapshot import Snapshot
 from vsched.together import together
 from vsched.writes.bind_backoff import BindBackoff
-from vsched.writes.claims import devices, volumes
+from vsched.writes.claims import devices, volumes, words
 from vsched.writes.claims.extended import remove_extended, unmention
 from vsched.writes.claims.holds import HeldObjects
 from vsched.writes.claims.objects import (
@@ -173,7 +173,7 @@ class Releases:
         """A claim that was made for extended resources is deleted: the pod gets another one with its next place."""
         owner = next((each for each in claim.metadata.owner_references or () if each.kind == "Pod"), None)
         if owner is None:
-            return Failed(f"{devices.KIND} {namespace}/{claim.metadata.name} was made for no pod")
+            return Failed(words.made_for_no_pod(devices.KIND, namespace, claim.metadata.name))
         settle, name = self._settling.settle, claim.metadata.name
         if not await has_no_node(self._settling, f"{namespace}/{owner.name}", owner.uid):
             return DONE

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 from functools import partial
 
 from vsched.together import together
-from vsched.writes.claims import devices, volumes
+from vsched.writes.claims import devices, volumes, words
 from vsched.writes.claims.allocation import ClassConfigs
 from vsched.writes.claims.extended import ExtendedPlan, mention, plan_extended, reserve_extended
 from vsched.writes.claims.gang import Attempt, GangBinding
@@ -68,7 +68,7 @@ class Reservation:
         for name in names if self._gang.obstacle is None else ():
             found = await self._gang.classes.fetch(name)
             if found is None or isinstance(found, Failed):
-                self._gang.meet(f"DeviceClass {name} does not exist any more" if found is None else found.why)
+                self._gang.meet(words.no_class_any_more(name) if found is None else found.why)
                 return
             configs[name] = found.spec.config or []
         self._configs = configs
@@ -111,7 +111,7 @@ class Reservation:
     def _still_reserved(self, wish: ClaimedDevices) -> Attempt:
         def unchanged(found: DeviceClaimRead | None) -> Step:
             step = self._devices_step(found, wish)
-            changed = f"{devices.KIND} {wish.key} was changed before its pods were bound"
+            changed = words.changed_before_binding(devices.KIND, wish.key)
             return Failed(changed) if isinstance(step, Send) else step
 
         return lambda: self._gang.look(DeviceClaimRead, wish.key, unchanged)
@@ -133,7 +133,7 @@ class Reservation:
 
             step = await self._gang.look(VolumeClaimRead, wish.key, still)
             if isinstance(step, Wait):
-                return Failed(f"{volumes.KIND} {wish.key} is not bound any more")
+                return Failed(words.not_bound_any_more(volumes.KIND, wish.key))
             if not isinstance(step, Done):
                 return step
             if labels is None:  # the cycle did not know the node, or it is gone: the API server refuses the binding

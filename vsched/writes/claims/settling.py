@@ -16,6 +16,7 @@ from vsched.errors import UNREADABLE, Unavailable, VschedError
 from vsched.kube.backoff import BackOff
 from vsched.kube.client import ApiClient
 from vsched.kube.errors import ApiError, NotFound, ServerError, TooManyRequests
+from vsched.writes.claims import words
 from vsched.writes.claims.objects import ObjectRead, kind_of
 from vsched.writes.claims.steps import DONE, Failed, Send, Step
 from vsched.writes.limits import Attempts
@@ -59,7 +60,7 @@ class Settling:
         the object is read. Raises Deposed where this process may not write.
         """
         back_off = self._attempts.back_off()
-        why = "written: what is written does not last"
+        why = words.WRITTEN
         found, known = (None, False) if opening is None else await self._opened(read, opening)
         for _ in range(MOST_ROUNDS):
             try:
@@ -81,7 +82,7 @@ class Settling:
             why = f"written: {answer.message}"
             if answer.code not in (NO_ANSWER, 404, 409, *RETRIED) or not await self._pause(back_off, answer):
                 break
-        return Failed(f"{kind_of(read)[0]} {key} could not be {why}")
+        return Failed(words.could_not_be(kind_of(read)[0], key, why))
 
     async def _opened(self, read: type[R], opening: Send) -> tuple[R | None, bool]:
         """The object after the first write, and whether that is known."""
@@ -141,7 +142,7 @@ def _decoded(read: type[R], body: bytes, path: str) -> R:
     try:
         return msgspec.json.decode(body, type=read)
     except UNREADABLE as error:
-        raise Unavailable(f"GET {path}: the answer cannot be read: {error}") from error
+        raise Unavailable(words.answer_cannot_be_read(path, error)) from error
 
 
 def _may_help(error: ApiError | Unavailable) -> bool:

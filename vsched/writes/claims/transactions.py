@@ -18,8 +18,10 @@ import msgspec
 from vsched.clock import Clock
 from vsched.model.plan import Bind
 from vsched.model.snapshot import Snapshot
+from vsched.writes import words as room_words
 from vsched.writes.bind_backoff import BindBackoff
 from vsched.writes.bindings import BindOutcome, Dispatcher, Outcome
+from vsched.writes.claims import words
 from vsched.writes.claims.classes import ClassMirror, ClassReader
 from vsched.writes.claims.gang import GangBinding, GangMirror, Obstacle
 from vsched.writes.claims.holds import HeldObjects
@@ -31,7 +33,6 @@ from vsched.writes.unexpected import Unexpected
 
 BOUND, PARTLY_BOUND, UNDONE, DROPPED = "bound", "partly-bound", "undone", "dropped"
 """What became of a transaction, in metrics."""
-STOPPING = "the scheduler is stopping"
 
 
 class TransactionSettings(msgspec.Struct, frozen=True):
@@ -96,7 +97,7 @@ class GangTransactions:
         self.backoff = BindBackoff(self._forget)
         """Counts failures by job."""
         self._closed = False
-        self._why_given_up = STOPPING
+        self._why_given_up = room_words.STOPPING
         """Why gangs that wait are given up."""
         self.results: Counter[str] = Counter()
         """Transactions that have ended, by result."""
@@ -113,7 +114,7 @@ class GangTransactions:
 
     def _begin(self, wish: GangWish) -> None:
         if self._closed or len(self._open) >= self._settings.limit:
-            self._drop(wish.binds, STOPPING if self._closed else "too many gangs are being bound")
+            self._drop(wish.binds, room_words.STOPPING if self._closed else words.TOO_MANY_GANGS)
             return
         gang = GangBinding(wish, self._settling, self._classes, self._holds, self._mirror, self._clock)
         transaction = GangTransaction(gang, self._settings.waits)
@@ -146,12 +147,12 @@ class GangTransactions:
 
     async def _carry_out(self, transaction: GangTransaction) -> None:
         wish = transaction.gang.wish
-        unexpected = Unexpected(f"the claims of {wish.job} are left unchanged")
+        unexpected = Unexpected(words.claims_left_unchanged(wish.job))
         try:
             with unexpected:
                 await self._attempt(transaction)
             if unexpected.why:
-                self._fail(wish, Obstacle(f"its claims cannot be written: {unexpected.why}"))
+                self._fail(wish, Obstacle(words.claims_cannot_be_written(unexpected.why)))
         except asyncio.CancelledError:
             self._drop(wish.binds, self._why_given_up)
             raise
@@ -177,7 +178,7 @@ class GangTransactions:
                 return
             left = await transaction.undo()
         except Deposed:
-            self._drop(wish.binds, "not sent: this process is not the leader")
+            self._drop(wish.binds, room_words.NOT_THE_LEADER)
             return
         if left:
             self._reports.worry(f"{wish.job}: {'; '.join(left)}")
@@ -221,7 +222,7 @@ class GangTransactions:
         """
         self._closed = True
         end = time.monotonic() + deadline_seconds
-        self._why_given_up = STOPPING
+        self._why_given_up = room_words.STOPPING
         while self._open and (left_seconds := end - time.monotonic()) > 0:
             self._give_up(self._open)
             tasks = [task for task in self._open.values() if task is not None]
@@ -234,7 +235,7 @@ class GangTransactions:
         """Give up the gangs that wait and have such a placement: another daemon decides from now on, and goes on with
         what they have reserved. What is being written is left to end; see ``under_way``.
         """
-        self._why_given_up = "another daemon decides"
+        self._why_given_up = words.ANOTHER_DECIDES
         self._give_up([each for each in self._open if any(map(concerns, each.gang.wish.binds))])
 
     def _give_up(self, chosen: Iterable[GangTransaction]) -> None:

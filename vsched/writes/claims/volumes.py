@@ -11,6 +11,7 @@ from vsched.mirror.state.resource_versions import SeenObject
 from vsched.mirror.wire.volumes import ClaimReference
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.pods.shape import NodeTerm, requirement_holds
+from vsched.writes.claims import words
 from vsched.writes.claims.objects import (
     BOUND_BY_CONTROLLER,
     VolumeClaimRead,
@@ -33,7 +34,7 @@ def select_node(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
     if found.volume or selected == wish.selected_node:
         return DONE
     if selected:
-        return Failed(f"a volume for {KIND} {wish.key} is being made on node {selected}")
+        return Failed(words.volume_being_made(KIND, wish.key, selected))
     return annotate(found, {SELECTED_NODE: wish.selected_node})
 
 
@@ -74,7 +75,7 @@ def unchanged(watched: SeenObject[VolumeClaim] | None, wish: VolumeWish) -> Wait
 
 
 def _not_bound(wish: VolumeWish) -> Wait:
-    return Wait(f"{KIND} {wish.key} was not bound")
+    return Wait(words.was_not_bound(KIND, wish.key))
 
 
 def reserve_volume(found: VolumeRead | None, wish: VolumeWish) -> Step:
@@ -84,11 +85,11 @@ def reserve_volume(found: VolumeRead | None, wish: VolumeWish) -> Step:
         return Failed(why)
     reserved = found.spec.claim_ref
     if reserved is not None and not _is_for(reserved, wish):
-        return Failed(f"{VOLUME} {wish.volume} is reserved for {reserved.namespace}/{reserved.name}")
+        return Failed(words.volume_reserved_for(VOLUME, wish.volume, reserved.namespace, reserved.name))
     if reserved is not None and reserved.uid:
         return DONE
     if found.status.phase not in (None, "", "Available", "Pending"):
-        return Failed(f"{VOLUME} {wish.volume} cannot be used any more: it is {found.status.phase}")
+        return Failed(words.volume_cannot_be_used(VOLUME, wish.volume, found.status.phase))
     namespace, _, name = wish.key.partition("/")
     claim_ref = {"apiVersion": "v1", "kind": KIND, "namespace": namespace, "name": name, "uid": wish.uid}
     content = {"spec": {"claimRef": claim_ref}}
@@ -107,15 +108,15 @@ def bound(found: VolumeClaimRead | None, wish: VolumeWish) -> Step:
     if found is None or why:
         return Failed(why)
     if found.status.phase == "Lost":
-        return Failed(f"{KIND} {wish.key} lost its volume")
+        return Failed(words.lost_its_volume(KIND, wish.key))
     if found.volume and wish.volume and found.volume != wish.volume:
-        return Failed(f"{KIND} {wish.key} was bound to volume {found.volume} instead of {wish.volume}")
+        return Failed(words.bound_to_another_volume(KIND, wish.key, found.volume, wish.volume))
     if found.is_bound:
         return DONE
     if not found.volume and wish.selected_node:
         selected = found.metadata.annotation(SELECTED_NODE)
         if selected != wish.selected_node:
-            return Failed(f"no volume could be made for {KIND} {wish.key} on node {wish.selected_node}")
+            return Failed(words.no_volume_could_be_made(KIND, wish.key, wish.selected_node))
     return _not_bound(wish)
 
 
@@ -133,7 +134,7 @@ def usable(found: VolumeRead | None, name: str, node: str, labels: Mapping[str, 
         return Failed(f"{VOLUME} {name}: {error}")
     if any(_met(term, node, labels) for term in terms):
         return DONE
-    return Failed(f"{VOLUME} {name} cannot be used on node {node}")
+    return Failed(words.volume_not_on_node(VOLUME, name, node))
 
 
 def _met(term: NodeTerm, node: str, labels: Mapping[str, str]) -> bool:

@@ -16,6 +16,7 @@ from vsched.mirror.resources import HYPERNODES
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.snapshot import Snapshot
 from vsched.model.topology.hypernodes import TopologyCatalogue
+from vsched.writes import words
 from vsched.writes.bodies import ObjectReference, hypernode_write
 from vsched.writes.events import WARNING, EventRecorder
 from vsched.writes.limits import Attempts
@@ -110,7 +111,7 @@ class HyperNodeStatuses:
             await self._due.wait()
             await asyncio.sleep(self._settings.grace_seconds)
             self._due.clear()
-            with Unexpected("HyperNode statuses cannot be written"):
+            with Unexpected(words.HYPERNODES_CANNOT_BE_WRITTEN):
                 await self._look()
 
     async def _look(self) -> None:

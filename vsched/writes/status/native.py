@@ -25,6 +25,7 @@ from vsched.model.maps import news
 from vsched.model.plan import CycleReport, JobOutcome
 from vsched.model.pods.status import SCHEDULED
 from vsched.model.snapshot import Snapshot
+from vsched.writes import words
 from vsched.writes.bodies import cause_of_eviction, native_condition_write, podgroup_reference
 from vsched.writes.events import NORMAL, WARNING, EventRecorder
 from vsched.writes.status.podgroups import JobStatusSettings
@@ -270,7 +271,7 @@ class NativeStatuses:
         if due.kind == DISRUPTED or (due.kind == WALL_TIME_OVER and not due.met):
             return
         severity = NORMAL if due.met and due.kind != WALL_TIME_OVER else WARNING
-        message = due.message or "its minimum is placed"
+        message = due.message or words.MINIMUM_IS_PLACED
         again = before is not None and before.uid == due.uid and before.content[:2] == due.content[:2]
         about_group = podgroup_reference(due.key, due.uid)
         self._events.record(about_group, severity, due.reason, message, cause=due.code, again=again)

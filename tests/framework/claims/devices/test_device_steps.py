@@ -59,34 +59,34 @@ def world_of(specs: Sequence[int], shared: int, status: Status) -> tuple[DeviceW
     return world, waiting, running
 
 
-def state(part: DeviceSession, tasks: Sequence[Task]) -> list[Any]:
-    found: list[Any] = [part.got(task) for task in tasks]
-    found.extend([part.passing(task, later=later) for task in tasks] for later in (False, True))
-    found.append([[room.most.tolist() for room in part.limits(task)] for task in tasks])
+def state(handler: DeviceSession, tasks: Sequence[Task]) -> list[Any]:
+    found: list[Any] = [handler.got(task) for task in tasks]
+    found.extend([handler.passing(task, later=later) for task in tasks] for later in (False, True))
+    found.append([[room.most.tolist() for room in handler.limits(task)] for task in tasks])
     return found
 
 
-def check_counts(part: DeviceSession, tasks: Sequence[Task]) -> None:
+def check_counts(handler: DeviceSession, tasks: Sequence[Task]) -> None:
     """Masks agree with the search: exactly where they say all, and never too strict elsewhere."""
     for task in tasks:
-        needs = part._of(task).needs
+        needs = handler._resolver.of(task).needs
         if needs is None:
             continue
         for later in (False, True):
-            passing = part.passing(task, later=later)
-            for row, name in enumerate(part.names):
-                asks = part._room.asks_on(needs, row)
-                books = part._uses.books
-                picks = search(asks, row, part._inventory, books, later=later, steps=0).picks
-                assert part._search(needs, row, later=later).picks == picks, "by counts, or kept from before"
+            passing = handler.passing(task, later=later)
+            for row, name in enumerate(handler.names):
+                asks = handler._room.asks_on(needs, row)
+                books = handler._uses.books
+                picks = search(asks, row, handler._inventory, books, later=later, steps=0).picks
+                assert handler._search(needs, row, later=later).picks == picks, "by counts, or kept from before"
                 solved = picks is not None
-                reachable = all(check.passes[row] for check in part.checks(task) if not check.resolvable)
+                reachable = all(check.passes[row] for check in handler.checks(task) if not check.resolvable)
                 if reachable and needs.is_counted:
                     assert solved == (name in passing), (task.name, name, later)
                 assert not solved or not reachable or name in passing, (task.name, name, later)
 
 
-def check_devices(world: DeviceWorld, part: DeviceSession, placed: Sequence[Task], gone: Sequence[str]) -> None:
+def check_devices(world: DeviceWorld, handler: DeviceSession, placed: Sequence[Task], gone: Sequence[str]) -> None:
     """No device is used twice, no counter and no capacity is overdrawn; what is leaving does not count."""
     seen: Counter[tuple[str, str]] = Counter()
     memory: Counter[tuple[str, str]] = Counter()
@@ -95,7 +95,7 @@ def check_devices(world: DeviceWorld, part: DeviceSession, placed: Sequence[Task
         if claim.allocation is not None and key not in gone:
             claims[key] = claim.allocation
     for task in placed:
-        plan = part.plan(task)
+        plan = handler.plan(task)
         assert plan is not None
         for choice in plan.devices:
             assert claims.setdefault(choice.claim or task.uid, choice.allocation) == choice.allocation
@@ -121,8 +121,8 @@ def check_devices(world: DeviceWorld, part: DeviceSession, placed: Sequence[Task
 )
 def test_random_steps(specs: Sequence[int], shared: int, status: Status, steps: Sequence[tuple[str, int]]) -> None:
     world, waiting, running = world_of(specs, shared, status)
-    part = world.part()
-    begin = state(part, waiting)
+    handler = world.handler()
+    begin = state(handler, waiting)
     placed: dict[str, Task] = {}
     evicted: dict[str, Task] = {}
     undo: list[Callable[[], None]] = []
@@ -132,69 +132,69 @@ def test_random_steps(specs: Sequence[int], shared: int, status: Status, steps: 
             if undo:
                 undo.pop()()
                 states.pop()
-                assert state(part, waiting) == states[-1]
+                assert state(handler, waiting) == states[-1]
             continue
         if kind in ("take", "later"):
-            step = _take(part, waiting[number % len(waiting)], number, placed, later=kind == "later")
+            step = _take(handler, waiting[number % len(waiting)], number, placed, later=kind == "later")
         elif kind == "withdraw":
-            step = _withdraw(part, list(placed.values()), number, placed)
+            step = _withdraw(handler, list(placed.values()), number, placed)
         else:
-            step = _evict(part, running[number % len(running)], evicted)
+            step = _evict(handler, running[number % len(running)], evicted)
         if step is None:
             continue
         undo.append(step)
-        states.append(state(part, waiting))
+        states.append(state(handler, waiting))
         gone = {"uid-run": "ns/held", "uid-far": "ns/net"}
         leaving = [gone[uid] for uid in evicted] + (["ns/held"] if status is Status.RELEASING else [])
-        check_devices(world, part, list(placed.values()), leaving)
-        check_counts(part, waiting)
+        check_devices(world, handler, list(placed.values()), leaving)
+        check_counts(handler, waiting)
     while undo:
         undo.pop()()
-    assert state(part, waiting) == begin
+    assert state(handler, waiting) == begin
     assert not placed
 
 
 def _take(
-    part: DeviceSession, task: Task, number: int, placed: dict[str, Task], *, later: bool
+    handler: DeviceSession, task: Task, number: int, placed: dict[str, Task], *, later: bool
 ) -> Callable[[], None] | None:
-    rows = [part.names.index(name) for name in part.serving(task, later=later)]
+    rows = [handler.names.index(name) for name in handler.serving(task, later=later)]
     if task.uid in placed or not rows:
         return None
     row = rows[number % len(rows)]
-    part.take(task, row, later=later)
+    handler.take(task, row, later=later)
     placed[task.uid] = task
 
     def undo() -> None:
-        part.give_back(task, row)
+        handler.give_back(task, row)
         del placed[task.uid]
 
     return undo
 
 
 def _withdraw(
-    part: DeviceSession, tasks: Sequence[Task], number: int, placed: dict[str, Task]
+    handler: DeviceSession, tasks: Sequence[Task], number: int, placed: dict[str, Task]
 ) -> Callable[[], None] | None:
     if not tasks:
         return None
     task = tasks[number % len(tasks)]
-    had = part.withdraw(task, 0)
+    had = handler.withdraw(task, 0)
     del placed[task.uid]
 
     def undo() -> None:
-        part.reinstate(task, 0, had)
+        handler.reinstate(task, 0, had)
         placed[task.uid] = task
 
     return undo
 
 
-def _evict(part: DeviceSession, task: Task, evicted: dict[str, Task]) -> Callable[[], None] | None:
+def _evict(handler: DeviceSession, task: Task, evicted: dict[str, Task]) -> Callable[[], None] | None:
     if task.uid in evicted:
         return None
-    part.evict(task, 0)
+    handler.evict(task, 0)
     evicted[task.uid] = task
 
     def undo() -> None:
-        part.restore(task, 0)
+        handler.restore(task, 0)
         del evicted[task.uid]
 
     return undo

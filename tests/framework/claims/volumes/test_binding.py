@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from tests.support.storage_world import GI, StorageWorld, ask, labelled, on, within
+from vsched.framework.words.nodes import NO_STORAGE
+from vsched.framework.words.nodes import NO_VOLUMES as NO_VOLUME
+from vsched.framework.words.nodes import OUT_OF_REACH as NO_MATCH
 from vsched.model.pods.shape import NodeTerm, Requirement
-
-NO_MATCH = "node(s) didn't match PersistentVolume's node affinity"
-NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
-NO_STORAGE = "node(s) did not have enough free storage"
 
 
 def world() -> StorageWorld:
@@ -125,12 +124,12 @@ def test_two_claims_cannot_share_the_only_volume() -> None:
 def test_a_volume_that_was_chosen_in_this_session_is_not_chosen_again() -> None:
     made = world().volume("v1", "local", 1).volume("v2", "local", 2, affinity=on("n3"))
     made.claim("c1", "local").claim("c2", "local").claim("c3", "local")
-    part = made.part()
-    assert ask(made, made.task("p1", "c1"), part).take("n1").chosen() == {"c1": "v1"}
-    second = ask(made, made.task("p2", "c2"), part)
+    handler = made.handler()
+    assert ask(made, made.task("p1", "c1"), handler).take("n1").chosen() == {"c1": "v1"}
+    second = ask(made, made.task("p2", "c2"), handler)
     assert second.nodes() == "n3"
     assert second.take("n3").chosen() == {"c2": "v2"}
-    assert ask(made, made.task("p3", "c3"), part).nodes() == ""
+    assert ask(made, made.task("p3", "c3"), handler).nodes() == ""
 
 
 @pytest.mark.parametrize(
@@ -229,10 +228,10 @@ def test_storage_is_taken_by_the_claims_of_the_session() -> None:
     made = tracked(25, 9, 9)
     for name in ("c1", "c2", "c3"):
         made.claim(name, "csi", 10)
-    part = made.part()
-    assert ask(made, made.task("p1", "c1"), part).take("n1").chosen() == {"c1": "*"}
-    assert ask(made, made.task("p2", "c2"), part).take("n1").chosen() == {"c2": "*"}
-    assert ask(made, made.task("p3", "c3"), part).reasons() == {NO_STORAGE: "n1 n2 n3"}
+    handler = made.handler()
+    assert ask(made, made.task("p1", "c1"), handler).take("n1").chosen() == {"c1": "*"}
+    assert ask(made, made.task("p2", "c2"), handler).take("n1").chosen() == {"c2": "*"}
+    assert ask(made, made.task("p3", "c3"), handler).reasons() == {NO_STORAGE: "n1 n2 n3"}
 
 
 def test_two_claims_of_a_pod_need_the_storage_together() -> None:
@@ -262,19 +261,19 @@ def test_storage_is_taken_by_claims_whose_volumes_are_being_made() -> None:
     ],
 )
 def test_pods_that_share_a_claim_follow_the_first_of_them(made: StorageWorld, first: str, second: str) -> None:
-    part = made.part()
-    leader = ask(made, made.task("p1", "c"), part).take(first)
-    follower = ask(made, made.task("p2", "c"), part)
+    handler = made.handler()
+    leader = ask(made, made.task("p1", "c"), handler).take(first)
+    follower = ask(made, made.task("p2", "c"), handler)
     assert follower.nodes() == second
     assert follower.take(second.split()[0]).chosen() == leader.chosen()
     # The choice stays as long as one of them has its place.
     row = leader.names.index(first)
-    had = part.withdraw(leader.task, row)
-    assert ask(made, made.task("p3", "c"), part).nodes() == second
-    part.reinstate(leader.task, row, had)
-    part.give_back(follower.task, leader.names.index(second.split()[0]))
-    part.give_back(leader.task, row)
-    assert ask(made, made.task("p3", "c"), part).nodes() == ask(made, made.task("p4", "c")).nodes()
+    had = handler.withdraw(leader.task, row)
+    assert ask(made, made.task("p3", "c"), handler).nodes() == second
+    handler.reinstate(leader.task, row, had)
+    handler.give_back(follower.task, leader.names.index(second.split()[0]))
+    handler.give_back(leader.task, row)
+    assert ask(made, made.task("p3", "c"), handler).nodes() == ask(made, made.task("p4", "c")).nodes()
 
 
 def test_pods_with_equal_claims_of_their_own_share_masks() -> None:
@@ -282,22 +281,22 @@ def test_pods_with_equal_claims_of_their_own_share_masks() -> None:
     for number in range(3):
         made.claim(f"c{number}", "csi", 2, modes=("ReadWriteOncePod",))
     made.claim("other", "csi", 3)
-    part = made.part()
-    kinds = {part.class_of(made.task(f"p{number}", f"c{number}")) for number in range(3)}
+    handler = made.handler()
+    kinds = {handler.class_of(made.task(f"p{number}", f"c{number}")) for number in range(3)}
     assert len(kinds) == 1
-    assert part.class_of(made.task("q", "other")) not in kinds
+    assert handler.class_of(made.task("q", "other")) not in kinds
 
 
 def test_how_many_pods_can_get_volumes_is_counted() -> None:
     made = world().volume("v1", "local", 1).volume("v2", "local", 2).volume("v3", "local", 3, affinity=on("n1"))
     made.claim("c", "local", 2)
-    (room,) = made.part().limits(made.task("p", "c"))
+    (room,) = made.handler().limits(made.task("p", "c"))
     assert (room.reason, room.most.tolist(), room.together) == (NO_VOLUME, [2, 1, 1], 2)
 
 
 def test_how_many_pods_storage_holds_is_counted() -> None:
     made = tracked(25, 5, 10).claim("c", "csi", 10)
-    (room,) = made.part().limits(made.task("p", "c"))
+    (room,) = made.handler().limits(made.task("p", "c"))
     assert (room.reason, room.most.tolist(), room.together) == (NO_STORAGE, [2, 0, 1], 3)
 
 
@@ -323,5 +322,5 @@ def test_masks_leave_out_nodes_that_cannot_serve_all_claims_of_a_pod(
     made: StorageWorld, kind: str, nodes: list[bool]
 ) -> None:
     made.claim("c1", kind, 10).claim("c2", kind, 10)
-    (check,) = made.part().checks(made.task("p", "c1", "c2"))
+    (check,) = made.handler().checks(made.task("p", "c1", "c2"))
     assert check.passes.tolist() == nodes

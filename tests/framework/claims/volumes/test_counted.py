@@ -9,6 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.keeping import memos_keep
 from tests.support.storage_world import CSI, StorageWorld
 from vsched.framework.claims.volumes.counted import CountedVolumes, counted
 from vsched.framework.claims.volumes.names import Attachable
@@ -127,6 +128,7 @@ def test_what_is_kept_equals_what_is_counted_anew(data: st.DataObject) -> None:
         assert picture(before, names) == shown, "what a session looks at stays as it is"
 
 
+@memos_keep()
 def test_only_nodes_that_changed_are_read_again() -> None:
     world = StorageWorld(n1="", n2="").limit(3).bound_csi("a").bound_csi("b").bound_csi("c")
     world.running("r1", "n1", "a")

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.storage_world import CSI, StorageWorld, ask, on
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.claims.volumes.words import no_driver
+from vsched.framework.words.nodes import TOO_MANY_VOLUMES
 
-TOO_MANY = "node(s) exceed max volume count"
 OTHER = "other.csi.example.com"
 EBS = "ebs.csi.aws.com"
 
@@ -94,7 +95,7 @@ def test_nodes_attach_no_more_volumes_than_their_driver_can(
     made = change(full())
     asked = ask(made, made.task("p", *claims))
     assert asked.nodes() == nodes
-    assert set(asked.reasons()) <= {TOO_MANY}
+    assert set(asked.reasons()) <= {TOO_MANY_VOLUMES}
 
 
 def test_a_driver_without_an_entry_for_the_node_has_no_limit() -> None:
@@ -106,7 +107,7 @@ def test_a_driver_may_have_to_run_on_the_node() -> None:
     made = StorageWorld(n1="", n2="", n3="").driver(required=True).limit(1, "n1").limit(None, "n2").bound_csi("c")
     asked = ask(made, made.task("p", "c"))
     assert asked.nodes() == "n1 n2"
-    assert asked.reasons() == {f"{CSI} CSI driver is not installed on the node": "n3"}
+    assert asked.reasons() == {no_driver(CSI): "n3"}
 
 
 @pytest.mark.parametrize(
@@ -155,60 +156,60 @@ def test_two_nodes_attach_a_shared_volume_each() -> None:
 def test_volumes_of_pods_that_leave_count_until_they_have_left() -> None:
     made = StorageWorld(n1="", n2="").limit(1).bound_csi("a").bound_csi("c").bound_csi("d")
     made.running("r", "n1", "a", leaving=True)
-    part = made.part()
-    asked = ask(made, made.task("p", "c"), part)
+    handler = made.handler()
+    asked = ask(made, made.task("p", "c"), handler)
     assert (asked.nodes(), asked.nodes(later=True)) == ("n2", "n1 n2")
     # Whoever waits for it has it later, and nobody else.
     asked.take("n1", later=True)
-    other = ask(made, made.task("q", "d"), part)
+    other = ask(made, made.task("q", "d"), handler)
     assert (other.nodes(), other.nodes(later=True)) == ("n2", "n2")
 
 
 def test_volumes_of_evicted_pods_can_be_replaced_later() -> None:
     made = full().bound_csi("c")
-    part = made.part()
-    asked = ask(made, made.task("p", "c"), part)
+    handler = made.handler()
+    asked = ask(made, made.task("p", "c"), handler)
     assert asked.nodes(later=True) == "n2"
-    part.evict(made.tasks[0], 0)
+    handler.evict(made.tasks[0], 0)
     assert (asked.nodes(), asked.nodes(later=True)) == ("n2", "n1 n2")
-    part.restore(made.tasks[0], 0)
+    handler.restore(made.tasks[0], 0)
     assert asked.nodes(later=True) == "n2"
 
 
 def test_an_eviction_counts_also_before_the_first_pod_asks() -> None:
     made = full().bound_csi("c")
-    part = made.part()
-    part.evict(made.tasks[0], 0)
-    assert ask(made, made.task("p", "c"), part).nodes(later=True) == "n1 n2"
+    handler = made.handler()
+    handler.evict(made.tasks[0], 0)
+    assert ask(made, made.task("p", "c"), handler).nodes(later=True) == "n1 n2"
 
 
 def test_a_shared_volume_stays_as_long_as_one_of_its_pods() -> None:
     made = StorageWorld(n1="").limit(1).bound_csi("a").bound_csi("c")
     made.running("r1", "n1", "a")
     made.running("r2", "n1", "a")
-    part = made.part()
-    part.evict(made.tasks[0], 0)
-    assert ask(made, made.task("p", "c"), part).nodes(later=True) == ""
-    part.evict(made.tasks[1], 0)
-    assert ask(made, made.task("p", "c"), part).nodes(later=True) == "n1"
+    handler = made.handler()
+    handler.evict(made.tasks[0], 0)
+    assert ask(made, made.task("p", "c"), handler).nodes(later=True) == ""
+    handler.evict(made.tasks[1], 0)
+    assert ask(made, made.task("p", "c"), handler).nodes(later=True) == "n1"
 
 
 def test_evicting_pods_can_help_against_a_limit() -> None:
     made = full().bound_csi("c")
-    (check,) = made.part().checks(made.task("p", "c"))
-    assert (check.reason, check.resolvable) == (TOO_MANY, True)
+    (check,) = made.handler().checks(made.task("p", "c"))
+    assert (check.reason, check.resolvable) == (TOO_MANY_VOLUMES, True)
 
 
 def test_pods_that_this_session_placed_count() -> None:
     made = (
         StorageWorld(n1="", n2="").limit(2).storage_class("csi").claim("a", "csi").claim("b", "csi").claim("c", "csi")
     )
-    part = made.part()
-    ask(made, made.task("p1", "a"), part).take("n1")
-    ask(made, made.task("p2", "b"), part).take("n1")
-    third = ask(made, made.task("p3", "c"), part)
+    handler = made.handler()
+    ask(made, made.task("p1", "a"), handler).take("n1")
+    ask(made, made.task("p2", "b"), handler).take("n1")
+    third = ask(made, made.task("p3", "c"), handler)
     assert third.nodes() == "n2"
-    part.give_back(made.task("p2", "b"), 0)
+    handler.give_back(made.task("p2", "b"), 0)
     assert third.nodes() == "n1 n2"
 
 
@@ -221,35 +222,35 @@ def test_a_node_takes_pods_up_to_a_high_limit_and_again_once_they_are_given_back
     for name in (name for claims in names for name in claims):
         made.claim(name, "csi")
     tasks = [made.task(f"p{pod}", *claims) for pod, claims in enumerate(names)]
-    part, last = made.part(), tasks[-1]
+    handler, last = made.handler(), tasks[-1]
     for task in tasks[:pods]:
-        assert ask(made, last, part).nodes() == "n1 n2"
-        ask(made, task, part).take("n1")
-    assert ask(made, last, part).nodes() == "n2"
+        assert ask(made, last, handler).nodes() == "n1 n2"
+        ask(made, task, handler).take("n1")
+    assert ask(made, last, handler).nodes() == "n2"
     for task in reversed(tasks[:pods]):
-        part.give_back(task, 0)
-        assert ask(made, last, part).nodes() == "n1 n2"
+        handler.give_back(task, 0)
+        assert ask(made, last, handler).nodes() == "n1 n2"
 
 
 def test_how_many_pods_can_attach_their_volumes_is_counted() -> None:
     made = StorageWorld(n1="", n2="", n3="").limit(5, "n1", "n2").bound_csi("a").storage_class("csi")
     made.running("r", "n1", "a")
     made.claim("c", "csi").claim("d", "csi")
-    (room,) = made.part().limits(made.task("p", "c", "d"))
-    assert room.reason == TOO_MANY
+    (room,) = made.handler().limits(made.task("p", "c", "d"))
+    assert room.reason == TOO_MANY_VOLUMES
     assert room.most.tolist()[:2] == [2, 2]
     assert room.most[2] > 1 << 40
     # Pods that share a claim share its volume.
-    assert made.part().limits(made.task("q", "a")) == []
+    assert made.handler().limits(made.task("q", "a")) == []
 
 
 def test_the_volumes_of_plugins_that_were_migrated_count_for_their_driver() -> None:
     made = StorageWorld(n1="").storage_class("gp2", "kubernetes.io/aws-ebs").limit(1, driver=EBS).claim("a", "gp2")
     made.bound_csi("b", EBS)
-    part = made.part()
-    assert ask(made, made.task("p", "a"), part).nodes() == "n1"
-    ask(made, made.task("q", "b"), part).take("n1")
-    assert ask(made, made.task("r", "a"), part).nodes() == ""
+    handler = made.handler()
+    assert ask(made, made.task("p", "a"), handler).nodes() == "n1"
+    ask(made, made.task("q", "b"), handler).take("n1")
+    assert ask(made, made.task("r", "a"), handler).nodes() == ""
 
 
 def test_limits_can_be_switched_off() -> None:

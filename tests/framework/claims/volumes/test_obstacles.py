@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.claims.volumes import words as said
 from vsched.framework.codes import Code
 
-NOT_OWNED = "PVC ns/p-tmp was not created for pod ns/p (pod is not owner)"
-UNBOUND = "PersistentVolumeClaim data is not bound yet"
-GONE = "PersistentVolumeClaim data is bound to a PersistentVolume that does not exist"
+NOT_OWNED = said.not_owner("ns/p-tmp", "ns/p")
+UNBOUND = said.not_bound("data")
+GONE = said.volume_gone("data")
 
 
 def world() -> StorageWorld:
@@ -20,17 +21,17 @@ def world() -> StorageWorld:
 @pytest.mark.parametrize(
     ("made", "claim", "words"),
     [
-        pytest.param(world(), "data", "PersistentVolumeClaim data does not exist", id="the claim does not exist"),
+        pytest.param(world(), "data", said.not_found(["data"]), id="the claim does not exist"),
         pytest.param(
             world().claim("data", "slow", lost=True, volume="pv1"),
             "data",
-            "PersistentVolumeClaim data is lost: its PersistentVolume pv1 does not exist",
+            said.lost("data", "pv1"),
             id="the claim is lost",
         ),
         pytest.param(
             world().claim("data", "slow", deleting=True),
             "data",
-            "PersistentVolumeClaim data is being deleted",
+            said.deleting("data"),
             id="the claim is being deleted",
         ),
         pytest.param(
@@ -39,13 +40,13 @@ def world() -> StorageWorld:
         pytest.param(
             world().claim("data"),
             "data",
-            "PersistentVolumeClaim data is not bound: it names no StorageClass, and no PersistentVolume is for it",
+            said.names_no_class("data"),
             id="a claim without a class",
         ),
         pytest.param(
             world().claim("data", "none"),
             "data",
-            "PersistentVolumeClaim data cannot be bound: StorageClass none does not exist",
+            said.no_class("data", "none"),
             id="the class of a claim does not exist",
         ),
         pytest.param(
@@ -58,7 +59,7 @@ def world() -> StorageWorld:
     ],
 )
 def test_a_claim_that_cannot_be_used_keeps_the_pod_off_all_nodes(made: StorageWorld, claim: str, words: str) -> None:
-    refusal = made.part().obstacle(made.task("p", claim))
+    refusal = made.handler().obstacle(made.task("p", claim))
     assert refusal is not None
     assert refusal.message == words
     assert (refusal.code, refusal.subject) == (Code.CLAIM, "ns/data")
@@ -69,7 +70,7 @@ def test_a_claim_that_cannot_be_used_keeps_the_pod_off_all_nodes(made: StorageWo
     [
         pytest.param(
             world(),
-            "PersistentVolumeClaim p-tmp is not made yet by the ephemeral volume controller",
+            said.not_made("p-tmp"),
             id="the claim is not made yet",
         ),
         pytest.param(world().claim("p-tmp", "slow"), NOT_OWNED, id="a claim of that name belongs to nobody"),
@@ -78,21 +79,21 @@ def test_a_claim_that_cannot_be_used_keeps_the_pod_off_all_nodes(made: StorageWo
     ],
 )
 def test_a_generic_ephemeral_volume_needs_a_claim_of_its_own(made: StorageWorld, words: str) -> None:
-    refusal = made.part().obstacle(made.task("p", ephemeral=["tmp"]))
+    refusal = made.handler().obstacle(made.task("p", ephemeral=["tmp"]))
     assert ("" if refusal is None else refusal.message) == words
 
 
 def test_the_first_claim_of_the_pod_with_an_obstacle_is_told() -> None:
     made = world().claim("a", "now").claim("b", "slow", deleting=True)
-    refusal = made.part().obstacle(made.task("p", "a", "b"))
+    refusal = made.handler().obstacle(made.task("p", "a", "b"))
     assert refusal is not None
-    assert refusal.message == "PersistentVolumeClaim b is being deleted"
+    assert refusal.message == said.deleting("b")
 
 
 def test_pods_without_volume_claims_are_no_concern() -> None:
     made = world()
-    assert not made.part().concerns(made.task("p"))
-    assert made.part().concerns(made.task("p", "data"))
+    assert not made.handler().concerns(made.task("p"))
+    assert made.handler().concerns(made.task("p", "data"))
 
 
 def test_without_volume_binding_claims_bind_no_pod_to_a_node() -> None:

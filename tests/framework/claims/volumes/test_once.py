@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from tests.support.storage_world import StorageWorld, ask, within
+from vsched.framework.words.nodes import VOLUME_IN_USE
 
-IN_USE = (
-    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
-)
 ONCE = ("ReadWriteOncePod",)
 
 
@@ -23,46 +21,46 @@ def test_a_claim_in_use_serves_no_other_pod_on_any_node() -> None:
     made = world()
     made.running("r", "n1", "c")
     asked = ask(made, made.task("p", "c"))
-    assert asked.reasons() == {IN_USE: "n1 n2"}
+    assert asked.reasons() == {VOLUME_IN_USE: "n1 n2"}
 
 
 def test_evicting_its_user_frees_the_claim_and_only_the_node_of_the_user_is_searched_for_victims() -> None:
     made = world()
     user = made.running("r", "n1", "c")
-    part = made.part()
-    asked = ask(made, made.task("p", "c"), part)
-    curable = [not check.resolvable and not check.passes[row] for row in (0, 1) for check in part.checks(asked.task)]
+    handler = made.handler()
+    asked = ask(made, made.task("p", "c"), handler)
+    curable = [not check.resolvable and not check.passes[row] for row in (0, 1) for check in handler.checks(asked.task)]
     assert curable == [False, False, True, False]
-    part.evict(user, 0)
+    handler.evict(user, 0)
     assert (asked.nodes(), asked.nodes(later=True)) == ("", "n1 n2")
-    part.restore(user, 0)
+    handler.restore(user, 0)
     assert asked.nodes(later=True) == ""
 
 
 def test_a_claim_whose_user_is_leaving_is_free_later() -> None:
     made = world()
     made.running("r", "n1", "c", leaving=True)
-    part = made.part()
-    asked = ask(made, made.task("p", "c"), part)
+    handler = made.handler()
+    asked = ask(made, made.task("p", "c"), handler)
     assert (asked.nodes(), asked.nodes(later=True)) == ("", "n1 n2")
     asked.take("n2", later=True)
-    other = ask(made, made.task("q", "c"), part)
+    other = ask(made, made.task("q", "c"), handler)
     assert (other.nodes(), other.nodes(later=True)) == ("", "")
-    part.give_back(asked.task, 1)
+    handler.give_back(asked.task, 1)
     assert (other.nodes(), other.nodes(later=True)) == ("", "n1 n2")
 
 
 def test_of_the_pods_of_a_session_one_gets_the_claim() -> None:
     made = world()
-    part = made.part()
-    first = ask(made, made.task("p", "c"), part).take("n1")
-    second = ask(made, made.task("q", "c"), part)
-    assert second.reasons() == {IN_USE: "n1 n2"}
-    had = part.withdraw(first.task, 0)
+    handler = made.handler()
+    first = ask(made, made.task("p", "c"), handler).take("n1")
+    second = ask(made, made.task("q", "c"), handler)
+    assert second.reasons() == {VOLUME_IN_USE: "n1 n2"}
+    had = handler.withdraw(first.task, 0)
     assert second.nodes() == "n1 n2"
-    part.reinstate(first.task, 0, had)
+    handler.reinstate(first.task, 0, had)
     assert second.nodes() == ""
-    part.give_back(first.task, 0)
+    handler.give_back(first.task, 0)
     assert second.nodes() == "n1 n2"
 
 
@@ -76,30 +74,30 @@ def test_a_pod_may_mount_its_claim_twice() -> None:
 def test_several_users_must_all_leave() -> None:
     made = world()
     users = [made.running("r1", "n1", "c"), made.running("r2", "n2", "c")]
-    part = made.part()
-    asked = ask(made, made.task("p", "c"), part)
-    part.evict(users[0], 0)
+    handler = made.handler()
+    asked = ask(made, made.task("p", "c"), handler)
+    handler.evict(users[0], 0)
     assert asked.nodes(later=True) == ""
-    part.evict(users[1], 1)
+    handler.evict(users[1], 1)
     assert asked.nodes(later=True) == "n1 n2"
 
 
 def test_a_user_on_a_node_that_is_not_known_uses_the_claim() -> None:
     made = world()
     made.running("r", "gone", "c")
-    assert ask(made, made.task("p", "c")).reasons() == {IN_USE: "n1 n2"}
+    assert ask(made, made.task("p", "c")).reasons() == {VOLUME_IN_USE: "n1 n2"}
 
 
 def test_other_reasons_stay_beside_it() -> None:
     made = world().bound("d", affinity=within("b"))
     made.running("r", "n1", "c")
-    part = made.part()
-    part.evict(made.tasks[0], 0)
-    assert ask(made, made.task("p", "c", "d"), part).nodes(later=True) == "n2"
+    handler = made.handler()
+    handler.evict(made.tasks[0], 0)
+    assert ask(made, made.task("p", "c", "d"), handler).nodes(later=True) == "n2"
 
 
 def test_claims_that_wait_for_their_first_pod_can_be_used_once_too() -> None:
     made = world().claim("new", "csi", modes=ONCE)
-    part = made.part()
-    assert ask(made, made.task("p", "new"), part).take("n1").chosen() == {"new": "*"}
-    assert ask(made, made.task("q", "new"), part).nodes() == ""
+    handler = made.handler()
+    assert ask(made, made.task("p", "new"), handler).take("n1").chosen() == {"new": "*"}
+    assert ask(made, made.task("q", "new"), handler).nodes() == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask, labelled, on
-from vsched.framework.claims.part import ClaimRules, VolumeScoring
+from vsched.framework.claims.handler import ClaimRules, VolumeScoring
 
 FULLER = VolumeScoring(shape=((0, 0), (100, 10)))
 """Fuller storage is better."""
@@ -94,8 +94,8 @@ def test_other_claims_give_no_score(made: StorageWorld) -> None:
 
 def test_a_choice_of_the_session_changes_the_scores() -> None:
     made = world().volume("w", "local", 10, affinity=on("n1")).claim("c", "local", 1).claim("d", "local", 1)
-    part = made.part(ClaimRules(scoring=FULLER))
-    second = ask(made, made.task("q", "d"), part)
+    handler = made.handler(ClaimRules(scoring=FULLER))
+    second = ask(made, made.task("q", "d"), handler)
     assert second.scores() == {"n1": 100, "n2": 50, "n3": 25}
-    ask(made, made.task("p", "c"), part).take("n1")
+    ask(made, made.task("p", "c"), handler).take("n1")
     assert second.scores() == {"n1": 10, "n2": 50, "n3": 25}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.storage_world import CSI, HOST, StorageWorld, ask, labelled, on, within
-from vsched.framework.claims.volumes.part import VolumePart
+from vsched.framework.claims.volumes.handler import VolumeHandler
 from vsched.model.claims.volumes import Volume
 from vsched.model.pods.task import Task
 
@@ -69,7 +69,7 @@ class Session:
 
     def __init__(self, drawn: Drawn) -> None:
         self.drawn = drawn
-        self.part: VolumePart = drawn.world.part()
+        self.handler: VolumeHandler = drawn.world.handler()
         self.placed: dict[str, tuple[Task, int, bool]] = {}
         self.evicted: set[str] = set()
         self.log: list[tuple[str, Task, int, Any]] = []
@@ -79,8 +79,8 @@ class Session:
         found: list[object] = []
         for task in self.drawn.waiting:
             if task.uid not in self.placed:
-                asked = ask(self.drawn.world, task, self.part)
-                rooms = [(room.reason, room.most.tolist(), room.together) for room in self.part.limits(task)]
+                asked = ask(self.drawn.world, task, self.handler)
+                rooms = [(room.reason, room.most.tolist(), room.together) for room in self.handler.limits(task)]
                 found.append((asked.nodes(), asked.nodes(later=True), asked.reasons(), asked.scores(), rooms))
         return found
 
@@ -91,13 +91,13 @@ class Session:
             self._take(data)
         elif kind == "withdraw" and self.placed:
             task, row, _ = self.placed.pop(data.draw(st.sampled_from(sorted(self.placed))))
-            self.log.append((kind, task, row, self.part.withdraw(task, row)))
+            self.log.append((kind, task, row, self.handler.withdraw(task, row)))
         elif kind == "evict":
             staying = [task for task in self.drawn.running if task.uid not in self.evicted and not is_leaving(task)]
             if staying:
                 task = data.draw(st.sampled_from(staying))
                 row = list(NODES).index(task.node)
-                self.part.evict(task, row)
+                self.handler.evict(task, row)
                 self.evicted.add(task.uid)
                 self.log.append((kind, task, row, None))
 
@@ -105,10 +105,10 @@ class Session:
         free = [task for task in self.drawn.waiting if task.uid not in self.placed]
         if free:
             task, later = data.draw(st.sampled_from(free)), data.draw(st.booleans())
-            nodes = ask(self.drawn.world, task, self.part).nodes(later=later).split()
+            nodes = ask(self.drawn.world, task, self.handler).nodes(later=later).split()
             if nodes:
                 row = list(NODES).index(data.draw(st.sampled_from(nodes)))
-                self.part.take(task, row, later=later)
+                self.handler.take(task, row, later=later)
                 self.placed[task.uid] = (task, row, later)
                 self.log.append(("take", task, row, later))
                 if not any(later for _, _, later in self.placed.values()):
@@ -119,13 +119,13 @@ class Session:
         while len(self.log) > mark:
             kind, task, row, had = self.log.pop()
             if kind == "take":
-                self.part.give_back(task, row)
+                self.handler.give_back(task, row)
                 del self.placed[task.uid]
             elif kind == "withdraw":
-                self.part.reinstate(task, row, had)
+                self.handler.reinstate(task, row, had)
                 self.placed[task.uid] = (task, row, False)
             else:
-                self.part.restore(task, row)
+                self.handler.restore(task, row)
                 self.evicted.remove(task.uid)
 
     # -- what must hold ---------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ class Session:
         """By claim: the volume that was chosen, empty for one that is made, and the row of the pod."""
         chosen: dict[str, tuple[str, int]] = {}
         for task, row, _ in self.placed.values():
-            plan = self.part.plan(task)
+            plan = self.handler.plan(task)
             for one in plan.volumes if plan is not None else ():
                 known = chosen.setdefault(one.claim, (one.volume, row))
                 assert known[0] == one.volume, "one choice for each claim"
@@ -245,10 +245,10 @@ def test_undoing_steps_leaves_no_trace(drawn: Drawn, data: st.DataObject) -> Non
 
 @given(worlds())
 def test_pods_of_one_class_find_the_same_nodes(drawn: Drawn) -> None:
-    part = drawn.world.part()
+    handler = drawn.world.handler()
     for task in drawn.waiting[1:]:
-        if part.class_of(task) == part.class_of(drawn.waiting[0]):
-            first, second = (ask(drawn.world, one, drawn.world.part()) for one in (drawn.waiting[0], task))
+        if handler.class_of(task) == handler.class_of(drawn.waiting[0]):
+            first, second = (ask(drawn.world, one, drawn.world.handler()) for one in (drawn.waiting[0], task))
             assert (first.nodes(), first.reasons(), first.scores()) == (
                 second.nodes(),
                 second.reasons(),
@@ -284,7 +284,7 @@ def expected_score(world: StorageWorld, chosen: dict[str, str]) -> float:
 
 @given(worlds(), st.data())
 def test_equal_sessions_choose_the_same(drawn: Drawn, data: st.DataObject) -> None:
-    session, again = Session(drawn), drawn.world.part()
+    session, again = Session(drawn), drawn.world.handler()
     for _ in range(data.draw(st.integers(1, 6))):
         session.step(data)
     for kind, task, row, had in session.log:
@@ -294,4 +294,4 @@ def test_equal_sessions_choose_the_same(drawn: Drawn, data: st.DataObject) -> No
             again.withdraw(task, row)
         else:
             again.evict(task, row)
-    assert [again.plan(task) for task in drawn.waiting] == [session.part.plan(task) for task in drawn.waiting]
+    assert [again.plan(task) for task in drawn.waiting] == [session.handler.plan(task) for task in drawn.waiting]

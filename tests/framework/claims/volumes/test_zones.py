@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.support.storage_world import StorageWorld, ask
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
+from vsched.framework.words.nodes import OTHER_ZONE
 
-OTHER_ZONE = "node(s) had no available volume zone"
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 

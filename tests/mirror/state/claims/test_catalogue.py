@@ -10,6 +10,7 @@ from tests.support import builders as make
 from tests.support import devices, volumes
 from tests.support.examples import examples
 from tests.support.mirrors import World
+from vsched.mirror.state import words
 from vsched.mirror.state.claims.staged import StagedGroups, Staging
 from vsched.model.claims.catalogue import NO_CLAIMS, DeviceCatalogue, VolumeCatalogue
 from vsched.model.claims.volumes import VolumeClaim
@@ -225,7 +226,7 @@ def test_a_pod_that_cannot_be_read_uses_its_claims_all_the_same() -> None:
         ),
         pytest.param(
             [devices.resource_slice(name="a", count=2), devices.resource_slice(name="b", count=2)],
-            (2, True, "device gpu-0 is there more than once"),
+            (2, True, words.there_more_than_once("device", "gpu-0")),
             id="a name twice",
         ),
     ],

@@ -7,6 +7,7 @@ import pytest
 from tests.support import builders as make
 from tests.support import devices
 from tests.support.mirrors import World
+from vsched.mirror.ingest.words import devices as words
 from vsched.model.claims.catalogue import NO_CLAIMS
 from vsched.model.claims.devices import DevicePool
 
@@ -99,17 +100,17 @@ def test_a_rule_about_nothing_that_is_there_wakes_nobody() -> None:
     [
         pytest.param(
             {"taint": {"effect": "Always"}},
-            "spec.taint.effect: 'Always' is unknown (expected NoSchedule, NoExecute, None)",
+            words.unknown_taint_effect("spec.taint", "Always", "NoSchedule, NoExecute, None"),
             id="an effect that is unknown",
         ),
         pytest.param(
             {"deviceSelector": {"deviceClassName": "gpu"}},
-            "spec.deviceSelector.deviceClassName: not supported (expected driver, pool and device)",
+            words.selector_not_supported("deviceClassName"),
             id="a device class, which older versions know",
         ),
         pytest.param(
             {"deviceSelector": {"selectors": [{"cel": {"expression": "true"}}]}},
-            "spec.deviceSelector.selectors: not supported (expected driver, pool and device)",
+            words.selector_not_supported("selectors"),
             id="an expression, which older versions know",
         ),
     ],

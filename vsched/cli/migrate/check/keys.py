@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from vsched.cli.migrate.check.findings import Finding, Obj, Verdict
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 
 PART = "annotations and labels"
 GROUP_NAME = "scheduling.k8s.io/group-name"

@@ -15,7 +15,7 @@ from vsched.cli.plan.buy.answer import Bought
 from vsched.cli.show.drawing import Look
 from vsched.explain.menu.records import Menu, MenuAnswer, NodesOffer
 from vsched.framework.times import length
-from vsched.framework.wording import counted
+from vsched.framework.words.lists import counted
 
 OFFERS_MAX = 4
 """Offers, refusals and pools that are told in one menu; JSON has them all."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.plugins.base import JobPlugin, KeyPair
 from vsched.controllers.vcjobs.plugins.env import Env
 from vsched.controllers.vcjobs.plugins.hcclrank import HcclRank
@@ -48,7 +49,7 @@ def plugins_of(job: VcJob) -> list[JobPlugin]:
 
 def plugin_problems(job: VcJob) -> list[str]:
     """Arguments that are passed over, and why plugins cannot do their work, as one line each."""
-    found = [f"spec.plugins: no plugin {name!r} (expected {', '.join(PLUGINS)})" for name in _unknown(job)]
+    found = [words.no_plugin(name, ", ".join(PLUGINS)) for name in _unknown(job)]
     for plugin, problems in _parsed(job):
         found += [*problems, *plugin.problems(job)]
     return found

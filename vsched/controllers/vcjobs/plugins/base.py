@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import msgspec
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.naming import Body
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
 from vsched.controllers.vcjobs.template import part
@@ -67,11 +68,7 @@ class JobPlugin(msgspec.Struct, frozen=True, kw_only=True):
     def missing(self, job: VcJob, **roles: str) -> list[str]:
         """A problem for each role whose task the job does not have; by argument, the names of tasks."""
         names = {task.name for task in job.tasks}
-        return [
-            f"spec.plugins[{self.name}]: no task {task!r} (expected one of this name, or --{role} to name another)"
-            for role, task in roles.items()
-            if task not in names
-        ]
+        return [words.no_task_for_plugin(self.name, task, role) for role, task in roles.items() if task not in names]
 
 
 def containers(body: Body) -> Iterator[Body]:
@@ -102,7 +99,7 @@ def mount(container: Body, volume: str, path: str, **more: str) -> None:
     part(container, "volumeMounts").append({"name": volume, "mountPath": path, **more})
 
 
-_KINDS: dict[object, str] = {bool: "true or false", int: "a whole number", str: "a text"}
+_KINDS: dict[object, str] = {bool: words.TRUE_OR_FALSE, int: words.WHOLE_NUMBER, str: "a text"}
 
 
 def _value(kind: object, text: str, said: bool) -> bool | int | str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+from vsched.controllers.vcjobs import words
 from vsched.controllers.vcjobs.naming import Body, host_parts, owned, spec_of
 from vsched.controllers.vcjobs.plugins.base import JobPlugin, KeyPair, all_containers, mount
 from vsched.controllers.vcjobs.spec import TaskSpec, VcJob
@@ -43,7 +44,7 @@ class Ssh(JobPlugin, frozen=True, rename="kebab"):
         """The Secret with the keys."""
         pair = self.given or keys
         if pair is None:
-            raise ValueError(f"the Secret {secret_name(job)} needs a new key pair")
+            raise ValueError(words.needs_key_pair(secret_name(job)))
         texts = (pair.private, pair.public, pair.public, _configuration(job))
         data = {file: base64.b64encode(text.encode()).decode() for file, text in zip(_FILES, texts, strict=True)}
         return [owned("v1", "Secret", job, secret_name(job), data=data, type="Opaque")]

@@ -1,5 +1,6 @@
-"""Devices in a session. ``part`` answers and follows the session's steps; the other modules are its parts.
+"""Devices in a session. ``handler`` answers and follows the session's steps, with the help of the other modules.
 
-``needs`` puts together what claims ask for, ``room`` says which nodes have it, ``uses`` keeps who has what, and
-``obstacles`` finds claims that nobody can use. The arithmetic is in ``vsched.kernels.devices``.
+``resolving`` finds the claims of a task, ``needs`` puts together what they ask for, ``room`` says which nodes have it,
+``uses`` follows who has what, and ``obstacles`` finds claims that nobody can use. The arithmetic is in
+``vsched.kernels.devices``.
 """

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.devices.words import TOO_COSTLY, class_missing, selector_failed, too_many
+from vsched.framework.claims.devices import words
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import STEPS_MAX, DeviceMatch, UnansweredSelector, match, steps
 from vsched.kernels.devices.search import ALL_DEVICES, MOST_RESULTS, Ask, ClaimAsk
@@ -70,9 +70,9 @@ class DeviceNeeds:
         self.choices: tuple[tuple[Ask, ...], ...] = ()
         """Requests with alternatives."""
         self.is_counted = False
-        """Whether counts of free devices say all, so that no search is needed."""
+        """Whether counts of free devices are enough, so that no search is needed."""
         self.single: Ask | None = None
-        """The only request, if it is plain and counts say all of it."""
+        """The only request, if it is plain and counts are enough for it."""
         if not problem:
             self._sum_up()
             self.is_counted = self._counts_suffice(inventory)
@@ -170,9 +170,9 @@ class NeedsTable:
         every = [request for alternatives in spec.requests for request in alternatives]
         for request in every:
             if request.device_class not in self._classes:
-                return class_missing(request)
+                return words.class_missing(request.device_class)
         if sum(steps(self.want(request), self._inventory) for request in every) > STEPS_MAX:
-            return TOO_COSTLY
+            return words.too_costly(STEPS_MAX)
         for request in every:
             failure = match(self.want(request), self._inventory).failure
             if failure is not None and not failure.compiles:
@@ -181,7 +181,7 @@ class NeedsTable:
             min((request.count if request.mode != ALL else 1 for request in alternatives), default=0)
             for alternatives in spec.requests
         )
-        return too_many(least) if least > MOST_RESULTS else ""
+        return words.too_many(least, MOST_RESULTS) if least > MOST_RESULTS else ""
 
     def _failures(self, specs: tuple[ClaimSpec, ...]) -> Iterator[SelectorFailure]:
         for spec in specs:
@@ -192,7 +192,10 @@ class NeedsTable:
                     yield SelectorFailure(self._failed(request, found.failure), nodes)
 
     def _failed(self, request: DeviceRequest, failure: UnansweredSelector) -> str:
-        return selector_failed(request, failure, len(self._classes[request.device_class].selectors))
+        number, of_class = failure.selector, len(self._classes[request.device_class].selectors)
+        where = words.of_class(request.device_class) if number < of_class else words.of_request(request.name)
+        number -= 0 if number < of_class else of_class  # those of the class come first
+        return words.selector_failed(where, number, failure.message, compiles=failure.compiles)
 
 
 def _is_countable(ask: Ask, inventory: Inventory) -> bool:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.claims.devices.words import (
-    binding_failed,
-    deleting,
-    device_gone,
-    device_tainted,
-    not_found,
-    not_made,
-    not_owner,
-)
+from vsched.framework.claims.devices import words
+from vsched.framework.codes import Code
 from vsched.framework.refusal import Refusal
 from vsched.kernels.devices.inventory import Inventory
 from vsched.kernels.devices.matching import EVICTING, is_repelled
 from vsched.model.claims.catalogue import DeviceCatalogue
 from vsched.model.claims.devices import AllocatedDevice, DeviceClaim
 from vsched.model.pods.task import Task
+
+REASON = "ResourceClaim"
+"""The reason of refusals, for programs."""
+
+
+def refused(message: str, claim: str = "") -> Refusal:
+    """The refusal of a task because of a claim (``namespace/name``)."""
+    return Refusal(REASON, message, code=Code.CLAIM, subject=claim)
 
 
 class DeviceObstacles:
@@ -38,15 +39,15 @@ class DeviceObstacles:
             if one.none:
                 continue
             if not one.claim:
-                return not_made(task)
+                return refused(words.not_made(task.key))
             key = next(named)
             claim = self._catalogue.claims.get(key)
             if claim is None:
-                return not_found(key)
+                return refused(words.not_found(key.rpartition("/")[2]), key)
             if claim.deleting:
-                return deleting(claim)
+                return refused(words.deleting(key.rpartition("/")[2]), key)
             if one.template and claim.owner != (one.group or task.uid):
-                return not_owner(claim, task)
+                return refused(words.not_owner(key, task.key), key)
             found = self._lost(claim)
             if found is not None:
                 return found
@@ -57,16 +58,16 @@ class DeviceObstacles:
         if claim.allocation is None:
             return None
         if claim.failed:
-            return binding_failed(claim)
+            return refused(words.binding_failed(claim.key, claim.failed), claim.key)
         if self._catalogue.users.get(claim.key):
             return None
         for one in claim.allocation.devices:
             number = self._inventory.number(one.device)
             if number is None:
                 if self._is_gone(one):
-                    return device_gone(claim, one)
+                    return refused(words.device_gone(claim.key, one.device.path), claim.key)
             elif is_repelled(self._inventory.devices[number].traits.taints, one.tolerations, EVICTING):
-                return device_tainted(claim, one)
+                return refused(words.device_tainted(claim.key, one.device.path), claim.key)
         return None
 
     def _is_gone(self, one: AllocatedDevice) -> bool:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from vsched.framework.claims.devices.needs import DeviceNeeds, Total
-from vsched.framework.claims.devices.words import TOO_FEW
-from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import TOO_FEW_DEVICES
 from vsched.kernels.devices.books import DeviceBooks
 from vsched.kernels.devices.counts import FreeCounts
 from vsched.kernels.devices.inventory import Inventory
@@ -26,7 +26,7 @@ BOUNDLESS = 1 << 30
 
 
 class DeviceNodeMask:
-    """Which nodes have enough free devices for some needs, kept up to date."""
+    """The nodes with enough free devices for some needs; it is kept up to date."""
 
     __slots__ = ("mask", "passes_all", "position", "totals", "version")
 
@@ -36,13 +36,13 @@ class DeviceNodeMask:
         self.passes_all = bool(mask.all())
         """Whether all nodes have enough."""
         self.totals = totals
-        """The free devices of each plain request, which are kept up to date, and how many it needs: int64[nodes]."""
+        """By plain request: the free devices, which are kept up to date, and how many it needs: int64[nodes]."""
         self.version = 0
         self.position = 0
         """The version of the counts, and the position in their journal, that the mask is of."""
 
     def follow(self, rows: Iterable[int]) -> None:
-        """Work out rows anew where devices of the node itself changed."""
+        """Update the rows where devices of the node itself changed."""
         mask = self.mask
         for row in rows:
             enough = True
@@ -55,7 +55,7 @@ class DeviceNodeMask:
 
 
 class DeviceRoom:
-    """The room for claims on all nodes, now and later, on the books of a session."""
+    """The room for claims on all nodes, now and later, by the uses of a session."""
 
     def __init__(self, inventory: Inventory, books: DeviceBooks, served: dict[int, Mask]) -> None:
         self._inventory = inventory
@@ -97,7 +97,7 @@ class DeviceRoom:
         if now.passes_all:
             return ever
         later = self._mask(needs, later=True).mask if self.counts.differ else None
-        return [*ever, Check(TOO_FEW, now.mask, True, Code.DEVICES, later)]
+        return [*ever, Check(TOO_FEW_DEVICES, now.mask, True, Code.DEVICES, later)]
 
     def limits(self, needs: DeviceNeeds) -> list[ClaimRoom]:
         """How many tasks with such needs the nodes could serve on top of what is placed."""
@@ -120,7 +120,7 @@ class DeviceRoom:
             counts = [self.counts.of(ask.want, later=True) for ask in asks]
             most = np.minimum(most, sum(free.nodes // ask.number for free, ask in zip(counts, asks, strict=True)))
             together = min(together, sum(free.together // ask.number for free, ask in zip(counts, asks, strict=True)))
-        return [ClaimRoom(TOO_FEW, Code.DEVICES, most, None if together == BOUNDLESS else together)]
+        return [ClaimRoom(TOO_FEW_DEVICES, Code.DEVICES, most, None if together == BOUNDLESS else together)]
 
     def score(self, needs: DeviceNeeds) -> Floats | None:
         """Nodes by how early the first alternative comes that they have devices for."""
@@ -144,12 +144,12 @@ class DeviceRoom:
             ("at most", want), lambda: self._inventory.per_node(match(want, self._inventory).units)
         )
 
-    def held_back(self, want: DeviceMatch) -> list[DevicePool]:
+    def unusable(self, want: DeviceMatch) -> list[DevicePool]:
         """Pools that may not be used, with devices that match."""
         return held_back(want, self._inventory)
 
-    def kept_off(self, want: DeviceMatch) -> list[Taint]:
-        """For each device that matches and that a taint keeps the request off, the first such taint."""
+    def untolerated(self, want: DeviceMatch) -> list[Taint]:
+        """The first untolerated taint of each device that matches but for its taints."""
         return kept_off(want, self._inventory)
 
     def _mask(self, needs: DeviceNeeds, *, later: bool) -> DeviceNodeMask:
@@ -164,13 +164,13 @@ class DeviceRoom:
                 totals = [
                     (self.free(one.want, later=later), self._needed(needs, at)) for at, one in enumerate(needs.totals)
                 ]
-                found = self._masks[key] = DeviceNodeMask(self._all(self._parts(needs, later=later)), totals)
+                found = self._masks[key] = DeviceNodeMask(self._all(self._masks_for(needs, later=later)), totals)
             else:
                 found.follow(set(counts.journal[found.position :]))
             found.version, found.position = counts.version, len(counts.journal)
         return found
 
-    def _parts(self, needs: DeviceNeeds, *, later: bool) -> Iterator[Mask]:
+    def _masks_for(self, needs: DeviceNeeds, *, later: bool) -> Iterator[Mask]:
         for column, ask in needs.implicit:
             if ask is None:
                 yield ~self._served[column]
@@ -204,7 +204,7 @@ class DeviceRoom:
         found = self._evers.get(needs.number)
         if found is None:
             mask = self._worked_out(needs)
-            found = self._evers[needs.number] = [] if mask.all() else [Check(TOO_FEW, mask, code=Code.DEVICES)]
+            found = self._evers[needs.number] = [] if mask.all() else [Check(TOO_FEW_DEVICES, mask, code=Code.DEVICES)]
         return found
 
     def _worked_out(self, needs: DeviceNeeds) -> Mask:
@@ -213,11 +213,11 @@ class DeviceRoom:
             needed = whole if ask.number == ALL_DEVICES else ask.number
             return (whole > 0) & (self.at_most(ask.want) >= needed)
 
-        parts = [~self._served[column] for column, ask in needs.implicit if ask is None]
-        parts.extend(self.at_most(total.want) >= self._needed(needs, at) for at, total in enumerate(needs.totals))
-        parts.extend(could(Ask("", want, ALL_DEVICES)) & ~self._inventory.incomplete for want in needs.whole)
-        parts.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
-        return self._all(iter(parts))
+        masks = [~self._served[column] for column, ask in needs.implicit if ask is None]
+        masks.extend(self.at_most(total.want) >= self._needed(needs, at) for at, total in enumerate(needs.totals))
+        masks.extend(could(Ask("", want, ALL_DEVICES)) & ~self._inventory.incomplete for want in needs.whole)
+        masks.extend(self._any([could(ask) for ask in asks]) for asks in needs.choices)
+        return self._all(iter(masks))
 
     def _needed(self, needs: DeviceNeeds, at: int) -> Ints:
         """int64[nodes]: how many devices a total asks for there."""

@@ -32,10 +32,10 @@ class DeviceShortage(NamedTuple):
     """How many are free on all nodes together."""
     matching: int
     """How many there are, in use or free."""
-    held_back: tuple[DevicePool, ...] = ()
-    """Pools with such devices that may not be used: slices are missing, or something is wrong with them."""
-    kept_off: tuple[Taint, ...] = ()
-    """For each such device that a taint keeps the request off, which is in no other figure, the first such taint."""
+    unusable: tuple[DevicePool, ...] = ()
+    """Pools with such devices that may not be used: slices are missing or invalid."""
+    untolerated: tuple[Taint, ...] = ()
+    """The first untolerated taint of each such device; such devices are in no other figure."""
     of_class: bool = False
     """Whether the class has devices, and the selectors of the request match none of them."""
 
@@ -106,8 +106,8 @@ def _short(
 def _measured(key: str, want: DeviceMatch, request: DeviceRequest, needed: int, room: DeviceRoom) -> DeviceShortage:
     free, at_most = room.counts.of(want, later=False), room.at_most(want)
     most, largest = int(free.nodes.max(initial=0)), int(at_most.max(initial=0))
-    matching, held_back = int(free.match.units.sum()), tuple(room.held_back(want))
-    kept_off = tuple(room.kept_off(want))
+    matching, unusable = int(free.match.units.sum()), tuple(room.unusable(want))
+    untolerated = tuple(room.untolerated(want))
     others = want.selectors[: len(want.selectors) - len(request.selectors)]
-    of_class = not (matching or kept_off) and bool(room.at_most(replace(want, selectors=others)).any())
-    return DeviceShortage(key, request, needed, most, largest, free.together, matching, held_back, kept_off, of_class)
+    of_class = not (matching or untolerated) and bool(room.at_most(replace(want, selectors=others)).any())
+    return DeviceShortage(key, request, needed, most, largest, free.together, matching, unusable, untolerated, of_class)

@@ -2,87 +2,78 @@
 
 from __future__ import annotations
 
-from vsched.framework.codes import Code
-from vsched.framework.refusal import Refusal
-from vsched.kernels.devices.matching import STEPS_MAX, UnansweredSelector
-from vsched.kernels.devices.search import MOST_RESULTS
-from vsched.model.claims.devices import AllocatedDevice, DeviceClaim, DeviceRequest
-from vsched.model.pods.task import Task
-
-TOO_FEW = "cannot allocate all claims"
 TIMED_OUT = "timed out trying to allocate devices"
-ELSEWHERE = "resourceclaim not available on the node"
 IN_USE = "resourceclaim in use"
-REASON = "ResourceClaim"
-"""The reason of refusals, for programs."""
+
+# -- a claim that nobody can use as it is -------------------------------------------------------------------------
 
 
-def refused(message: str, claim: str = "") -> Refusal:
-    """The refusal of a task because of a claim."""
-    return Refusal(REASON, message, code=Code.CLAIM, subject=claim)
-
-
-def not_made(task: Task) -> Refusal:
+def not_made(pod: str) -> str:
     """The claim of a template is not there yet."""
-    return refused(f'pod "{task.key}": ResourceClaim not created yet')
+    return f'pod "{pod}": ResourceClaim not created yet'
 
 
-def not_found(key: str) -> Refusal:
+def not_found(claim: str) -> str:
     """The pod names a claim that does not exist."""
-    return refused(f"ResourceClaim {_name(key)} does not exist", key)
+    return f"ResourceClaim {claim} does not exist"
 
 
-def deleting(claim: DeviceClaim) -> Refusal:
+def deleting(claim: str) -> str:
     """The claim is being deleted."""
-    return refused(f"ResourceClaim {_name(claim.key)} is being deleted", claim.key)
+    return f"ResourceClaim {claim} is being deleted"
 
 
-def not_owner(claim: DeviceClaim, task: Task) -> Refusal:
-    """A claim of that name was made for another pod."""
-    return refused(f"ResourceClaim {claim.key} was not created for pod {task.key} (pod is not owner)", claim.key)
+def not_owner(claim: str, pod: str) -> str:
+    """A claim of that name was made for another pod; both with their namespace."""
+    return f"ResourceClaim {claim} was not created for pod {pod} (pod is not owner)"
 
 
-def binding_failed(claim: DeviceClaim) -> Refusal:
+# -- its devices; claims with their namespace ---------------------------------------------------------------------
+
+
+def binding_failed(claim: str, why: str) -> str:
     """A device of the claim reports that it cannot be used."""
-    return refused(f"resourceclaim {claim.key}: device binding failed: {claim.failed}", claim.key)
+    return f"resourceclaim {claim}: device binding failed: {why}"
 
 
-def device_gone(claim: DeviceClaim, lost: AllocatedDevice) -> Refusal:
+def device_gone(claim: str, device: str) -> str:
     """A device of the claim is in no slice any more."""
-    name = lost.device.path
-    return refused(f"resourceclaim {claim.key}: its device {name} no longer exists", claim.key)
+    return f"resourceclaim {claim}: its device {device} no longer exists"
 
 
-def device_tainted(claim: DeviceClaim, tainted: AllocatedDevice) -> Refusal:
+def device_tainted(claim: str, device: str) -> str:
     """A device of the claim got a taint that makes pods leave it."""
-    name = tainted.device.path
-    return refused(
-        f"resourceclaim {claim.key}: its device {name} has a taint that the claim does not tolerate", claim.key
-    )
+    return f"resourceclaim {claim}: its device {device} has a taint that the claim does not tolerate"
 
 
-def class_missing(request: DeviceRequest) -> str:
+# -- what it asks for ---------------------------------------------------------------------------------------------
+
+
+def class_missing(name: str) -> str:
     """The class of a request does not exist."""
-    return f"asks for DeviceClass {request.device_class}, which does not exist"
+    return f"asks for DeviceClass {name}, which does not exist"
 
 
-def selector_failed(request: DeviceRequest, failure: UnansweredSelector, of_class: int) -> str:
-    """A selector has no answer; ``of_class`` is the number of selectors of the class, which come first."""
-    if failure.selector < of_class:
-        where, number = f"class {request.device_class}", failure.selector
-    else:
-        where, number = f"request {request.name}", failure.selector - of_class
-    return f"{where}: selector #{number}: CEL {'runtime' if failure.compiles else 'compile'} error: {failure.message}"
+def selector_failed(where: str, number: int, message: str, *, compiles: bool) -> str:
+    """A selector (counted from 0) of a class or of a request has no answer."""
+    return f"{where}: selector #{number}: CEL {'runtime' if compiles else 'compile'} error: {message}"
 
 
-TOO_COSTLY = f"evaluating its selectors takes more than {STEPS_MAX:,} steps with these devices"
-"""Nobody else's pods wait for them."""
+def of_class(name: str) -> str:
+    """Whose selector it is."""
+    return f"class {name}"
 
 
-def too_many(number: int) -> str:
+def of_request(name: str) -> str:
+    """The same."""
+    return f"request {name}"
+
+
+def too_costly(steps: int) -> str:
+    """Nobody else's pods wait for them."""
+    return f"evaluating its selectors takes more than {steps:,} steps with these devices"
+
+
+def too_many(number: int, most: int) -> str:
     """A claim asks for more devices than one can have."""
-    return f"number of requested devices {number} exceeds the claim limit of {MOST_RESULTS}"
-
-
-def _name(key: str) -> str:
-    return key.rpartition("/")[2]
+    return f"number of requested devices {number} exceeds the claim limit of {most}"

@@ -67,13 +67,13 @@ def _static(
     storages: StorageLookup, names: AttachNames, one: WantedClaim, row: int, given: dict[str, list[int]]
 ) -> Arranged | None:
     """The smallest free volume for the claim."""
-    wish = one.content.wish
-    assert wish is not None
-    storage = storages.of(wish.storage_class)
-    if storage.static is None or wish.selected_node:
+    need = one.content.need
+    assert need is not None
+    storage = storages.of(need.storage_class)
+    if storage.static is None or need.selected_node:
         return None
     taken = given.setdefault(storage.name, [])
-    position = storage.static.at(wish, row, taken)
+    position = storage.static.at(need, row, taken)
     if position == NONE:
         return None
     taken.append(position)
@@ -85,22 +85,22 @@ def _static(
         row,
         names.of_volume(volume),
         volume.name,
-        reserved=bool(wish.reserved),
+        reserved=bool(need.reserved),
     )
 
 
 def _made(storages: StorageLookup, one: WantedClaim, row: int, more: dict[str, dict[int, int]]) -> Arranged | None:
     """A volume that is made for the claim on the node."""
-    wish = one.content.wish
-    assert wish is not None
-    storage = storages.of(wish.storage_class)
-    if not storage.can_make(wish, row):
+    need = one.content.need
+    assert need is not None
+    storage = storages.of(need.storage_class)
+    if not storage.can_make(need, row):
         return None
     segment = NONE
-    if storage.segments is not None and not wish.counted:
+    if storage.segments is not None and not need.counted:
         taken = more.setdefault(storage.name, {})
-        segment = storage.segments.at(row, wish.request, taken)
+        segment = storage.segments.at(row, need.request, taken)
         if segment == NONE:
             return None
-        taken[segment] = taken.get(segment, 0) + wish.request
-    return Arranged(one.claim.key, one.claim.uid, storage.name, row, one.name, segment=segment, request=wish.request)
+        taken[segment] = taken.get(segment, 0) + need.request
+    return Arranged(one.claim.key, one.claim.uid, storage.name, row, one.name, segment=segment, request=need.request)

@@ -48,7 +48,7 @@ class AttachedVolumes:
         """By row: the users of the volumes that steps of the session changed there."""
         self._rows: dict[Attachable, tuple[int, ...]] = {}
         """The rows where steps of the session changed the users of a volume."""
-        self._alike: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._interned: dict[tuple[int, ...], tuple[int, ...]] = {}
         """Equal values of ``_rows`` are one object."""
         self._before: list[AttachStep] = []
         """Steps before the nodes were counted."""
@@ -114,7 +114,7 @@ class AttachedVolumes:
             if before is None:
                 before = self.users_at(name, row)
                 rows = (*self._rows.get(name, ()), row)
-                self._rows[name] = self._alike.setdefault(rows, rows)
+                self._rows[name] = self._interned.setdefault(rows, rows)
             now, later = before
             after = (now + more, later + more_later)
             moved[name] = ONE_USER if after == ONE_USER else after

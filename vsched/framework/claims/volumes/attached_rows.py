@@ -1,4 +1,4 @@
-"""Which nodes each volume is attached to, kept from session to session."""
+"""Which nodes each volume is attached to, carried from session to session."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import isqrt
 from vsched.framework.claims.volumes.names import Attachable
 
 CHANGES_MIN = 64
-"""So many changes are kept apart in any case."""
+"""So many changes may be apart from the shared map in any case."""
 
 
 class AttachedRows:

@@ -1,4 +1,4 @@
-"""The volumes that are attached to nodes as snapshots show them. What did not change is kept between sessions."""
+"""The volumes that are attached to nodes as snapshots show them. What did not change is carried between sessions."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class OnNode(NamedTuple):
 
 
 EMPTY = OnNode()
-KEPT = "attached volumes"
+OWNER = "attached volumes"
 
 
 class CountedVolumes:
-    """The volumes on all nodes. What it says never changes; ``counted`` makes a new one of it."""
+    """The volumes on all nodes. It never changes; ``counted`` makes a new one of it."""
 
     def __init__(self, catalogue: VolumeCatalogue, statics: NodeStatics) -> None:
         """Nothing is counted yet."""
@@ -65,7 +65,7 @@ class CountedVolumes:
         self.counts: dict[str, AttachedCount] = {}
         self.nodes: list[OnNode] = [EMPTY] * len(statics)
         self.changes: ClaimChanges | None = None
-        """That of the last catalogue of which it is true; None where all nodes have to be looked at."""
+        """That of the last catalogue of which it is true; None where all nodes have to be compared."""
         self.unsettled: frozenset[int] = frozenset()
         """The rows of nodes that have to be read again in any case."""
         self.rows = AttachedRows()
@@ -114,7 +114,7 @@ class CountedVolumes:
 
 def limited_drivers(catalogue: VolumeCatalogue, statics: NodeStatics) -> frozenset[str]:
     """The drivers that some node limits, and those that have to run on the node."""
-    return statics.memo.of(KEPT, "limited", (catalogue.limits, catalogue.drivers), _limited)
+    return statics.memo.of(OWNER, "limited", (catalogue.limits, catalogue.drivers), _limited)
 
 
 def _limited(limits: Mapping[str, Mapping[str, int | None]], drivers: Mapping[str, CSIDriver]) -> frozenset[str]:
@@ -122,8 +122,8 @@ def _limited(limits: Mapping[str, Mapping[str, int | None]], drivers: Mapping[st
     return frozenset((*counted, *(name for name, one in drivers.items() if one.required)))
 
 
-class CountKeeper:
-    """Keeps the last count of the nodes of one ``NodeStatics``."""
+class CountCache:
+    """The last count of the nodes of one ``NodeStatics``."""
 
     __slots__ = ("counted",)
 
@@ -137,10 +137,10 @@ def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> CountedVolumes:
     The catalogue knows which ones these are. Where it does not, because it is another mirror's or the last session was
     too long ago, all nodes are compared.
     """
-    keeper = statics.remember(KEPT, CountKeeper)
+    cache = statics.remember(OWNER, CountCache)
 
     def renewed(last: CountedVolumes | None) -> CountedVolumes:
-        before = keeper.counted or last
+        before = cache.counted or last
         if before is None or before.classes is not catalogue.classes:
             before = CountedVolumes(catalogue, statics)
         elif not before.has_rows_of(catalogue, statics):
@@ -150,8 +150,8 @@ def counted(catalogue: VolumeCatalogue, statics: NodeStatics) -> CountedVolumes:
         found.changes = catalogue.changes
         return found
 
-    keeper.counted = statics.memo.renewed(KEPT, "counted", CountedVolumes, renewed)
-    return keeper.counted
+    cache.counted = statics.memo.renewed(OWNER, "counted", CountedVolumes, renewed)
+    return cache.counted
 
 
 def _moved(before: CountedVolumes, catalogue: VolumeCatalogue, statics: NodeStatics) -> CountedVolumes:

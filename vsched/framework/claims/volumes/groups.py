@@ -15,7 +15,7 @@ from vsched.model.pods.shape import NodeTerm, Selector
 NONE = -1
 """Stands for "no volume" and "no segment" where a position is expected."""
 FIRSTS_MAX = 64
-"""The most ``Firsts`` that a session keeps for one class; at 5,000 nodes each takes 45 KB."""
+"""The most ``Firsts`` that a session caches for one class; at 5,000 nodes each takes 45 KB."""
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 Entries = Sequence[Volume | StorageCapacity]
@@ -87,22 +87,22 @@ def _terms(selector: Selector | None) -> Terms:
     return (NodeTerm(selector.requirements),) if selector.requirements else None
 
 
-class KeptBySource(Generic[T]):
-    """Keeps something that was made of a source, as long as the source is the same object."""
+class SourceCache(Generic[T]):
+    """Caches what was made of a source, as long as the source is the same object."""
 
-    __slots__ = ("_kept",)
+    __slots__ = ("_made",)
 
     def __init__(self) -> None:
-        self._kept: tuple[object, T] | None = None
+        self._made: tuple[object, T] | None = None
 
     def of(self, source: object, make: Callable[[T | None], T]) -> T:
         """What was made of the source. ``make`` gets what was made of the source before."""
         # Both are read and set at once, because sessions of other threads may share this.
-        kept = self._kept
-        if kept is not None and kept[0] is source:
-            return kept[1]
-        made = make(None if kept is None else kept[1])
-        self._kept = (source, made)
+        cached = self._made
+        if cached is not None and cached[0] is source:
+            return cached[1]
+        made = make(None if cached is None else cached[1])
+        self._made = (source, made)
         return made
 
 

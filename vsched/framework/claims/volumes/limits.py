@@ -6,19 +6,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import ClaimRoom
+from vsched.framework.claims.handler import ClaimRoom
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable
 from vsched.framework.claims.volumes.wants import WantedClaim, Wants
-from vsched.framework.claims.volumes.words import NO_DRIVER, TOO_MANY
+from vsched.framework.claims.volumes.words import no_driver
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import TOO_MANY_VOLUMES
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.nodes.table import Mask
 
 MASKS_MAX = 256
-"""The most pairs of masks that a session keeps."""
+"""The most pairs of masks that a session caches."""
 SEVERAL = 2
 ROWS_ONE_BY_ONE = 32
 """Up to so many changed rows, plain numbers are faster than arrays."""
@@ -64,10 +65,10 @@ class VolumeLimits:
         for driver, names in self._by_driver(self._names(wants)).items():
             running = self._attached.running(driver)
             if running is not None and not running.all():
-                found.append(Check(NO_DRIVER.format(driver=driver), running, code=Code.VOLUMES))
+                found.append(Check(no_driver(driver), running, code=Code.VOLUMES))
             masks = self._current(driver, names)
             if masks.refused:
-                found.append(Check(TOO_MANY, masks.now, resolvable=True, code=Code.VOLUMES, later=masks.later))
+                found.append(Check(TOO_MANY_VOLUMES, masks.now, resolvable=True, code=Code.VOLUMES, later=masks.later))
         return found
 
     def fits(self, wants: Wants, row: int, arranged: Iterable[Arranged], *, later: bool) -> bool:
@@ -90,10 +91,10 @@ class VolumeLimits:
 
     def is_certain(self, one: WantedClaim) -> bool:
         """Whether the claim counts as a volume of the same driver whatever is chosen for it."""
-        wish = one.content.wish
-        if wish is None or wish.selected_node or one.claim.key in self._chosen:
+        need = one.content.need
+        if need is None or need.selected_node or one.claim.key in self._chosen:
             return True
-        static = self._storages.of(wish.storage_class).static
+        static = self._storages.of(need.storage_class).static
         if static is None or static.drivers == {one.content.driver}:
             return True
         limited = self._attached.limited
@@ -107,13 +108,13 @@ class VolumeLimits:
         for driver, each in self._by_driver(names).items():
             count = self._attached.count(driver)
             most = np.where(count.limit < UNLIMITED, np.maximum(count.limit - count.later, 0) // len(each), UNLIMITED)
-            found.append(ClaimRoom(TOO_MANY, Code.VOLUMES, most))
+            found.append(ClaimRoom(TOO_MANY_VOLUMES, Code.VOLUMES, most))
         return found
 
     def _current(self, driver: str, names: Sequence[Attachable]) -> LimitMasks:
         """Where the driver can attach those of the volumes that are not there. Valid until the next step.
 
-        After a few steps, only the rows are looked at that they changed.
+        After a few steps, only the rows that they changed are updated.
         """
         count, journal = self._attached.count(driver), self._attached.journal
         placed = tuple([name for name in names if self._attached.is_placed(name)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from vsched.framework.claims.volumes.static import ClaimWish
+from vsched.framework.claims.volumes.static import VolumeNeed
 from vsched.model.claims.catalogue import VolumeCatalogue
 from vsched.model.claims.volumes import Attachment, StorageClass, Volume, VolumeClaim
 from vsched.model.pods.task import Task
@@ -65,10 +65,10 @@ class AttachNames:
         storage_class = self._classes.get(claim.storage_class)
         return None if storage_class is None else self.to_be_made(storage_class, claim)
 
-    def of_wish(self, claim: VolumeClaim, wish: ClaimWish) -> Attachable | None:
+    def of_need(self, claim: VolumeClaim, need: VolumeNeed) -> Attachable | None:
         """The volume reserved for a claim that waits for its first pod, or one that is made for it."""
-        if wish.reserved:
-            return self.of_volume(self._volumes[wish.reserved])
+        if need.reserved:
+            return self.of_volume(self._volumes[need.reserved])
         return self.to_be_made(self._classes[claim.storage_class], claim)
 
     def of_volume(self, volume: Volume) -> Attachable | None:

@@ -6,9 +6,9 @@ from collections.abc import Container, Mapping
 
 import numpy as np
 
-from vsched.framework.claims.volumes.words import IN_USE
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import VOLUME_IN_USE
 from vsched.model.nodes.table import NodeStatics
 from vsched.model.pods.status import HOLDS
 from vsched.model.pods.task import Task
@@ -50,9 +50,9 @@ class OncePodClaims:
         later = None if users.staying else np.ones(size, dtype=np.bool_)
         elsewhere = np.ones(size, dtype=np.bool_)
         elsewhere[[row for row in users.rows if row >= 0]] = False
-        found = [Check(IN_USE, elsewhere, resolvable=True, code=Code.VOLUMES, later=later)]
+        found = [Check(VOLUME_IN_USE, elsewhere, resolvable=True, code=Code.VOLUMES, later=later)]
         if elsewhere.any():
-            found.insert(0, Check(IN_USE, ~elsewhere, code=Code.VOLUMES, later=later))
+            found.insert(0, Check(VOLUME_IN_USE, ~elsewhere, code=Code.VOLUMES, later=later))
         return found
 
     def come(self, claim: str, row: int) -> None:

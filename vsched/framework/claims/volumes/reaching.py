@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from vsched.framework.claims.volumes.arranging import Arranged, StorageLookup
-from vsched.framework.claims.volumes.static import ClaimWish
+from vsched.framework.claims.volumes.static import VolumeNeed
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.wants import VolumePlace, Wants, Zones
-from vsched.framework.claims.volumes.words import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.framework.codes import Code
 from vsched.framework.points.nodes import Check
+from vsched.framework.words.nodes import NO_STORAGE, NO_VOLUMES, OTHER_ZONE, OUT_OF_REACH
 from vsched.kernels.selectors import remembered
 from vsched.kernels.volumes import Terms, rows_named, terms_mask, zone_mask
 from vsched.model.nodes.table import Mask, NodeStatics
@@ -23,7 +23,7 @@ ORDER = (OUT_OF_REACH, NO_VOLUMES, NO_STORAGE, OTHER_ZONE)
 """The order of kube-scheduler's filters."""
 SEVERAL = 2
 PLACES_MAX = 256
-"""The most places whose masks a session keeps."""
+"""The most places whose masks a session caches."""
 
 
 class Reaching:
@@ -39,10 +39,10 @@ class Reaching:
     def checks(self, wants: Wants) -> list[Check]:
         """The nodes that reach bound volumes and are in their zones, and that can get volumes for claims that wait."""
         found = dict[str, Mask]()
-        waiting: dict[str, list[ClaimWish]] = {}
+        waiting: dict[str, list[VolumeNeed]] = {}
         may_come = False
         for one in wants.claims:
-            place, wish = one.content.place, one.content.wish
+            place, need = one.content.place, one.content.need
             chosen = self._chosen.get(one.claim.key)
             if place is not None:
                 affinity, zones = self._place(place)
@@ -51,11 +51,11 @@ class Reaching:
             elif chosen is not None:
                 _restrict(found, NO_VOLUMES, self._follows(chosen))
                 may_come = True
-            elif wish is not None:
-                waiting.setdefault(wish.storage_class, []).append(wish)
-        for name, wishes in waiting.items():
+            elif need is not None:
+                waiting.setdefault(need.storage_class, []).append(need)
+        for name, needs in waiting.items():
             storage = self._storages.of(name)
-            self._restrict_to(found, storage, wishes)
+            self._restrict_to(found, storage, needs)
             may_come = may_come or not storage.provisions or storage.static is not None
         masks = ((reason, found[reason]) for reason in ORDER if reason in found)
         return [
@@ -108,31 +108,31 @@ class Reaching:
         mask[chosen.row] = True
         return mask
 
-    def _restrict_to(self, found: dict[str, Mask], storage: ClassStorage, wishes: Sequence[ClaimWish]) -> None:
+    def _restrict_to(self, found: dict[str, Mask], storage: ClassStorage, needs: Sequence[VolumeNeed]) -> None:
         """Nodes where volumes of a class exist or may be made, and where there is enough storage.
 
-        Each claim is looked at by itself, and then, where one kind of choice is left, all of them together.
+        Each claim is checked by itself, and then, where one kind of choice is left, all of them together.
         """
-        for wish in wishes:
-            possible, roomy = self._wish(storage, wish)
+        for need in needs:
+            possible, roomy = self._need(storage, need)
             _restrict(found, NO_VOLUMES, possible)
             if roomy is not None:
                 _restrict(found, NO_STORAGE, roomy)
-        if len(wishes) < SEVERAL:
+        if len(needs) < SEVERAL:
             return
-        several = [wish for wish in wishes if not (wish.reserved or wish.selected_node)]
+        several = [need for need in needs if not (need.reserved or need.selected_node)]
         if several and not storage.provisions:
             _restrict(found, NO_VOLUMES, storage.count_static(several)[0] >= len(several))
         elif several and storage.static is None and storage.segments is not None:
-            _restrict(found, NO_STORAGE, storage.segments.mask_together([wish.request for wish in several]))
+            _restrict(found, NO_STORAGE, storage.segments.mask_together([need.request for need in several]))
 
-    def _wish(self, storage: ClassStorage, wish: ClaimWish) -> tuple[Mask, Mask | None]:
+    def _need(self, storage: ClassStorage, need: VolumeNeed) -> tuple[Mask, Mask | None]:
         """The nodes where a volume exists or may be made; and those of them with enough storage (None: all of them)."""
-        static, allowed = storage.static_mask(wish), storage.allowed_mask(wish)
+        static, allowed = storage.static_mask(need), storage.allowed_mask(need)
         if allowed is None:
             return np.zeros(len(self._statics), dtype=np.bool_) if static is None else static, None
         possible = allowed if static is None else static | allowed
-        room = storage.room_mask(wish)
+        room = storage.room_mask(need)
         if room is None:
             return possible, None
         return possible, room if static is None else static | room

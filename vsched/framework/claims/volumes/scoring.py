@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vsched.framework.claims.part import VolumeScoring
-from vsched.framework.claims.volumes.static import ClaimWish
+from vsched.framework.claims.handler import VolumeScoring
+from vsched.framework.claims.volumes.static import VolumeNeed
 from vsched.framework.claims.volumes.storage import ClassStorage
 from vsched.framework.claims.volumes.storages import Storages
 from vsched.framework.claims.volumes.wants import WantedClaim
@@ -37,31 +37,31 @@ class VolumeScores:
         self._weight = scoring.weight
         self._shape = [(at, points * TENFOLD) for at, points in scoring.shape or DEFAULT_SHAPE]
         self._nodes = nodes
-        self._known: dict[tuple[ClaimWish, ...], tuple[int, Floats | None]] = {}
+        self._known: dict[tuple[VolumeNeed, ...], tuple[int, Floats | None]] = {}
         self._values: dict[tuple[str, int], Floats] = {}
 
     def of(self, waiting: Sequence[WantedClaim]) -> Floats | None:
         """The weighted scores for the claims that wait for their first pod. Callers must not change the array."""
-        wishes = tuple(wish for one in waiting if (wish := one.content.wish) is not None)
+        needs = tuple(need for one in waiting if (need := one.content.need) is not None)
         version = sum(storage.version for storage in self._storages.used_by(waiting))
-        known = self._known.get(wishes)
+        known = self._known.get(needs)
         if known is None or known[0] != version:
-            scores = self._alone(wishes[0]) if len(wishes) == 1 else self._together(wishes)
-            known = self._known[wishes] = (version, scores)
+            scores = self._alone(needs[0]) if len(needs) == 1 else self._together(needs)
+            known = self._known[needs] = (version, scores)
         return known[1]
 
     # -- one claim --------------------------------------------------------------------------------------------------
 
-    def _alone(self, wish: ClaimWish) -> Floats | None:
+    def _alone(self, need: VolumeNeed) -> Floats | None:
         """A lookup by the volume, or by the segment of storage, that each node offers."""
-        storage = self._storages.of(wish.storage_class)
+        storage = self._storages.of(need.storage_class)
         scores: Floats | None = None
-        if storage.segments is not None and storage.provisions and not wish.counted:
-            values = self._value("segments", storage.name, wish.request, storage.segments.capacity)
-            scores = values[np.minimum(storage.segments.first(wish.request), len(values) - 1)]
-        if storage.static is not None and not wish.selected_node:
-            values = self._value("volumes", storage.name, wish.request, storage.static.sizes)
-            first = storage.static.first(wish)
+        if storage.segments is not None and storage.provisions and not need.counted:
+            values = self._value("segments", storage.name, need.request, storage.segments.capacity)
+            scores = values[np.minimum(storage.segments.first(need.request), len(values) - 1)]
+        if storage.static is not None and not need.selected_node:
+            values = self._value("volumes", storage.name, need.request, storage.static.sizes)
+            first = storage.static.first(need)
             found = values[np.minimum(first, len(values) - 1)]
             scores = found if scores is None else np.where(first == NOTHING, scores, found)
         return scores if scores is not None and scores.any() else None
@@ -79,10 +79,10 @@ class VolumeScores:
 
     # -- several claims ---------------------------------------------------------------------------------------------
 
-    def _together(self, wishes: Sequence[ClaimWish]) -> Floats | None:
-        by_class: dict[str, list[ClaimWish]] = {}
-        for wish in sorted(wishes, key=lambda wish: wish.request):
-            by_class.setdefault(wish.storage_class, []).append(wish)
+    def _together(self, needs: Sequence[VolumeNeed]) -> Floats | None:
+        by_class: dict[str, list[VolumeNeed]] = {}
+        for need in sorted(needs, key=lambda need: need.request):
+            by_class.setdefault(need.storage_class, []).append(need)
         classes = [(self._storages.of(name), several) for name, several in by_class.items()]
         static = [found for storage, several in classes if (found := self._static(storage, several)) is not None]
         made = [found for storage, several in classes if (found := self._made(storage, several)) is not None]
@@ -97,30 +97,30 @@ class VolumeScores:
         weighted: Floats = self._weight * rounded_mean(values, [counts for _, _, counts in figures])
         return weighted
 
-    def _static(self, storage: ClassStorage, wishes: Sequence[ClaimWish]) -> Figures | None:
+    def _static(self, storage: ClassStorage, needs: Sequence[VolumeNeed]) -> Figures | None:
         """The static volumes of a class. Of several claims each counts with the one it would get alone."""
         if storage.static is None:
             return None
         requested, capacity = (np.zeros(self._nodes, dtype=np.int64) for _ in range(2))
-        for wish in wishes:
-            if not wish.selected_node:
-                first = storage.static.first(wish)
+        for need in needs:
+            if not need.selected_node:
+                first = storage.static.first(need)
                 there = first != NOTHING
-                requested += np.where(there, wish.request, 0)
+                requested += np.where(there, need.request, 0)
                 capacity += np.where(there, storage.static.sizes[np.where(there, first, 0)], 0)
         return requested, capacity, capacity > 0
 
-    def _made(self, storage: ClassStorage, wishes: Sequence[ClaimWish]) -> Figures | None:
+    def _made(self, storage: ClassStorage, needs: Sequence[VolumeNeed]) -> Figures | None:
         """The storage from which volumes of a class would be made, where the driver says how much there is."""
         segments = storage.segments
         if segments is None or not storage.provisions or not len(segments.capacity):
             return None
         requested, capacity = (np.zeros(self._nodes, dtype=np.int64) for _ in range(2))
-        for wish in wishes:
-            first = segments.first(wish.request)
+        for need in needs:
+            first = segments.first(need.request)
             there = first != NOTHING
             total = segments.capacity[np.where(there, first, 0)]
             there &= total < UNLIMITED
-            requested += np.where(there, wish.request, 0)
+            requested += np.where(there, need.request, 0)
             capacity = np.where(there, total, capacity)
         return requested, capacity, capacity > 0

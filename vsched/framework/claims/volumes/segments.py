@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, KeptBySource, add_bounded, grouped, integers
+from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, SourceCache, add_bounded, grouped, integers
 from vsched.kernels.volumes import NOTHING, totals
 from vsched.model.amounts.quantity import UNLIMITED
 from vsched.model.claims.volumes import StorageCapacity
@@ -40,8 +40,8 @@ def segment_table(name: str, capacities: Sequence[StorageCapacity], statics: Nod
         most = (total if one is None else one for one, total in zip(largest, stated, strict=True))
         return SegmentTable(by_group, capacity, integers(most))
 
-    kept: KeptBySource[SegmentTable] = statics.remember(("segments", name), KeptBySource)
-    return kept.of(capacities, read)
+    cache: SourceCache[SegmentTable] = statics.remember(("segments", name), SourceCache)
+    return cache.of(capacities, read)
 
 
 class Segments:

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, KeptBySource, add_bounded, grouped, integers
+from vsched.framework.claims.volumes.groups import NONE, Firsts, Grouped, SourceCache, add_bounded, grouped, integers
 from vsched.kernels.volumes import NOTHING, Rows, totals
 from vsched.model.claims.volumes import Volume, VolumeClaim
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
 from vsched.model.pods.shape import Selector
 
 
-class ClaimWish(NamedTuple):
-    """What a claim that waits for its first pod asks for. Claims with equal wishes have the same choice."""
+class VolumeNeed(NamedTuple):
+    """What a claim that waits for its first pod asks for. Claims with equal needs have the same choice."""
 
     storage_class: str
     request: int
@@ -44,10 +44,10 @@ class VolumeKind(NamedTuple):
     attributes_class: str
     modes: tuple[str, ...]
 
-    def suits(self, wish: ClaimWish) -> bool:
+    def suits(self, need: VolumeNeed) -> bool:
         """Whether volumes of this kind suit a claim."""
-        same = (self.block, self.attributes_class) == (wish.block, wish.attributes_class)
-        return same and all(mode in self.modes for mode in wish.modes)
+        same = (self.block, self.attributes_class) == (need.block, need.attributes_class)
+        return same and all(mode in self.modes for mode in need.modes)
 
 
 class VolumeTable(NamedTuple):
@@ -93,8 +93,8 @@ def volume_table(name: str, volumes: Sequence[Volume], statics: NodeStatics) -> 
             frozenset(one.driver for one in volumes),
         )
 
-    kept: KeptBySource[VolumeTable] = statics.remember(("static volumes", name), KeptBySource)
-    return kept.of(volumes, read)
+    cache: SourceCache[VolumeTable] = statics.remember(("static volumes", name), SourceCache)
+    return cache.of(volumes, read)
 
 
 class StaticVolumes:
@@ -106,8 +106,8 @@ class StaticVolumes:
         self._by_group = table.by_group
         self._free = table.free.copy()
         self._changes: list[int] = []
-        self._suited: dict[ClaimWish, Mask] = {}
-        self._firsts: dict[ClaimWish, Firsts] = {}
+        self._suited: dict[VolumeNeed, Mask] = {}
+        self._firsts: dict[VolumeNeed, Firsts] = {}
 
     def volume(self, name: str) -> Volume:
         """A volume of the class."""
@@ -120,35 +120,35 @@ class StaticVolumes:
                 return volume
         return None
 
-    def first(self, wish: ClaimWish) -> Ints:
+    def first(self, need: VolumeNeed) -> Ints:
         """int64[nodes]: the smallest volume that such a claim may get on each node, ``NOTHING`` where there is none."""
-        found = self._firsts.get(wish)
-        suits = self._suits(wish)
+        found = self._firsts.get(need)
+        suits = self._suits(need)
         if found is None:
-            usable = suits.copy() if wish.reserved else suits & self._free
+            usable = suits.copy() if need.reserved else suits & self._free
             found = Firsts(self._by_group, usable, len(self._changes))
-            add_bounded(self._firsts, wish, found)
-        if not wish.reserved:
+            add_bounded(self._firsts, need, found)
+        if not need.reserved:
             for position in range(found.position, len(self._changes)):
                 volume = self._changes[position]
                 found.change(volume, bool(suits[volume] and self._free[volume]))
             found.position = len(self._changes)
         return found.first
 
-    def at(self, wish: ClaimWish, row: int, besides: Collection[int] = ()) -> int:
+    def at(self, need: VolumeNeed, row: int, besides: Collection[int] = ()) -> int:
         """The smallest volume for the claim that the node reaches, without some; ``NONE`` where there is none."""
-        first = int(self.first(wish)[row])
+        first = int(self.first(need)[row])
         if first == NOTHING:
             return NONE
         if first not in besides:
             return first
-        usable = self._firsts[wish].usable
+        usable = self._firsts[need].usable
         here = self._by_group.members_at(row)
         return next((int(one) for one in here[usable[here]].tolist() if one not in besides), NONE)
 
-    def count(self, wishes: Iterable[ClaimWish]) -> tuple[Ints, int]:
+    def count(self, needs: Iterable[VolumeNeed]) -> tuple[Ints, int]:
         """int64[nodes]: how many volumes that suit one of the claims each node reaches; and how many there are."""
-        suited = np.logical_or.reduce([self._suits(wish) for wish in wishes]) & self._free
+        suited = np.logical_or.reduce([self._suits(need) for need in needs]) & self._free
         by_group = np.zeros(self._by_group.where.size, dtype=np.int64)
         np.add.at(by_group, self._by_group.group[suited], 1)
         return totals(self._by_group.where, by_group), int(suited.sum())
@@ -159,18 +159,18 @@ class StaticVolumes:
         self._free[position] = free
         self._changes.append(position)
 
-    def _suits(self, wish: ClaimWish) -> Mask:
+    def _suits(self, need: VolumeNeed) -> Mask:
         """bool[volumes]: those that suit such a claim, free or not. A reserved one is all that its claim may get."""
-        found = self._suited.get(wish)
+        found = self._suited.get(need)
         if found is None:
-            if wish.reserved:
+            if need.reserved:
                 found = np.zeros(len(self.volumes), dtype=np.bool_)
-                found[self._table.position[wish.reserved]] = True
+                found[self._table.position[need.reserved]] = True
             else:
-                kinds = np.array([kind.suits(wish) for kind in self._table.kinds], dtype=np.bool_)
-                found = kinds[self._table.kind] & (self.sizes >= wish.request)
-                if wish.selector is not None:
+                kinds = np.array([kind.suits(need) for kind in self._table.kinds], dtype=np.bool_)
+                found = kinds[self._table.kind] & (self.sizes >= need.request)
+                if need.selector is not None:
                     for position in np.flatnonzero(found).tolist():
-                        found[position] = wish.selector.matches(self.volumes[position].labels)
-            self._suited[wish] = found
+                        found[position] = need.selector.matches(self.volumes[position].labels)
+            self._suited[need] = found
         return found

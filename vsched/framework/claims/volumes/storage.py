@@ -8,7 +8,7 @@ import numpy as np
 
 from vsched.framework.claims.volumes.groups import NONE
 from vsched.framework.claims.volumes.segments import Segments, segment_table
-from vsched.framework.claims.volumes.static import ClaimWish, StaticVolumes, volume_table
+from vsched.framework.claims.volumes.static import StaticVolumes, VolumeNeed, volume_table
 from vsched.kernels.volumes import NOTHING, terms_mask
 from vsched.model.claims.volumes import StorageCapacity, StorageClass, Volume, VolumeClaim
 from vsched.model.nodes.table import Ints, Mask, NodeStatics
@@ -46,11 +46,11 @@ class ClassStorage:
         """Whether what one claim takes may be what another one needs."""
         return self.static is not None or (self.provisions and self.segments is not None)
 
-    def wish(self, claim: VolumeClaim) -> ClaimWish:
+    def need(self, claim: VolumeClaim) -> VolumeNeed:
         """What a claim of the class asks for."""
         volume = None if self.static is None else self.static.reserved_for(claim)
         if volume is None:
-            return ClaimWish(
+            return VolumeNeed(
                 self.name,
                 claim.request,
                 claim.modes,
@@ -60,7 +60,7 @@ class ClassStorage:
                 claim.attributes_class,
                 counted=claim.key in self._counted,
             )
-        return ClaimWish(self.name, claim.request, reserved=volume.name)
+        return VolumeNeed(self.name, claim.request, reserved=volume.name)
 
     def count_made(self, claims: Iterable[VolumeClaim]) -> None:
         """Take what claims need whose volumes are being made, each on its selected node."""
@@ -86,43 +86,43 @@ class ClassStorage:
         self._topology = self._statics.remember(("allowed topologies", terms), compute)
         return self._topology
 
-    def static_mask(self, wish: ClaimWish) -> Mask | None:
+    def static_mask(self, need: VolumeNeed) -> Mask | None:
         """bool[nodes]: the nodes where a static volume can be had; None where nowhere."""
-        if self.static is None or wish.selected_node:
+        if self.static is None or need.selected_node:
             return None
-        mask: Mask = self.static.first(wish) != NOTHING
+        mask: Mask = self.static.first(need) != NOTHING
         return mask
 
-    def allowed_mask(self, wish: ClaimWish) -> Mask | None:
+    def allowed_mask(self, need: VolumeNeed) -> Mask | None:
         """bool[nodes]: the nodes where a volume may be made, whatever is free; None where nowhere."""
         if not self.provisions:
             return None
-        if not wish.selected_node:
+        if not need.selected_node:
             return self.topology()
         mask = self._nowhere()
-        row = self._statics.row.get(wish.selected_node)
+        row = self._statics.row.get(need.selected_node)
         if row is not None:
             mask[row] = self.topology()[row]
         return mask
 
-    def room_mask(self, wish: ClaimWish) -> Mask | None:
+    def room_mask(self, need: VolumeNeed) -> Mask | None:
         """bool[nodes]: the nodes with enough storage for a new volume; None where the driver does not say."""
-        if self.segments is None or wish.counted:
+        if self.segments is None or need.counted:
             return None
-        mask: Mask = self.segments.first(wish.request) != NOTHING
+        mask: Mask = self.segments.first(need.request) != NOTHING
         return mask
 
-    def count_static(self, wishes: Sequence[ClaimWish]) -> tuple[Ints, int]:
+    def count_static(self, needs: Sequence[VolumeNeed]) -> tuple[Ints, int]:
         """int64[nodes]: how many static volumes each node reaches that suit one of the claims; and how many in all."""
         if self.static is None:
             return np.zeros(len(self._statics), dtype=np.int64), 0
-        return self.static.count(wishes)
+        return self.static.count(needs)
 
-    def can_make(self, wish: ClaimWish, row: int) -> bool:
+    def can_make(self, need: VolumeNeed, row: int) -> bool:
         """Whether a volume may be made on the node, whatever is free."""
         if not self.provisions or not self.topology()[row]:
             return False
-        return not wish.selected_node or self._statics.row.get(wish.selected_node) == row
+        return not need.selected_node or self._statics.row.get(need.selected_node) == row
 
     def _nowhere(self) -> Mask:
         return np.zeros(len(self._statics), dtype=np.bool_)

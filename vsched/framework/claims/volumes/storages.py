@@ -31,12 +31,12 @@ class Storages:
 
     def are_apart(self, waiting: Sequence[WantedClaim]) -> bool:
         """Whether no two of the claims could get the same volume or the same storage."""
-        names = [wish.storage_class for one in waiting if (wish := one.content.wish) is not None]
+        names = [need.storage_class for one in waiting if (need := one.content.need) is not None]
         return len(names) < 2 or len(set(names)) == len(names) or not any(self.of(name).competes for name in names)
 
     def used_by(self, waiting: Sequence[WantedClaim]) -> list[ClassStorage]:
         """The storage classes of claims, each once."""
-        names = {wish.storage_class: None for one in waiting if (wish := one.content.wish) is not None}
+        names = {need.storage_class: None for one in waiting if (need := one.content.need) is not None}
         return [self.of(name) for name in names]
 
     def shift(self, arranged: Arranged, sign: int) -> None:

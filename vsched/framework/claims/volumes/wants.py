@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from vsched.framework.claims.part import ClaimRules
+from vsched.framework.claims.handler import ClaimRules
 from vsched.framework.claims.volumes.attached import AttachedVolumes
 from vsched.framework.claims.volumes.names import Attachable, AttachNames
-from vsched.framework.claims.volumes.static import ClaimWish, is_for
+from vsched.framework.claims.volumes.obstacles import not_there, refused, unbound, unusable
+from vsched.framework.claims.volumes.static import VolumeNeed, is_for
 from vsched.framework.claims.volumes.storage import ClassStorage
-from vsched.framework.claims.volumes.words import VOLUME_GONE, not_there, refused, unbound, unusable
+from vsched.framework.claims.volumes.words import volume_gone
 from vsched.framework.refusal import Refusal
 from vsched.kernels.volumes import ZONE_LABELS, Terms
 from vsched.model.claims.catalogue import VolumeCatalogue
@@ -36,7 +37,7 @@ class ClaimContent(msgspec.Struct, frozen=True, cache_hash=True):
 
     place: VolumePlace | None = None
     """Where the volume can be used; None where the claim is not bound, or its volume is the same for all nodes."""
-    wish: ClaimWish | None = None
+    need: VolumeNeed | None = None
     """Where the claim waits for its first pod."""
     driver: str = ""
     """The CSI driver, that which makes the volume if there is none yet; empty where nothing limits its volumes."""
@@ -135,7 +136,7 @@ class Resolver:
         if kind is None:
             kind = self._kinds[contents] = WantsKind(
                 len(self._kinds),
-                any(one.wish is not None for one in contents),
+                any(one.need is not None for one in contents),
                 any(one.for_one_pod for one in contents),
                 any(one.given for one in contents),
             )
@@ -145,10 +146,10 @@ class Resolver:
         catalogue = self._catalogue
         volume = catalogue.volumes.get(claim.volume) if claim.volume else None
         place: VolumePlace | None = None
-        wish: ClaimWish | None = None
+        need: VolumeNeed | None = None
         if not self._rules.volume_binding or claim.bound:
             if volume is None and self._rules.volume_binding:
-                return refused(VOLUME_GONE.format(name=claim.key.partition("/")[2]), claim.key)
+                return refused(volume_gone(claim.key.partition("/")[2]), claim.key)
             place = self._place(volume)
         else:
             storage_class = catalogue.classes.get(claim.storage_class)
@@ -159,17 +160,17 @@ class Resolver:
             if volume is not None and volume.claim_uid:
                 place = self._place(volume)
             else:
-                wish = self._storage_of(storage_class.name).wish(claim)
-        name = self.names.of_claim(claim) if wish is None else self.names.of_wish(claim, wish)
+                need = self._storage_of(storage_class.name).need(claim)
+        name = self.names.of_claim(claim) if need is None else self.names.of_need(claim, need)
         for_one_pod = ONCE_POD in claim.modes
         content = ClaimContent(
             place,
-            wish,
+            need,
             "" if name is None else name.driver,
             name if name is not None and self._attached.is_placed(name) else None,
             claim.key if for_one_pod and catalogue.users.get(claim.key) else "",
             for_one_pod,
-            given=wish is None and self._rules.volume_binding and not claim.bound and bool(claim.volume),
+            given=need is None and self._rules.volume_binding and not claim.bound and bool(claim.volume),
         )
         return WantedClaim(claim, self._contents.setdefault(content, content), name)
 

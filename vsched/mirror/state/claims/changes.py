@@ -18,7 +18,7 @@ class ChangeLog:
     def __init__(self) -> None:
         self._changed: set[str] = set()
         self._too_many = False
-        """Whether more has changed than a record may have; then no name is kept."""
+        """Whether more has changed than a record may have; then no name is recorded."""
         self._published = ClaimChanges(object(), 0)
 
     def add(self, names: Iterable[str]) -> None:

@@ -17,7 +17,7 @@ from vsched.model.groups import NameGroups
 from vsched.model.pods.task import Task
 
 
-class _Assumed(msgspec.Struct, gc=False):
+class _Assumed(msgspec.Struct):
     """What was decided about a claim."""
 
     uid: str
@@ -33,7 +33,7 @@ class _Assumed(msgspec.Struct, gc=False):
 
 _AS_SHOWN = _Assumed("", on_plain=True)
 """Stands for what was decided about a claim that the watch shows without devices, consumers and conditions. Most are
-like that: what was watched and what was decided follow from what is shown, so neither is kept."""
+like that: what was watched and what was decided follow from what is shown, so neither is stored."""
 
 
 class DeviceStore(ShownClaims[DeviceClaim]):
@@ -54,7 +54,7 @@ class DeviceStore(ShownClaims[DeviceClaim]):
         self._assumed_for: NameGroups[str] = NameGroups()
         """Claims by the pod that something was decided for."""
         self._planned: dict[str, str] = {}
-        """By uid of a pod: the name under which devices for its extended resources are held until there is a claim."""
+        """By uid of a pod: the name that devices for it are reserved under until there is a claim."""
 
     @property
     def assumed(self) -> int:
@@ -158,11 +158,11 @@ class DeviceStore(ShownClaims[DeviceClaim]):
 
     def _show_allocated(self, key: str) -> None:
         """Show which devices a claim has: also those that it is to give back."""
-        holds = self.claims.get(key)
+        claim = self.claims.get(key)
         watched = self.watched(key) if key in self._released else None
         if watched is not None:
-            holds = _together(watched, holds)
-        self.allocated.put(key, holds if holds is not None and holds.allocation is not None else None)
+            claim = _together(watched, claim)
+        self.allocated.put(key, claim if claim is not None and claim.allocation is not None else None)
 
     def _decided(self, key: str) -> _Assumed | None:
         """What was decided about a claim, to be changed before it is shown again; None where nothing was."""

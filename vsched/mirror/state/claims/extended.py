@@ -25,7 +25,7 @@ OF_CLASS = "deviceclass.resource.kubernetes.io/"
 
 
 class ExtendedResources:
-    """The columns of extended resources that devices serve. They are worked out anew when something changes."""
+    """The columns of extended resources that devices serve. They are worked out again when something changes."""
 
     def __init__(self) -> None:
         self.columns: Mapping[int, str] = {}

@@ -10,6 +10,7 @@ import msgspec
 
 from vsched.mirror.ingest.device_taints import TaintRule
 from vsched.mirror.ingest.devices import Slice
+from vsched.mirror.state import words
 from vsched.mirror.state.claims.staged import Staging
 from vsched.model.claims.devices import Device, DevicePool, Quantities
 from vsched.model.groups import NameGroups
@@ -158,5 +159,5 @@ def _problem(devices: tuple[Device, ...], counters: tuple[tuple[str, Quantities]
     ):
         twice = [name for name, count in Counter(names).items() if count > 1]
         if twice:
-            return f"{what} {twice[0]} is there more than once"
+            return words.there_more_than_once(what, twice[0])
     return ""

@@ -126,8 +126,8 @@ class GroupedItems(Mapping[str, Mapping[str, V]]):
             else:
                 self._groups[group] = items
 
-    def _shown(self, kept: V | dict[str, V]) -> Mapping[str, V]:
-        return kept if isinstance(kept, dict) else Single(self._name_of(kept), kept)
+    def _shown(self, found: V | dict[str, V]) -> Mapping[str, V]:
+        return found if isinstance(found, dict) else Single(self._name_of(found), found)
 
 
 class StagedGroups(Generic[V]):

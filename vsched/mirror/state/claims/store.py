@@ -47,7 +47,7 @@ KINDS = frozenset(
         "DeviceTaintRule",
     }
 )
-"""The kinds of objects that are kept here."""
+"""The kinds of objects that are stored here."""
 _NEEDED = KINDS - SELDOM_SERVED
 """Those without which something is missing where they cannot be read, for whatever reason."""
 
@@ -65,7 +65,7 @@ class ClaimStore:
         self.extended = ExtendedResources()
         self._on_claim = on_claim
         self._known_uid = known_uid
-        """Gives the string under which a pod's uid is kept already: a claim made for the pod shares it."""
+        """Gives the string under which a pod's uid is stored already: a claim made for the pod shares it."""
         self.unread = NO_CLAIMS.unread
         """By kind of object that cannot be read: why."""
         self._published = NO_CLAIMS
@@ -81,7 +81,7 @@ class ClaimStore:
             case wire.PersistentVolumeClaim():
                 known = volumes.watched(key)
                 claim = volume_claim_of(found, key if known is None else known.key)
-                return self._told(key, volumes.put_claim(key, claim))
+                return self._reported(key, volumes.put_claim(key, claim))
             case wire.PersistentVolume():
                 return volumes.put_volume(key, volume_of(found, volumes.watched(claim_key_of(found))))
             case wire.StorageClass():
@@ -98,7 +98,7 @@ class ClaimStore:
                 before = devices.watched(key)
                 device_claim = device_claim_of(found, key if before is None else before.key, self._known_uid)
                 remarks += remarks_on_claim(device_claim.spec)
-                return self._told(key, devices.put_claim(key, device_claim))
+                return self._reported(key, devices.put_claim(key, device_claim))
             case wire.ResourceSlice():
                 return devices.pools.put(key, slice_of(found))
             case wire.DeviceClass():
@@ -114,7 +114,7 @@ class ClaimStore:
         volumes, devices = self.volumes, self.devices
         match kind:
             case "PersistentVolumeClaim":
-                return self._told(key, volumes.put_claim(key, None))
+                return self._reported(key, volumes.put_claim(key, None))
             case "PersistentVolume":
                 return volumes.put_volume(key, None)
             case "StorageClass":
@@ -128,7 +128,7 @@ class ClaimStore:
             case "VolumeAttachment":
                 return volumes.put_attachment(key, None)
             case "ResourceClaim":
-                return self._told(key, devices.put_claim(key, None))
+                return self._reported(key, devices.put_claim(key, None))
             case "ResourceSlice":
                 return devices.pools.put(key, None)
             case "DeviceClass":
@@ -137,7 +137,7 @@ class ClaimStore:
                 return devices.pools.put_rule(key, None)
         return False
 
-    def _told(self, key: str, matters: bool) -> bool:
+    def _reported(self, key: str, matters: bool) -> bool:
         self._on_claim(key)
         return matters
 

@@ -11,7 +11,7 @@ from vsched.model.pods.task import Task
 
 
 class ClaimUsers:
-    """Pods with a node by the claims that they name, and by their node; kept by changes of pods."""
+    """Pods with a node by the claims that they name, and by their node; updated by changes of pods."""
 
     def __init__(self, claims: StagedMap[DeviceClaim], stage: Staging) -> None:
         self._claims = claims

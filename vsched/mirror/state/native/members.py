@@ -12,18 +12,17 @@ import msgspec
 from vsched.mirror import wire
 from vsched.mirror.ingest.metadata import created_of
 from vsched.mirror.ingest.native import NO_QUEUE, QueueNames, queue_names_of
+from vsched.mirror.state import words
 from vsched.model.shared import shared
 
 OVER = ("Succeeded", "Failed")
-SAME_SCHEDULER = "all pods in a single pod group should have the same .spec.schedulerName set"
-"""The words of kube-scheduler."""
 DEFAULT_SCHEDULER = "default-scheduler"
 """Whose pods those are that name no scheduler."""
 NAMED_MAX = 3
 LONGEST = 63
 
 
-class NativePod(msgspec.Struct, frozen=True, gc=False):
+class NativePod(msgspec.Struct, frozen=True):
     """A pod that names a native PodGroup."""
 
     scheduler: str
@@ -168,12 +167,12 @@ class GroupMembers:
                 schedulers.update(found.schedulers)
                 priorities.update(found.priorities)
         if len(schedulers) > 1:
-            return f"{SAME_SCHEDULER} ({_counted(schedulers)})"
+            return f"{words.SAME_SCHEDULER} ({_counted(schedulers)})"
         if priority is None:
             return ""
         others = {str(other): count for other, count in priorities.items() if other != priority}
         if others:
-            return f"spec.priority is {priority}, and pods have another one ({_counted(others)}): all have to be equal"
+            return words.priority_of_pods_differs(priority, _counted(others))
         return ""
 
     def __len__(self) -> int:

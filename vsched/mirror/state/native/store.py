@@ -21,6 +21,7 @@ from vsched.mirror.ingest.native import (
     in_group,
     queue_names_of,
 )
+from vsched.mirror.state import words
 from vsched.mirror.state.native.members import GroupMembers
 from vsched.mirror.state.native.subgroups import SubGroupParts, sub_groups_of
 from vsched.mirror.state.native.trees import GroupTrees
@@ -251,10 +252,10 @@ class NativeGroupStore:
         """Why no pod of a job is placed; empty where nothing speaks against it."""
         native = record.native
         if record.deleting:
-            return "it is being deleted, and takes no new pods"
+            return words.TAKES_NO_NEW_PODS
         lost = self._trees.lost_parent(key, record)
         if lost:
-            return f"spec.parentCompositePodGroupName: CompositePodGroup {lost} does not exist"
+            return words.no_parent_group(lost)
         return self._members.objection(leaves, None if native.version == OLDEST_VERSION else native.priority)
 
     def _children(self, root: str) -> tuple[ChildGroup, ...]:

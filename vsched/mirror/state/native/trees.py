@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vsched.mirror.ingest.native import NativeRecord
+from vsched.mirror.state import words
 from vsched.model.jobs.native import native_key
 
 DEPTH_MAX = 4
@@ -78,13 +79,13 @@ class GroupTrees:
         """What is wrong with the tree below a CompositePodGroup; empty where nothing is."""
         record = self.composites[root]
         if record.parent and _beside(root, record.parent) in self.composites:
-            return f"spec.parentCompositePodGroupName: {record.parent} is above and below it (a cycle)"
+            return words.group_in_a_cycle(record.parent)
         nodes = list(self.nodes(root))
         if nodes and max(level for _, _, level in nodes) + 1 > DEPTH_MAX:
-            return f"the tree of groups has more than {DEPTH_MAX} levels"
+            return words.too_many_levels(DEPTH_MAX)
         workloads = sorted({each.workload for each in (record, *(found for _, found, _ in nodes)) if each.workload})
         if len(workloads) > 1:
-            return f"its groups belong to several Workloads: {', '.join(workloads[:3])}"
+            return words.groups_of_several_workloads(", ".join(workloads[:3]))
         return ""
 
     def lost_parent(self, key: str, record: NativeRecord) -> str:

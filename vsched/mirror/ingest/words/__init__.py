@@ -1,0 +1,1 @@
+"""What is wrong with objects, as their owners are told."""
