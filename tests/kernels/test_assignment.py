@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -10,23 +12,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from vsched.kernels.assignment import CELLS_MAX, Assignment, Demand, Room, assign, too_many
-from vsched.model.nodes.table import Ints, Mask
+from vsched.kernels.assignment import CELLS_MAX, NEVER, Assignment, RoomOnNodes, TaskTable, assign, too_many
+from vsched.model.nodes.table import Ints
 
 PLENTY = 10**8
 
 
-def all_of(counts: tuple[int, ...]) -> Mask:
-    wanted = np.zeros([count + 1 for count in counts], dtype=np.bool_)
-    wanted[counts] = True
-    return wanted
+def enough(table: TaskTable, total: int, least: Sequence[int]) -> Ints:
+    """How many fillers it takes beside each vector of others for a total, and so many of each kind at least."""
+    needed: Ints = np.maximum(total - table.levels.sum(axis=0), least[table.filler])
+    for level, kind in zip(table.levels, table.others, strict=True):
+        needed = np.where(level < least[kind], NEVER, needed)
+    return needed
 
 
 def assigned(
     requests: list[list[int]], counts: tuple[int, ...], free: list[list[int]], most: list[list[int]] | None = None
 ) -> Assignment:
-    room = Room(np.array(free), np.array([[9] * len(counts)] * len(free) if most is None else most))
-    return assign(Demand(np.array(requests), counts), room, all_of(counts), PLENTY)
+    room = RoomOnNodes(np.array(free), np.array([[9] * len(counts)] * len(free) if most is None else most))
+    table = TaskTable(np.array(requests), counts)
+    return assign(table, room, enough(table, sum(counts), counts), PLENTY)
 
 
 @pytest.mark.parametrize(
@@ -57,66 +62,72 @@ def test_what_fits(
 
 def test_the_search_ends_where_it_would_cost_too_much() -> None:
     free = np.array([[10 + row] for row in range(50)])
-    demand = Demand(np.array([[7], [5], [3]]), (20, 20, 20))
-    found = assign(demand, Room(free, np.full((50, 3), 9)), all_of((20, 20, 20)), 1000)
+    table = TaskTable(np.array([[7], [5], [3]]), (20, 20, 20))
+    found = assign(table, RoomOnNodes(free, np.full((50, 3), 9)), enough(table, 60, (20, 20, 20)), 1000)
     assert not found.complete
     assert found.places is None
 
 
 def test_vectors_of_counts_are_bounded() -> None:
-    assert not too_many((CELLS_MAX - 1,))
-    assert too_many((CELLS_MAX,))
-    assert too_many((1,) * 15)
+    assert not too_many((CELLS_MAX - 1, PLENTY))
+    assert too_many((CELLS_MAX, PLENTY))
+    assert too_many((1,) * 16)
+
+
+class Problem(NamedTuple):
+    requests: Ints
+    counts: tuple[int, ...]
+    room: RoomOnNodes
+    total: int
+    least: list[int]
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[Demand, Room, Mask]:
+def problems(draw: st.DrawFn) -> Problem:
     kinds, nodes, resources = draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
 
-    def table(rows: int, columns: int, most: int) -> list[list[int]]:
-        return [[draw(st.integers(0, most)) for _ in range(columns)] for _ in range(rows)]
+    def table(rows: int, columns: int, most: int) -> Ints:
+        return np.array([[draw(st.integers(0, most)) for _ in range(columns)] for _ in range(rows)])
 
     counts = tuple(draw(st.integers(1, 3)) for _ in range(kinds))
-    demand = Demand(np.array(table(kinds, resources, 4)), counts)
-    room = Room(np.array(table(nodes, resources, 8)), np.array(table(nodes, kinds, 3)))
+    room = RoomOnNodes(table(nodes, resources, 8), table(nodes, kinds, 3))
     total = draw(st.integers(1, sum(counts)))
-    least = [draw(st.integers(0, count)) for count in counts]
-    levels = np.indices([count + 1 for count in counts])
-    enough = [level >= minimum for level, minimum in zip(levels, least, strict=True)]
-    return demand, room, np.logical_and.reduce([*enough, levels.sum(axis=0) >= total])
+    return Problem(table(kinds, resources, 4), counts, room, total, [draw(st.integers(0, count)) for count in counts])
 
 
-def fits_by_trying(demand: Demand, room: Room, wanted: Mask) -> bool:
-    tasks = [kind for kind, size in enumerate(demand.shape) for _ in range(size - 1)]
-    for places in product(range(-1, len(room.free)), repeat=len(tasks)):
-        counts = np.zeros(room.most.shape, dtype=np.int64)
+def fits_by_trying(problem: Problem) -> bool:
+    tasks = [kind for kind, count in enumerate(problem.counts) for _ in range(count)]
+    for places in product(range(-1, len(problem.room.free)), repeat=len(tasks)):
+        counts = np.zeros(problem.room.most.shape, dtype=np.int64)
         for kind, row in zip(tasks, places, strict=True):
             if row >= 0:
                 counts[row, kind] += 1
-        if is_way(demand, room, wanted, counts):
+        if is_way(problem, counts):
             return True
     return False
 
 
-def is_way(demand: Demand, room: Room, wanted: Mask, counts: Ints) -> bool:
+def is_way(problem: Problem, counts: Ints) -> bool:
+    sums = counts.sum(axis=0)
     return bool(
-        (counts <= room.most).all()
-        and (counts.sum(axis=0) < demand.shape).all()
-        and (room.free >= demand.use[:, np.ravel_multi_index(tuple(counts.T), demand.shape)].T).all()
-        and wanted[tuple(counts.sum(axis=0))]
+        (counts <= problem.room.most).all()
+        and (counts @ problem.requests <= problem.room.free).all()
+        and (sums <= problem.counts).all()
+        and (sums >= problem.least).all()
+        and sums.sum() >= problem.total
     )
 
 
 @settings(deadline=None, max_examples=examples(150))
 @given(problems())
-def test_tasks_are_assigned_if_and_only_if_they_fit(problem: tuple[Demand, Room, Mask]) -> None:
-    demand, room, wanted = problem
-    found = assign(demand, room, wanted, PLENTY)
+def test_tasks_are_assigned_if_and_only_if_they_fit(problem: Problem) -> None:
+    table = TaskTable(problem.requests, problem.counts)
+    found = assign(table, problem.room, enough(table, problem.total, problem.least), PLENTY)
     assert found.complete
     if found.places is None:
-        assert demand.tasks > 6 or not fits_by_trying(demand, room, wanted)
+        assert table.tasks > 6 or not fits_by_trying(problem)
         return
-    counts = np.zeros(room.most.shape, dtype=np.int64)
+    counts = np.zeros(problem.room.most.shape, dtype=np.int64)
     for row, kind, count in found.places:
         counts[row, kind] += count
-    assert is_way(demand, room, wanted, counts)
+    assert is_way(problem, counts)

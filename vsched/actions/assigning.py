@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
@@ -23,8 +24,8 @@ from vsched.framework.ledger.statement import Statement
 from vsched.framework.nodes.why import NodeReasons
 from vsched.framework.nominations import lift_nomination
 from vsched.framework.session import Session
-from vsched.kernels.assignment import Demand, Room, assign, too_many
-from vsched.model.nodes.table import Mask
+from vsched.kernels.assignment import NEVER, RoomOnNodes, TaskTable, assign, too_many
+from vsched.model.nodes.table import Ints
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 from vsched.model.queues.queue import Queue
@@ -157,8 +158,8 @@ class GangAssignment:
         """Whether what is left can be counted."""
         self._way: Way | None = None
         """A way to place what is left, by amounts; None where none is known."""
-        self._demands: dict[tuple[tuple[int, ...], tuple[int, ...]], Demand] = {}
-        self._known: tuple[int, Room] | None = None
+        self._tables: dict[tuple[tuple[int, ...], tuple[int, ...]], TaskTable] = {}
+        self._known: tuple[int, RoomOnNodes] | None = None
         """What nodes have, with the position in the journal that it is for."""
 
     def run(self) -> bool:
@@ -269,20 +270,21 @@ class GangAssignment:
             role = self._firsts[kind].role
             others = sum(self._left[one] for one in kinds if one != kind)
             of_role = sum(self._left[one] for one in kinds if one != kind and self._firsts[one].role == role)
-            needed = max(missing - others, of_roles.get(role, 0) - of_role)
-            if needed > 0 and int(np.minimum(room.most[:, kind], needed).sum()) < needed:
+            least = max(missing - others, of_roles.get(role, 0) - of_role)
+            if least > 0 and int(np.minimum(room.most[:, kind], least).sum()) < least:
                 return False
         if not self._counts or self._steps <= 0 or not kinds:
             return True
         counts = tuple(self._left[kind] for kind in kinds)
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
-        demand = self._demand(tuple(kinds), counts)
-        found = assign(
-            demand,
-            Room(room.free[rows], room.most[rows][:, kinds]),
-            self._wanted(demand, kinds, missing, of_roles),
-            self._steps * CELLS_OF_A_STEP,
-        )
+        table = self._table(tuple(kinds), counts)
+        room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
+        needed, cells = self._needed(table, kinds, missing, of_roles), self._steps * CELLS_OF_A_STEP
+        # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
+        asked = blake2b(digest_size=16)
+        for amounts in (self._requests[kinds], np.array(counts), needed, room.free, room.most):
+            asked.update(amounts.tobytes())
+        found = self._session.memo.of("assignments", asked.digest(), (), lambda: assign(table, room, needed, cells))
         self._steps -= 1 + found.cells // CELLS_OF_A_STEP
         if found.places is None:
             self._counts = found.complete
@@ -290,27 +292,28 @@ class GangAssignment:
         self._way = Counter({(int(rows[at]), kinds[one]): count for at, one, count in found.places})
         return True
 
-    def _demand(self, kinds: tuple[int, ...], counts: tuple[int, ...]) -> Demand:
-        found = self._demands.get((kinds, counts))
+    def _table(self, kinds: tuple[int, ...], counts: tuple[int, ...]) -> TaskTable:
+        found = self._tables.get((kinds, counts))
         if found is None:
-            found = self._demands[kinds, counts] = Demand(self._requests[list(kinds)], counts)
+            found = self._tables[kinds, counts] = TaskTable(self._requests[list(kinds)], counts)
         return found
 
-    def _wanted(self, demand: Demand, kinds: Sequence[int], missing: int, of_roles: Mapping[str, int]) -> Mask:
-        """bool[count + 1 of each kind]: how many more tasks of each are enough."""
-        levels = demand.levels
-        wanted: Mask = levels.sum(axis=0) >= missing
+    def _needed(self, table: TaskTable, kinds: Sequence[int], missing: int, of_roles: Mapping[str, int]) -> Ints:
+        """int64[vectors]: how many more fillers are enough beside so many more of each other kind."""
+        roles = [self._firsts[kinds[kind]].role for kind in table.others]
+        filler = self._firsts[kinds[table.filler]].role
+        needed: Ints = missing - table.levels.sum(axis=0)
         for role, least in of_roles.items():
-            own = [level for level, kind in zip(levels, kinds, strict=True) if self._firsts[kind].role == role]
-            wanted &= sum(own, np.zeros_like(levels[0])) >= least
-        return wanted.reshape(demand.shape)
+            others = least - table.levels[[at for at, one in enumerate(roles) if one == role]].sum(axis=0)
+            needed = np.maximum(needed, others) if role == filler else np.where(others > 0, NEVER, needed)
+        return needed
 
-    def _room(self) -> Room:
+    def _room(self) -> RoomOnNodes:
         """What nodes have for the tasks as things are."""
         latest = len(self._session.ledger.journal)
         if self._known is None or self._known[0] != latest:
             nodes, selection = self._session.nodes, self._session.node_selection
             free = [nodes.future_idle(one) if self._later else nodes.unreserved(one) for one in self._columns]
             most = [np.minimum(selection.rooms(task, now=not self._later), len(self._tasks)) for task in self._firsts]
-            self._known = latest, Room(np.stack(free, axis=1), np.stack(most, axis=1))
+            self._known = latest, RoomOnNodes(np.stack(free, axis=1), np.stack(most, axis=1))
         return self._known[1]

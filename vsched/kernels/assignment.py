@@ -1,12 +1,12 @@
 """Whether tasks of several kinds fit on nodes together, and one way in which they do.
 
-For each node, the counts of tasks that fit on it form a set that holds, with each vector, all smaller ones. What nodes
-can take together is the sum of these sets (Minkowski), worked out node by node as in the knapsack problem, over the
-counts that are asked for. It is exact for any number of resources.
+One kind, that with the most tasks, is the filler. For each vector of counts of the other kinds it is worked out, node
+by node as in the knapsack problem, how many fillers fit beside so many others. It is exact for any number of resources.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,23 +16,30 @@ from vsched.model.nodes.table import Ints, Mask
 
 CELLS_MAX = 1 << 14
 """Vectors of counts, at most, that are told apart; the work for one node grows with them."""
+NEVER = 1 << 60
+"""More fillers than there ever are."""
 
 
-class Demand:
-    """Tasks by kind."""
+class TaskTable:
+    """Tasks by kind, as vectors of counts."""
 
-    def __init__(self, requests: Ints, counts: tuple[int, ...]) -> None:
+    def __init__(self, requests: Ints, counts: Sequence[int]) -> None:
         """``requests``: int64[kinds, resources], what a task of each kind asks for; ``counts``: how many there are."""
-        self.shape = tuple(count + 1 for count in counts)
-        """Of an array with a cell for each vector of counts."""
-        self.levels: Ints = np.indices(self.shape).reshape(len(counts), -1)
-        """int64[kinds, vectors]: the vectors of counts."""
-        self.use: Ints = requests.T @ self.levels
+        self.filler = max(range(len(counts)), key=lambda kind: counts[kind])
+        """The kind with the most tasks."""
+        self.others = [kind for kind in range(len(counts)) if kind != self.filler]
+        self.shape = tuple(counts[kind] + 1 for kind in self.others)
+        """Of an array with a cell for each vector of counts of the other kinds."""
+        self.levels: Ints = np.indices(self.shape).reshape(len(self.others), math.prod(self.shape))
+        """int64[other kinds, vectors]: the vectors."""
+        self.use: Ints = requests[self.others].T @ self.levels
         """int64[resources, vectors]: what so many tasks ask for."""
-        self.tasks = sum(counts)
+        self.request: Ints = requests[self.filler]
+        """int64[resources]: what a filler asks for."""
+        self.fillers, self.tasks = counts[self.filler], sum(counts)
 
 
-class Room(NamedTuple):
+class RoomOnNodes(NamedTuple):
     """What nodes have for these tasks."""
 
     free: Ints
@@ -52,86 +59,107 @@ class Assignment(NamedTuple):
     """False where the search ended before it was known whether the tasks fit."""
 
 
-def too_many(counts: tuple[int, ...]) -> bool:
+class _Stage(NamedTuple):
+    """What a node added."""
+
+    row: int
+    vectors: Ints
+    """int64[.., other kinds]: what it may take, no vector of no use."""
+    fillers: Ints
+    """int64[..]: how many fillers beside each."""
+    before: Ints
+    """int64[vectors]: how many fillers fitted on the nodes before it, beside each vector; negative for none."""
+
+
+def too_many(counts: Sequence[int]) -> bool:
     """Whether there are more vectors of counts than are told apart."""
     cells = 1
-    for count in counts:
+    for count in sorted(counts)[:-1]:
         cells *= count + 1
         if cells > CELLS_MAX:
             return True
     return False
 
 
-def assign(demand: Demand, room: Room, wanted: Mask, cells_max: int) -> Assignment:
-    """Assign so many tasks to nodes that ``wanted`` holds, looking at about ``cells_max`` vectors of counts at most.
+def assign(tasks: TaskTable, room: RoomOnNodes, needed: Ints, cells_max: int) -> Assignment:
+    """Assign tasks to nodes, looking at about ``cells_max`` vectors of counts at most.
 
-    ``wanted`` (bool[count + 1 of each kind]) has, with each vector, all larger ones. Of vectors that fit, one with the
-    fewest tasks is taken.
+    ``needed`` (int64[vectors]) says how many fillers there have to be beside each vector of others; ``NEVER`` where
+    these others are too few.
     """
-    shape = demand.shape
-    reached = np.zeros(shape, dtype=np.bool_)
-    reached[(0,) * len(shape)] = True
-    stages: list[tuple[int, Ints, Mask]] = []
+    best = np.full(tasks.levels.shape[1], -NEVER)
+    best[0] = 0
+    needed = needed.reshape(tasks.shape)
+    best = best.reshape(tasks.shape)
+    stages: list[_Stage] = []
     cells = 0
-    for row, fits in _by_size(demand, room):
-        if wanted[reached].any():
+    for row in _roomiest_first(tasks, room):
+        if (best >= needed).any():
             break
-        tops = _maximal(fits.reshape(shape))
-        cells += reached.size * (len(tops) + 1)
+        vectors, fillers = _takes(tasks, room.free[row], room.most[row])
+        cells += best.size * (len(vectors) + 1)
         if cells > cells_max:
             return Assignment(None, cells, complete=False)
-        before = reached
-        reached = np.logical_or.reduce([before[_less(shape, top)] for top in tops])
-        if (reached == before).all():
-            continue
-        stages.append((row, tops, before))
-    if not (reached & wanted).any():
+        sums = [best[_less(tasks.shape, vector)] + count for vector, count in zip(vectors, fillers, strict=True)]
+        more = np.minimum(np.maximum.reduce(sums), tasks.fillers)
+        more = np.where(more < 0, -NEVER, more)
+        if (more > best).any():
+            stages.append(_Stage(row, vectors, fillers, best))
+            best = more
+    if not (best >= needed).any():
         return Assignment(None, cells)
-    return Assignment(tuple(_traced(demand.levels, reached & wanted, stages)), cells)
+    return Assignment(tuple(_traced(tasks, best, needed, stages)), cells)
 
 
-def _by_size(demand: Demand, room: Room) -> Iterator[tuple[int, Mask]]:
-    """The nodes with the vectors of counts that fit on them (bool[vectors]), those with most vectors first.
-
-    Of equal nodes, only so many as there are tasks.
-    """
+def _roomiest_first(tasks: TaskTable, room: RoomOnNodes) -> Iterator[int]:
+    """The rows, those first that can take most tasks; of equal nodes, only so many as there are tasks."""
     alike: dict[bytes, list[int]] = {}
     for row, amounts in enumerate(np.hstack([room.free, room.most])):
         alike.setdefault(amounts.tobytes(), []).append(row)
-    firsts = [rows[0] for rows in alike.values()]
-    enough = demand.use <= room.free[firsts][:, :, None]
-    fits: Mask = np.logical_and(enough.all(axis=1), (demand.levels <= room.most[firsts][:, :, None]).all(axis=1))
-    sizes = fits.sum(axis=1).tolist()
-    groups = sorted(zip(sizes, alike.values(), fits, strict=True), key=lambda group: (-group[0], group[1][0]))
-    for size, rows, vectors in groups:
-        if size > 1:
-            yield from ((row, vectors) for row in rows[: demand.tasks])
+    sizes = room.most.sum(axis=1)
+    for rows in sorted(alike.values(), key=lambda rows: (-sizes[rows[0]], rows[0])):
+        if sizes[rows[0]]:
+            yield from rows[: tasks.tasks]
 
 
-def _maximal(fits: Mask) -> Ints:
-    """int64[.., kinds]: the vectors that fit and to which no task of any kind can be added."""
-    found = fits.copy()
-    for kind in range(fits.ndim):
-        inner = [slice(None)] * fits.ndim
-        inner[kind] = slice(None, -1)
-        outer = [slice(None)] * fits.ndim
-        outer[kind] = slice(1, None)
-        found[tuple(inner)] &= ~fits[tuple(outer)]
-    return np.argwhere(found)
+def _takes(tasks: TaskTable, free: Ints, most: Ints) -> tuple[Ints, Ints]:
+    """What a node may take: vectors of other kinds (int64[.., other kinds]), and how many fillers beside each.
+
+    Left out are vectors beside which no more fillers fit than beside a larger one.
+    """
+    left = free[:, None] - tasks.use
+    fits = (left >= 0).all(axis=0) & (tasks.levels <= most[tasks.others][:, None]).all(axis=0)
+    fillers = np.full(tasks.levels.shape[1], min(int(most[tasks.filler]), tasks.fillers))
+    for amount, rest in zip(tasks.request.tolist(), left, strict=True):
+        if amount:
+            fillers = np.minimum(fillers, rest // amount)
+    table = np.where(fits, fillers, -1).reshape(tasks.shape)
+    useful: Mask = table >= 0
+    for kind in range(table.ndim):
+        inner, outer = [slice(None)] * table.ndim, [slice(None)] * table.ndim
+        inner[kind], outer[kind] = slice(None, -1), slice(1, None)
+        useful[tuple(inner)] &= table[tuple(outer)] < table[tuple(inner)]
+    return np.argwhere(useful), table[useful]
 
 
-def _less(shape: tuple[int, ...], top: Ints) -> tuple[Ints, ...]:
-    """The index of each vector less ``top``, and 0 where that would be negative."""
-    return np.ix_(*(np.maximum(np.arange(size) - less, 0) for size, less in zip(shape, top, strict=True)))
+def _less(shape: tuple[int, ...], vector: Ints) -> tuple[Ints, ...]:
+    """The index of each vector less this one, and 0 where that would be negative."""
+    return np.ix_(*(np.maximum(np.arange(size) - less, 0) for size, less in zip(shape, vector, strict=True)))
 
 
-def _traced(levels: Ints, found: Mask, stages: Sequence[tuple[int, Ints, Mask]]) -> Iterator[tuple[int, int, int]]:
-    """The way to one of the vectors ``found``, back from the last node."""
-    cells = np.flatnonzero(found)
-    left = levels[:, cells[levels[:, cells].sum(axis=0).argmin()]]
-    for row, tops, before in reversed(stages):
-        rests = np.maximum(left - tops, 0)
-        top = tops[int(before[tuple(rests.T)].argmax())]
-        counts = np.minimum(top, left)
-        left = left - counts
-        yield from ((row, kind, count) for kind, count in enumerate(counts.tolist()) if count)
+def _traced(tasks: TaskTable, best: Ints, needed: Ints, stages: Sequence[_Stage]) -> Iterator[tuple[int, int, int]]:
+    """The way to one of the vectors with enough fillers, one with the fewest tasks, back from the last node."""
+    totals = np.where(best >= needed, tasks.levels.sum(axis=0).reshape(tasks.shape) + np.maximum(needed, 0), NEVER)
+    at = int(totals.argmin())
+    left, fillers = tasks.levels[:, at], max(0, int(needed.flat[at]))
+    for row, vectors, counts, before in reversed(stages):
+        rests = np.maximum(left - vectors, 0)
+        took = int((before[tuple(rests.T)] + counts >= fillers).argmax())
+        for kind, count in zip(tasks.others, np.minimum(vectors[took], left).tolist(), strict=True):
+            if count:
+                yield row, kind, count
+        left = rests[took]
+        count = min(int(counts[took]), fillers)
+        if count:
+            yield row, tasks.filler, count
+        fillers -= count
