@@ -28,7 +28,7 @@ _INSERTS_MAX = 16
 class JobClass:
     """Jobs that differ in names and ages alone."""
 
-    __slots__ = ("keys", "kind", "namespace", "priority", "queue", "ranks", "shapes", "sub_grouped", "user")
+    __slots__ = ("_tasks", "keys", "kind", "namespace", "priority", "queue", "ranks", "sub_grouped", "user")
 
     def __init__(self, job: JobView, ranks: Sequence[OrderKey], kind: Hashable = None) -> None:
         """``job`` is one of the jobs; ``ranks`` are the sort keys of all, in order. No two classes have equal kinds."""
@@ -39,12 +39,16 @@ class JobClass:
         self.priority = job.priority
         self.sub_grouped = job.sub_groups is not None
         waiting = waiting_job(job.job) if job.job.frozen else None
-        self.shapes: tuple[Shape, ...] = () if waiting is None else waiting.shapes
-        """What the pods of each job ask for."""
+        self._tasks = () if waiting is None else waiting.kind.tasks
         self.ranks: list[OrderKey] = [*ranks]
         """The sort keys of the jobs, in order; each ends with the key of the job."""
         self.keys: list[str] = [str(rank[-1]) for rank in ranks]
         """The keys of the jobs, in the same order."""
+
+    @property
+    def shapes(self) -> list[Shape]:
+        """What the pods of each job ask for."""
+        return [kind.shape for kind, _ in self._tasks]
 
     def change(self, gone: Iterable[OrderKey], new: Sequence[OrderKey]) -> None:
         """Take jobs out and add others, by their sort keys."""

@@ -8,6 +8,7 @@ a cycle that failed.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from enum import StrEnum
 from operator import is_
@@ -42,19 +43,16 @@ class Memo:
 
     def __init__(self, mode: Mode | None = None) -> None:
         self._mode = type(self).mode if mode is None else mode
+        self.proves = self._mode is Mode.PROVE
+        """Whether each kept answer is also made anew."""
         self._for: tuple[object, ...] = ()
         self._is_open = False
-        self._kept: dict[str, dict[Hashable, Any]] = {}
+        self._kept: defaultdict[str, dict[Hashable, Any]] = defaultdict(dict)
         """By owner and key."""
-        self.hits: dict[str, int] = {}
+        self.hits: defaultdict[str, int] = defaultdict(int)
         """How often an answer was used again, by owner."""
-        self.misses: dict[str, int] = {}
+        self.misses: defaultdict[str, int] = defaultdict(int)
         """How often it was worked out."""
-
-    @property
-    def proves(self) -> bool:
-        """Whether each kept answer is also made anew."""
-        return self._mode is Mode.PROVE
 
     def begin(self, *subjects: object) -> None:
         """A cycle begins. What was kept for other subjects is forgotten, and what a cycle left that did not end."""
@@ -68,24 +66,24 @@ class Memo:
 
     def of(self, owner: str, key: Hashable, inputs: tuple[Any, ...], make: Callable[..., T]) -> T:
         """The answer of ``make(*inputs)``, made again where an input is another object than it was."""
-        own = self._of(owner)
+        own = self._kept[owner]
         known = own.get(key)
         if known is not None and _same(known[0], inputs):
-            self._count(owner, hit=True)
+            self.hits[owner] += 1
             found: T = known[1]
             if self.proves and not _equal(make(*inputs), found):
                 raise Unequal(f"{owner}: the answer kept for {key!r} does not follow from its inputs alone")
             return found
-        self._count(owner, hit=False)
+        self.misses[owner] += 1
         made = make(*inputs)
         self._keep(own, key, (inputs, made))
         return made
 
     def renewed(self, owner: str, key: Hashable, kind: type[T], make: Callable[[T | None], T]) -> T:
         """What ``make`` works out from its last answer, None at first. It must be the same whatever that was."""
-        own = self._of(owner)
+        own = self._kept[owner]
         before = own.get(key)
-        self._count(owner, hit=before is not None)
+        (self.misses if before is None else self.hits)[owner] += 1
         made = make(before if isinstance(before, kind) else None)
         if self.proves and before is not None and not _equal(made, make(None)):
             raise Unequal(f"{owner}: what is kept of {key!r} is not what it would be if it were made anew")
@@ -94,13 +92,13 @@ class Memo:
 
     def take(self, owner: str, kind: type[T]) -> T | None:
         """What the last cycle has left for its owner; it is not kept any longer."""
-        found = self._of(owner).pop(kind.__name__, None)
-        self._count(owner, hit=found is not None)
+        found = self._kept[owner].pop(kind.__name__, None)
+        (self.misses if found is None else self.hits)[owner] += 1
         return found if isinstance(found, kind) else None
 
     def leave(self, owner: str, value: object) -> None:
         """Leave something to the next cycle; it may not refer to this one."""
-        self._keep(self._of(owner), type(value).__name__, value)
+        self._keep(self._kept[owner], type(value).__name__, value)
 
     def counted(self) -> dict[str, tuple[int, int]]:
         """By owner, how often an answer was used again, and how often it was worked out, since this was last asked."""
@@ -109,13 +107,6 @@ class Memo:
         self.hits.clear()
         self.misses.clear()
         return found
-
-    def _count(self, owner: str, *, hit: bool) -> None:
-        counts = self.hits if hit else self.misses
-        counts[owner] = counts.get(owner, 0) + 1
-
-    def _of(self, owner: str) -> dict[Hashable, Any]:
-        return self._kept.setdefault(owner, {})
 
     def _keep(self, own: dict[Hashable, Any], key: Hashable, value: object) -> None:
         if self._mode is not Mode.OFF:

@@ -117,7 +117,11 @@ class NodeScore(Point):
         return type(self).score is NodeScore.score
 
     def score_row(self, shape: Shape, nodes: NodeTable, row: int) -> float:
-        """The score of one row as a plain number; must equal ``score`` bit for bit. Called after each placement."""
+        """The score of one row as a plain number; must equal ``score`` bit for bit. Called after each placement.
+
+        The plugins that score by amounts have a function in plain numbers for it: with arrays of one row, first cycles
+        of gangs take 2.35 times as long.
+        """
         scores = self.score(shape, nodes, [row])
         return 0.0 if scores is None else float(scores[0])
 
