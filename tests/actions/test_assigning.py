@@ -45,6 +45,12 @@ GANGS = policy_of("gang", "predicates nodeorder", actions="allocate")
             id="one of a role, and the smaller one of another",
         ),
         pytest.param(
+            "node n1 cpu=4 memory=1Gi\nnode n2 cpu=4 memory=9Gi\npods ns/b 1 memory=2Gi on=n1\njob ns/a min=3\n"
+            "pods ns/a 2 cpu=2\npods ns/a 1 cpu=4 memory=1Gi",
+            True,
+            id="pods hold more memory on a node than there is, and the first kind needs none",
+        ),
+        pytest.param(
             "node n1 cpu=9\nnode n2 cpu=9\njob ns/a min=3\npods ns/a 2 cpu=1\npods ns/a 1 cpu=1 port=80\n"
             "pods ns/b 1 cpu=1 port=80 on=n1",
             True,

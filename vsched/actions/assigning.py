@@ -315,5 +315,5 @@ class GangAssignment:
             nodes, selection = self._session.nodes, self._session.node_selection
             free = [nodes.future_idle(one) if self._later else nodes.unreserved(one) for one in self._columns]
             most = [np.minimum(selection.rooms(task, now=not self._later), len(self._tasks)) for task in self._firsts]
-            self._known = latest, RoomOnNodes(np.stack(free, axis=1), np.stack(most, axis=1))
+            self._known = latest, RoomOnNodes(np.maximum(np.stack(free, axis=1), 0), np.stack(most, axis=1))
         return self._known[1]

@@ -43,7 +43,7 @@ class RoomOnNodes(NamedTuple):
     """What nodes have for these tasks."""
 
     free: Ints
-    """int64[nodes, resources]"""
+    """int64[nodes, resources]; where pods hold more than there is, 0: others ask for other resources."""
     most: Ints
     """int64[nodes, kinds]: how many tasks of a kind may be on a node, whatever else is there; 0 where none may."""
 
