@@ -84,6 +84,7 @@ configurations:
         weights: {},
         "JobOrderAcrossQueues": True,
         "predicateErrorCacheEnable": False,
+        "gangSearchSteps": 300,
     }
     assert found["backfill"][weights] == {"drf": 0.5}
 

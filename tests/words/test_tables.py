@@ -14,6 +14,7 @@ ROOMS = [
     "actions",
     "arbitrator",
     "cel",
+    "cli",
     "collectors",
     "controllers",
     "daemon",
