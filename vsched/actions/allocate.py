@@ -7,33 +7,23 @@ from __future__ import annotations
 
 from collections import deque
 from functools import partial
-from typing import Annotated
 
-import msgspec
-
+from vsched.actions.assigning import AllocateArgs
 from vsched.actions.blocked import may_start, note_overused
 from vsched.actions.failed_turns import FailedTurns
 from vsched.actions.gates import open_gates
 from vsched.actions.one_turn import plan_first, take_turn
-from vsched.actions.ordering import OrderingArgs, QueueOrdering
+from vsched.actions.ordering import QueueOrdering
 from vsched.actions.pending import PendingByJob, has_work, workable
 from vsched.actions.provisioned import reserve_provisioned
 from vsched.actions.turns import JobTurns, next_of
-from vsched.actions.words import ERRORS_REUSED
 from vsched.framework.classes import Segment
 from vsched.framework.jobs import JobView
-from vsched.framework.policy import inert
 from vsched.framework.session import Session
 from vsched.model.queues.queue import Queue
 
 Segments = dict[str, Segment]
 """The jobs to work on, by the key of each segment's first job."""
-
-
-class PlacingArgs(OrderingArgs, frozen=True, forbid_unknown_fields=True):
-    """Arguments of the actions that place tasks on nodes."""
-
-    error_cache: Annotated[bool, inert(ERRORS_REUSED)] = msgspec.field(default=True, name="predicateErrorCacheEnable")
 
 
 def allocate(session: Session) -> None:
@@ -57,7 +47,7 @@ def give_turns(session: Session, segments: Segments, pending: PendingByJob) -> N
     only_gated = {
         key: Segment.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in segments
     }
-    ordering = QueueOrdering(session.plugins, session.args("allocate", PlacingArgs))
+    ordering = QueueOrdering(session.plugins, session.args("allocate", AllocateArgs))
     failed, overused = FailedTurns(session), FailedTurns(session)
     for queue, segment, turns in JobTurns(
         ordering, session.snapshot.queues, [*segments.values(), *only_gated.values()]
@@ -125,7 +115,7 @@ def put_back(session: Session, segments: Segments, job: JobView, *, again: bool)
 def give_turn(session: Session, queue: Queue, job: JobView, pending: PendingByJob, failed: FailedTurns) -> bool:
     """The turn of a job. Where one of its kind failed before, it gets the same refusals without a try."""
     before, steps = failed.before(job), len(session.ledger.log)
-    known = failed.of(job, before) if may_start(session, job) else None
+    known = failed.of(job, before) if before is not None and may_start(session, job) else None
     if known is not None:
         session.refused.replace(job, known)
         return False

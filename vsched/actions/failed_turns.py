@@ -31,6 +31,7 @@ class FailedTurns:
 
     def __init__(self, session: Session) -> None:
         self._session = session
+        self._ledger, self._selection = session.ledger, session.node_selection
         self._known: dict[Hashable, FailedTurn] = {}
         """By kind of jobs."""
         self._latest: LedgerEntry | None = None
@@ -40,7 +41,7 @@ class FailedTurns:
 
     def follow(self, *, reset: bool = False) -> None:
         """Forget the results if something has changed, or in any case (``reset``)."""
-        latest, failures = self._session.ledger.latest, self._session.node_selection.failures
+        latest, failures = self._ledger.latest, self._selection.failures
         if reset or latest is not self._latest or failures != self._failures:
             self._latest, self._failures = latest, failures
             self._known.clear()
@@ -52,8 +53,10 @@ class FailedTurns:
         return None if found is None or len(found.keys) == 1 else self._session.refused.of(job)
 
     def of(self, job: JobView, before: JobRefusals | None) -> JobRefusals | None:
-        """The refusals that a turn of a job would end with, if it is known that it comes to nothing."""
-        self.follow()
+        """The refusals that a turn of a job would end with, if it is known that it comes to nothing.
+
+        The caller has followed what has changed.
+        """
         known = self._known.get(self._session.waiting.kind(job)) if self._known and before is not None else None
         return None if known is None or known.turns < 2 or known.before != before else known.after
 
@@ -65,8 +68,8 @@ class FailedTurns:
 
     def note(self, job: JobView, before: JobRefusals | None) -> None:
         """The turn of a job came to nothing; ``before`` are the refusals that it had then."""
-        self.follow()
         if before is not None:
+            self.follow()
             kind = self._session.waiting.kind(job)
             known = self._known.get(kind)
             count = 1 if known is None or known.before != before else known.turns + 1
@@ -80,6 +83,7 @@ class FailedTurns:
 
     def _note_next(self, segment: Segment, refuse: Callable[[JobView], None]) -> None:
         """The same for the next job, or for all that are left, where their refusals are known."""
+        self.follow()
         known = self.of_all(segment)
         if known is not None:
             segment.pass_over(known)

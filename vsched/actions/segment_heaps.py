@@ -8,48 +8,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import chain
 from typing import Any
 
 from vsched.framework.classes import Rank, Segment
 
 
 class SegmentHeap:
-    """A heap of segments that wait for turns."""
+    """Segments that wait for turns. Those that had none yet are sorted, so that the next one is found at once."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[Rank, Segment]] = []
+        self._ahead: list[tuple[Rank, Segment]] = []
+        """The last one goes first."""
+        self._again: list[tuple[Rank, Segment]] = []
+        """A heap of those that were put back."""
 
     def add(self, segment: Segment) -> None:
         """Add a segment before the first turn, or before all are put in order again."""
-        self._heap.append((segment.rank, segment))
+        self._ahead.append((segment.rank, segment))
 
     def order(self) -> None:
         """Put all in order."""
-        heapify(self._heap)
+        self._ahead.sort(reverse=True)
 
     def put(self, segment: Segment) -> None:
         """Add a segment during a turn."""
-        heappush(self._heap, (segment.rank, segment))
+        heappush(self._again, (segment.rank, segment))
+
+    @property
+    def _is_again(self) -> bool:
+        """Whether the next one was put back."""
+        return bool(self._again) and (not self._ahead or self._again[0] < self._ahead[-1])
 
     @property
     def first(self) -> Any:
         """The sort key of the next job."""
-        return self._heap[0][0]
+        return (self._again[0] if self._is_again else self._ahead[-1])[0]
 
     def pop(self) -> tuple[tuple[Any, ...], Segment]:
         """Remove the segment with the next job; returns the keys of its groups as well."""
-        return (), heappop(self._heap)[1]
+        return (), (heappop(self._again) if self._is_again else self._ahead.pop())[1]
 
     def end_turn(self, *, idle: bool) -> None:
         """A turn is over."""
 
     def segments(self) -> Iterator[Segment]:
         """The segments, in no particular order."""
-        for _, segment in self._heap:
+        for _, segment in chain(self._ahead, self._again):
             yield segment
 
     def __bool__(self) -> bool:
-        return bool(self._heap)
+        return bool(self._ahead or self._again)
 
 
 class GroupedHeap:

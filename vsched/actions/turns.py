@@ -11,7 +11,7 @@ something is decided. Then the jobs whose turns would have come before get that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vsched.actions.ordering import QueueOrdering, by_queue
@@ -44,7 +44,7 @@ class QueueTurns:
             self._go_on(None)
             return None
         self._keys, self._segment = self._heap.pop()
-        self._bound = self._segment.rank
+        self._at = self._segment.at
         return self._segment
 
     def end_turn(
@@ -63,7 +63,7 @@ class QueueTurns:
             self._heap.put(self._segment)
         self._heap.end_turn(idle=idle)
         if changes and self._aside:
-            self._go_on((self._keys, self._bound))
+            self._go_on((self._keys, self._segment.rank_at(self._at)))
             self._heap.order()
         if known is not None:
             self._aside.append((self._keys, self._segment, known))
@@ -101,7 +101,7 @@ class JobTurns:
             yield from self._play(wave)
 
     def _play(self, segments: Iterable[Segment]) -> Iterator[tuple[Queue, Segment, QueueTurns]]:
-        turns_of = {name: QueueTurns(own, self._heap(name)) for name, own in by_queue(segments).items()}
+        turns_of = {name: QueueTurns(own, self._heap(name, own)) for name, own in by_queue(segments).items()}
         order = waiting_queues(self._ordering, (self._queues[name] for name in turns_of))
         while (queue := order.take()) is not None:
             turns = turns_of[queue.name]
@@ -114,11 +114,14 @@ class JobTurns:
             else:
                 order.put(queue)
 
-    def _heap(self, queue: str) -> AnyHeap:
+    def _heap(self, queue: str, segments: Sequence[Segment]) -> AnyHeap:
+        """A heap for these segments, in groups where there is more than one."""
         plugins, ordering = self._ordering.plugins, self._ordering
+        namespaces = {one.job_class.namespace for one in segments} if plugins.orders_namespaces else {""}
+        users = {one.job_class.user for one in segments} if plugins.orders_users else {""}
 
         def of_namespace(namespace: str) -> AnyHeap:
-            if not plugins.orders_users:
+            if len(users) == 1:
                 return SegmentHeap()
             return GroupedHeap(
                 lambda segment: segment.job_class.user,
@@ -126,8 +129,8 @@ class JobTurns:
                 _heap_of_jobs,
             )
 
-        if not plugins.orders_namespaces:
-            return of_namespace("")
+        if len(namespaces) == 1:
+            return of_namespace(*namespaces)
         return GroupedHeap(
             lambda segment: segment.job_class.namespace, lambda name: ordering.namespace_key(queue, name), of_namespace
         )

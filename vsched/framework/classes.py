@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from sortedcontainers import SortedSet
@@ -35,11 +34,10 @@ class JobClass:
         self.kind = kind
         self.queue = job.queue
         self.namespace = job.namespace
-        self.user = job.job.user
         self.priority = job.priority
         self.sub_grouped = job.sub_groups is not None
         waiting = waiting_job(job.job) if job.job.frozen else None
-        self._tasks = () if waiting is None else waiting.kind.tasks
+        self.user, self._tasks = (job.job.user, ()) if waiting is None else (waiting.kind.user, waiting.kind.tasks)
         self.ranks: list[OrderKey] = [*ranks]
         """The sort keys of the jobs, in order; each ends with the key of the job."""
         self.keys: list[str] = [str(rank[-1]) for rank in ranks]
@@ -127,6 +125,10 @@ class Segment:
         """The sort key of the next job."""
         return self.lead, self.job_class.ranks[self.at]
 
+    def rank_at(self, at: int) -> Rank:
+        """The sort key of the job at a position."""
+        return self.lead, self.job_class.ranks[at]
+
     @property
     def waiting(self) -> Span[Any]:
         """The jobs that still wait, with the value of their span."""
@@ -159,21 +161,14 @@ class Segment:
         return self.at < self._span.end
 
 
-class ClassMember(NamedTuple):
-    """A job in its class."""
-
-    job_class: JobClass
-    rank: OrderKey
-
-
 class JobClasses:
     """The classes of the jobs that a session may work on. A job is in none where some of its pods do not wait."""
 
     def __init__(self) -> None:
         self._classes: dict[Hashable, JobClass] = {}
         """By kind."""
-        self._of: dict[str, ClassMember] = {}
-        """By job."""
+        self._of: dict[str, tuple[JobClass, OrderKey]] = {}
+        """The class and the sort key of each job."""
         self.others: SortedSet[str] = SortedSet()
         """The keys of the jobs that are in none."""
         self.may_be_carried = True
@@ -183,12 +178,13 @@ class JobClasses:
         """Follow the jobs of a session: some have left, others have come or changed."""
         gone: dict[JobClass, list[OrderKey]] = {}
         new: dict[JobClass, list[OrderKey]] = {}
-        for key in chain(left, [job.key for job in changed]):
+        keys = [*left, *[job.key for job in changed]]
+        for key in keys:
             member = self._of.pop(key, None)
-            if member is None:
-                self.others.discard(key)
-            else:
-                gone.setdefault(member.job_class, []).append(member.rank)
+            if member is not None:
+                gone.setdefault(member[0], []).append(member[1])
+        if self.others:
+            self.others.difference_update(keys)
         others: list[str] = []
         for job in changed:
             kind = _kind(plugins, job)
@@ -200,7 +196,7 @@ class JobClasses:
                 found = self._classes[kind] = JobClass(job, [rank], kind)
             else:
                 new.setdefault(found, []).append(rank)
-            self._of[job.key] = ClassMember(found, rank)
+            self._of[job.key] = found, rank
         if others:
             self.others.update(others)
         for one in {**gone, **new}:
@@ -211,14 +207,14 @@ class JobClasses:
     def of(self, key: str) -> JobClass | None:
         """The class of a job; None for a job that is in none."""
         member = self._of.get(key)
-        return None if member is None else member.job_class
+        return None if member is None else member[0]
 
     def at(self, job_class: JobClass, key: str) -> int | None:
         """The position of a job in a class; None where it is not in it."""
         member = self._of.get(key)
-        if member is None or member.job_class is not job_class:
+        if member is None or member[0] is not job_class:
             return None
-        return bisect_left(job_class.ranks, member.rank)
+        return bisect_left(job_class.ranks, member[1])
 
     def __iter__(self) -> Iterator[JobClass]:
         return iter(self._classes.values())

@@ -110,10 +110,6 @@ class Session:
             classes, self.jobs, self.plugins.job_key, self.refused, self.node_selection, self.ledger
         )
         """The active jobs by class, and their refusals."""
-        self.places = Places(
-            snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, self.plugins.place_plugins
-        )
-        """Tiers, and the domains that jobs may use."""
 
     def leave(self) -> None:
         """Leave what is known of nodes and jobs to the next session; this one may not be used any more."""
@@ -140,6 +136,12 @@ class Session:
     def nodes(self) -> NodeTable:
         """The session's own node table."""
         return self._carried.table
+
+    @cached_property
+    def places(self) -> Places:
+        """Tiers, and the domains that jobs may use."""
+        plugins = self.plugins.place_plugins
+        return Places(self.snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, plugins)
 
     @cached_property
     def stranded(self) -> dict[str, JobView]:

@@ -42,8 +42,9 @@ class Memo:
     """Unless the constructor says otherwise."""
 
     def __init__(self, mode: Mode | None = None) -> None:
-        self._mode = type(self).mode if mode is None else mode
-        self.proves = self._mode is Mode.PROVE
+        mode = type(self).mode if mode is None else mode
+        self._keeps = mode is not Mode.OFF
+        self.proves = mode is Mode.PROVE
         """Whether each kept answer is also made anew."""
         self._for: tuple[object, ...] = ()
         self._is_open = False
@@ -98,7 +99,8 @@ class Memo:
 
     def leave(self, owner: str, value: object) -> None:
         """Leave something to the next cycle; it may not refer to this one."""
-        self._keep(self._kept[owner], type(value).__name__, value)
+        if self._keeps:
+            self._kept[owner][type(value).__name__] = value
 
     def counted(self) -> dict[str, tuple[int, int]]:
         """By owner, how often an answer was used again, and how often it was worked out, since this was last asked."""
@@ -109,7 +111,7 @@ class Memo:
         return found
 
     def _keep(self, own: dict[Hashable, Any], key: Hashable, value: object) -> None:
-        if self._mode is not Mode.OFF:
+        if self._keeps:
             if len(own) >= ENTRIES_MAX:
                 own.clear()
             own[key] = value

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from tests.support.prometheus import prometheus, steady
 from tests.support.running import node, scheduling, sessions
 from tests.support.waiting import until
+from vsched.daemon.words import log as words
 from vsched.model.history.records import CLUSTER, HOUR_SECONDS, Decay, Holder
 from vsched.sim.cluster import Cluster
 
@@ -73,5 +74,5 @@ async def test_without_an_answer_the_history_begins_anew(tmp_path: Path, metrics
         ):
             await sessions(daemon, 1)
             assert daemon.cache.history.publish().since >= began - 1
-    (line,) = [line for line in lines if line["event"] == "usage history cannot be read from Prometheus"]
+    (line,) = [line for line in lines if line["event"] == words.HISTORY_NOT_IN_PROMETHEUS]
     assert why in line["problem"]

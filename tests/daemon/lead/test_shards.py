@@ -22,6 +22,7 @@ from vsched.daemon.lead.shards import ShardElection
 from vsched.daemon.observe.telemetry import Telemetry
 from vsched.daemon.options import Options, check
 from vsched.daemon.parts.shard_mirror import ShardMirror
+from vsched.daemon.words import states as words
 from vsched.errors import BadInput
 from vsched.kube.auth.connection import Connection
 from vsched.kube.client import ApiClient
@@ -84,10 +85,7 @@ async def test_two_daemons_decide_each_for_its_own_shard_and_none_binds_what_the
             assert whose("default", "g1") == whose("default", "g1-0")
             assert isinstance(second.daemon.election, ShardElection)
             who = second.daemon.election.identity
-            assert (
-                whose("default", "g1")
-                == f"default/g1 belongs to shard 1, and {who} decides about it (this daemon has 0)"
-            )
+            assert whose("default", "g1") == words.of_another_shard("default/g1", 1, who, "0")
             assert (whose("default", "g0"), whose("default", "g0-1"), whose("default", "x")) == ("", "", "")
 
 

@@ -25,6 +25,7 @@ from vsched.cli.run.command import command, options_of
 from vsched.daemon.access_options import AccessOptions
 from vsched.daemon.app import Daemon
 from vsched.daemon.options import Options, check
+from vsched.daemon.words import options as words
 from vsched.errors import BadInput
 from vsched.kube.auth.config import load_connection
 from vsched.kube.auth.connection import Connection
@@ -119,7 +120,7 @@ async def test_the_webhook_answers_only_who_shows_the_right_certificate_where_on
 BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "tokens without TLS": (
         {"access": AccessOptions(authentication="tokenreview")},
-        "--authentication tokenreview: --listen-address is without TLS (expected --tls-cert-file, and --tls-on listen)",
+        words.listens_without_tls("--authentication tokenreview"),
     ),
     "TLS elsewhere": (
         {"access": AccessOptions(authentication="tokenreview", tls_on=("healthz",)), **TLS},
@@ -134,7 +135,7 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "certificates without an authority": (
         {"access": AccessOptions(authentication="certificate"), **TLS},
-        "--authentication certificate: no client could be authenticated (expected --client-ca-file)",
+        words.no_client_possible("--authentication certificate"),
     ),
     "a token file for nothing": (
         {"access": AccessOptions(token_file=Path("tokens"))},
@@ -150,7 +151,7 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "people named for nothing": (
         {"access": AccessOptions(allow_groups=("g",))},
-        "--allow-group: needs authentication (expected --authentication other than none)",
+        words.needs_authentication("--allow-group"),
     ),
     "an authority for nothing": (
         {"access": AccessOptions(client_ca_file=Path("ca")), **TLS},

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from math import inf
 
 from vsched.framework.codes import Code
-from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout, TakingPart
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     Allocatable,
@@ -35,29 +35,31 @@ from vsched.model.queues.queue import Queue
 class PluginDecisions(PluginTiers):
     """The combined decisions: all must agree, or any one is enough, or the first answer counts."""
 
+    _valid = TakingPart(JobValid)
+    _ready = TakingPart(JobReady)
+    _run_limits = TakingPart(RunLimit)
+    _start_limits = TakingPart(StartLimit)
+    _stating = TakingPart(JobCondition)
+    _overused = TakingPart(Overused)
+    _allocatable = TakingPart(Allocatable)
+    _claim_limits = TakingPart(ClaimLimit)
+    _namespace_limits = TakingPart(NamespaceLimit)
+    _annotating = TakingPart(BindAnnotations)
+
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
-        self._valid = self.taking_part(JobValid)
-        self._ready = self.taking_part(JobReady)
-        self._run_limits = self.taking_part(RunLimit)
-        self.limits_runs = bool(self._run_limits)
+        points = self._layout.points
+        self.limits_runs = RunLimit in points
         """Whether any plugin limits how long jobs run."""
-        self._start_limits = self.taking_part(StartLimit)
-        self.limits_starts = bool(self._start_limits)
+        self.limits_starts = StartLimit in points
         """Whether any plugin limits which jobs may start."""
-        self._stating = self.taking_part(JobCondition)
-        self._overused = self.taking_part(Overused)
-        self._allocatable = self.taking_part(Allocatable)
-        self._claim_limits = self.taking_part(ClaimLimit)
-        self._namespace_limits = self.taking_part(NamespaceLimit)
-        self.limits_amounts_elsewhere = bool(self._claim_limits or self._namespace_limits)
+        self.limits_amounts_elsewhere = ClaimLimit in points or NamespaceLimit in points
         """Whether any plugin limits namespaces, or what the claims of a queue ask for."""
-        self._annotating = self.taking_part(BindAnnotations)
 
     @property
     def conditions_by_job_alone(self) -> bool:
         """Whether the conditions of a job follow from the job alone."""
-        return not self._run_limits and all(plugin.by_job_alone for plugin in self._stating)
+        return not self.limits_runs and JobCondition not in self._layout.looking_around
 
     def job_valid(self, job: JobView) -> Refusal | None:
         """Why the job is not valid: the first refusal; None where it is valid."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
+from vsched.framework.combine.tiers import PluginTiers, TakingPart
 from vsched.framework.points.extension import (
     DividedBy,
     DivisionWeight,
@@ -15,10 +15,7 @@ from vsched.framework.points.extension import (
     UsageMemory,
     stated_weights,
 )
-from vsched.framework.policy import Policy
 from vsched.framework.refusal import QueueBound
-from vsched.framework.registry import Registry
-from vsched.framework.trace import Trace
 from vsched.model.nodes.table import Floats
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
@@ -27,12 +24,13 @@ from vsched.model.snapshot import Snapshot
 class PluginDivision(PluginTiers):
     """The combined answers on shares: the first one counts, and weights go through one plugin after the other."""
 
-    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
-        super().__init__(policy, registry, trace, layout)
-        self._memories = self.taking_part(UsageMemory)
-        self._dividers = self.taking_part(QueueDivider)
-        self.weighs_divisions = bool(self.taking_part(DivisionWeight))
+    _memories = TakingPart(UsageMemory)
+    _dividers = TakingPart(QueueDivider)
+
+    @property
+    def weighs_divisions(self) -> bool:
         """Whether weights are others than those that queues state."""
+        return DivisionWeight in self._layout.points
 
     def division(self, queue: Queue) -> QueueDivision | None:
         """The queue's share of the cluster; None where no plugin divides the cluster."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout, TakingPart
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     JobOrder,
@@ -32,20 +32,21 @@ OrderKey = tuple[SortKey | str, ...]
 class PluginOrders(PluginTiers):
     """The combined orders of queues, namespaces, users, jobs, sub-groups and tasks."""
 
+    _job_orders = TakingPart(JobOrder)
+    _queue_orders = TakingPart(QueueOrder)
+    _namespace_orders = TakingPart(NamespaceOrder)
+    _user_orders = TakingPart(UserOrder)
+    _scoring = TakingPart(QueueScore)
+
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
-        self._job_orders = self.taking_part(JobOrder)
-        self._orders_by_job_alone = all(plugin.by_job_alone for plugin in self._job_orders)
+        self.orders_namespaces = NamespaceOrder in self._layout.points
+        """Whether any plugin orders namespaces within a queue."""
+        self.orders_users = UserOrder in self._layout.points
+        """Whether any plugin orders users within a namespace."""
+        self._orders_by_job_alone = JobOrder not in self._layout.looking_around
         self._known_keys: dict[JobView, OrderKey] = {}
         """Sort keys of jobs whose pods all wait, where they follow from the jobs alone."""
-        self._queue_orders = self.taking_part(QueueOrder)
-        self._namespace_orders = self.taking_part(NamespaceOrder)
-        self.orders_namespaces = bool(self._namespace_orders)
-        """Whether any plugin orders namespaces within a queue."""
-        self._user_orders = self.taking_part(UserOrder)
-        self.orders_users = bool(self._user_orders)
-        """Whether any plugin orders users within a namespace."""
-        self._scoring = self.taking_part(QueueScore)
         self.queues_move_together = False
         """Whether a placement in one queue can change another queue's key; set when the plugins are opened."""
         self.queue_scores_move_together = False

@@ -33,8 +33,11 @@ from vsched.framework.nodes.node_plugins import NodePlugins
 from vsched.framework.places.places import PlacePlugins
 from vsched.framework.points.extension import (
     CycleEnd,
+    JobOrder,
     JobPipelined,
+    JobReady,
     JobStarving,
+    JobValid,
     PlacementListener,
     QueueDivision,
     SessionContext,
@@ -67,17 +70,20 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         judges: list[JobJudge] = [*self._ready, *self.taking_part(JobPipelined), *self.taking_part(JobStarving)]
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
-        self.distinguishes_jobs = not all(one.by_job_alone for one in self._valid)
+        around = self._layout.looking_around
+        self.distinguishes_jobs = JobValid in around
         """Whether a plugin may distinguish any two jobs, so that no two are of one class."""
-        self.judges_by_job_alone = (
-            not self.distinguishes_jobs and self._orders_by_job_alone and all(one.by_job_alone for one in judges)
-        )
+        self.judges_by_job_alone = around.isdisjoint((JobValid, JobOrder, JobReady, JobPipelined, JobStarving))
         """Whether only the jobs themselves distinguish waiting jobs, so that their classes may be carried over."""
         self.admits_by_class = "enqueue" not in policy.actions or (
             self.admits_by_request_alone and not self.limits_starts
         )
         """Whether jobs of one class that wait to be admitted get the same answers."""
-        self.place_plugins = PlacePlugins(
+
+    @property
+    def place_plugins(self) -> PlacePlugins:
+        """The plugins that make tiers, and that score domains and nodes by where they are."""
+        return PlacePlugins(
             self.taking_part(TierSource),
             self.taking_part(DomainScore),
             self.taking_part(ClosenessScore),

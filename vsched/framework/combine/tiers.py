@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from vsched.framework.combine.measuring import measure
 from vsched.framework.points.extension import Plugin, Point
@@ -11,6 +11,8 @@ from vsched.framework.registry import Registry
 from vsched.framework.trace import Trace
 
 PointT = TypeVar("PointT", bound=Point)
+_PROMISES = ("by_job_alone", "by_request_alone")
+"""Of points: whether a plugin looks at nothing else."""
 
 
 class PolicyLayout(NamedTuple):
@@ -23,20 +25,25 @@ class PolicyLayout(NamedTuple):
     points: dict[type[Point], list[int]]
     tiers: list[dict[type[Point], list[int]]]
     """The same by tier."""
+    looking_around: set[type[Point]]
+    """The points in which some plugin looks at more than the job, or than what it asks for."""
 
 
 def layout_of(policy: Policy, registry: Registry) -> PolicyLayout:
     """What every session under a policy finds."""
-    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [])
+    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [], set())
     for tier in policy.tiers:
         found.tiers.append({})
         for conf in tier.plugins:
             number = len(found.switches_of)
             found.switches_of.append(found.switches.index(conf.switches))
-            for point in registry.plugins[conf.name].points:
+            kind = registry.plugins[conf.name]
+            for point in kind.points:
                 if conf.switches.enabled(point.point):
                     found.points.setdefault(point, []).append(number)
                     found.tiers[-1].setdefault(point, []).append(number)
+                    if not all(getattr(kind, name) for name in _PROMISES if hasattr(point, name)):
+                        found.looking_around.add(point)
     return found
 
 
@@ -56,7 +63,8 @@ class PluginTiers:
     def taking_part(self, point: type[PointT]) -> list[PointT]:
         """The plugins that take part in a point, in tier order."""
         numbers = self._layout.points.get(point)
-        return [] if numbers is None else cast("list[PointT]", [*map(self._plugins.__getitem__, numbers)])
+        found: list[Any] = [] if numbers is None else [*map(self._plugins.__getitem__, numbers)]
+        return found
 
     def release(self) -> None:
         """Remove the timers. A plugin refers to itself through a timer, which would delay freeing its memory."""
@@ -66,5 +74,19 @@ class PluginTiers:
 
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
-        found = [[*map(self._plugins.__getitem__, tier.get(point, ()))] for tier in self._layout.tiers]
-        return cast("list[list[PointT]]", found)
+        found: list[Any] = [[*map(self._plugins.__getitem__, tier.get(point, ()))] for tier in self._layout.tiers]
+        return found
+
+
+class TakingPart(Generic[PointT]):
+    """An attribute: the plugins that take part in a point, in tier order. They are looked up on first use."""
+
+    def __init__(self, point: type[PointT]) -> None:
+        self._point = point
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, plugins: PluginTiers, owner: type) -> list[PointT]:
+        found = plugins.__dict__[self._name] = plugins.taking_part(self._point)
+        return found

@@ -105,11 +105,13 @@ class NodeRows:
         self.changed.clear()
         if not records:
             return
-        width = table.width
-        rows = np.fromiter((row_of[record.name] for record in records), dtype=np.intp, count=len(records))
-        allocatable = dense([dict(record.allocatable) for record in records], width)
-        used = dense([record.used for record in records], width)
-        if not np.array_equal(table.allocatable[:, rows], allocatable):
+        width, count = table.width, len(records)
+        rows = np.array([row_of[record.name] for record in records], dtype=np.intp)
+        amounts = dense(
+            [*[dict(record.allocatable) for record in records], *[record.used for record in records]], width
+        )
+        allocatable, used = amounts[:, :count], amounts[:, count:]
+        if (table.allocatable[:, rows] != allocatable).any():
             table.allocatable = table.allocatable.copy()  # so that sessions see by the array that some have changed
             table.allocatable[:, rows] = allocatable
         table.requested[:, rows] = used
@@ -117,8 +119,8 @@ class NodeRows:
         if self._moved(records):
             table.releasing[:, rows] = dense([record.releasing for record in records], width)
             table.in_motion = bool(self._leaving) or bool(table.pipelined.any())
-        table.scoring[0, rows] = integers([record.milli_cpu for record in records])
-        table.scoring[1, rows] = integers([record.memory for record in records])
+        scoring = [*[record.milli_cpu for record in records], *[record.memory for record in records]]
+        table.scoring[:, rows] = integers(scoring).reshape(2, count)
         if table.changes is not None:
             table.changes.note(rows.tolist())
 
