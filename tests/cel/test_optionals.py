@@ -129,9 +129,9 @@ def test_an_optional_value_fails_for(text: str, why: str) -> None:
     [
         pytest.param("self.?a.hasValue(", "Syntax error", id="half an expression"),
         pytest.param("self.?a.optMap(x)", "unsupported syntax", id="a mapping without a body"),
-        pytest.param("nope.?a", "undeclared reference to 'nope'", id="a variable that nobody declared"),
-        pytest.param("__select(self, 'a')", "undeclared reference to '__select'", id="a function of our own"),
-        pytest.param("self.__items()", "undeclared reference to '__items'", id="a method of our own"),
+        pytest.param("nope.?a", words.undeclared("nope"), id="a variable that nobody declared"),
+        pytest.param("__select(self, 'a')", words.undeclared("__select"), id="a function of our own"),
+        pytest.param("self.__items()", words.undeclared("__items"), id="a method of our own"),
         pytest.param("self" + ".?a.orValue({})" * 20 + "." * 2, "Syntax error", id="a long chain that ends badly"),
     ],
 )

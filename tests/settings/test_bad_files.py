@@ -40,11 +40,11 @@ BAD_TOPS = {
     "two documents": (GOOD + "---\n" + GOOD, ["5: " + reading_words.second_document("policy")]),
     "a period that is none": (
         GOOD + "schedulePeriod: 0s\n",
-        ["5: schedulePeriod: expected a duration such as 30s or 1m30s > 0s and <= 3600s, got '0s'"],
+        ["5: schedulePeriod: " + reading_words.expected(f"{reading_words.DURATION} > 0s and <= 3600s", "'0s'")],
     ),
     "a colon where a value ends": (
         "actions: allocate\nconfigurations:\n- name: enqueue:\n",
-        ["3: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 16)"],
+        ["3: " + reading_words.not_yaml(reading_words.STRAY_COLON, " (column 16)")],
     ),
     "a tab": ("actions:\n\t- a\n", ["2: not YAML: found character '\\t' that cannot start any token (column 1)"]),
     "an unknown alias": ("actions: *x\n", ["1: not YAML: found undefined alias 'x' (column 10)"]),
@@ -62,15 +62,15 @@ BAD_TOPS = {
     ),
     "no actions": (
         TIERS,
-        ['1: actions: missing; expected a comma separated text such as "enqueue, allocate, backfill"'],
+        ["1: actions: missing; expected " + policy_words.ACTIONS_EXPECTED],
     ),
     "empty actions": (
         'actions: " "\n' + TIERS,
-        ['1: actions: expected a comma separated text such as "enqueue, allocate, backfill", got an empty text'],
+        ["1: actions: " + reading_words.expected(policy_words.ACTIONS_EXPECTED, policy_words.EMPTY_TEXT)],
     ),
     "actions as a list": (
         "actions: [allocate]\n" + TIERS,
-        ['1: actions: expected a comma separated text such as "enqueue, allocate, backfill", got a list'],
+        ["1: actions: " + reading_words.expected(policy_words.ACTIONS_EXPECTED, "a list")],
     ),
     "a comma too many": (
         "actions: allocate,\n" + TIERS,
@@ -232,8 +232,9 @@ BAD_PLUGINS = {
     "an octal number": (
         "- name: binpack\n  arguments:\n    binpack.cpu: 010",
         [
-            "6: tiers[0].plugins[0].arguments.binpack.cpu: expected a whole number, got '010': "
-            "a leading zero means octal in YAML; write the number without it"
+            "6: tiers[0].plugins[0].arguments.binpack.cpu: "
+            + reading_words.expected(reading_words.WHOLE_NUMBER, "'010'")
+            + reading_words.LEADING_ZERO
         ],
     ),
     "a number for a boolean": (
@@ -283,9 +284,12 @@ BAD_ARGUMENTS = {
     ),
     "a time without a unit": (
         "interval: 30",
-        ["6: interval: expected a duration such as 30s or 1m30s >= 0s, got '30'"],
+        ["6: interval: " + reading_words.expected(f"{reading_words.DURATION} >= 0s", "'30'")],
     ),
-    "a time below zero": ("patience: -1s", ["6: patience: expected a duration such as 30s or 1m30s >= 0s, got '-1s'"]),
+    "a time below zero": (
+        "patience: -1s",
+        ["6: patience: " + reading_words.expected(f"{reading_words.DURATION} >= 0s", "'-1s'")],
+    ),
     "none of the alternatives": ("be_cpu: [1]", ["6: be_cpu: expected a whole number or text, got a list"]),
     "a word for a list": ("strategies: low", ["6: strategies: " + reading_words.list_expected("'low'")]),
     "a word for a struct in a list": (
@@ -298,7 +302,7 @@ BAD_ARGUMENTS = {
     ),
     "a plain yes for text": (
         "strategies:\n- name: yes",
-        ["7: strategies[0].name: expected text, got 'yes': a plain yes is a boolean in YAML; put it in quotes"],
+        ["7: strategies[0].name: " + reading_words.expected("text", "'yes'") + reading_words.plain_boolean("yes")],
     ),
     "a member of a family in a list": (
         "strategies:\n- name: x\n  params:\n    cpu: low",
@@ -337,11 +341,11 @@ BAD_METRICS = {
     ),
     "an address that is none": (
         "address: 192.168.0.10:9090",
-        ["6: metrics.address: expected a URL such as http://prometheus:9090"],
+        ["6: metrics." + metrics_words.ADDRESS_EXPECTED],
     ),
     "no time between questions": (
         "interval: 0s",
-        ["6: metrics.interval: expected a duration such as 30s or 1m30s > 0s, got '0s'"],
+        ["6: metrics.interval: " + reading_words.expected(f"{reading_words.DURATION} > 0s", "'0s'")],
     ),
     "an unknown key, nested": (
         "tls:\n  insecureSkipVerfy: true",
@@ -354,7 +358,7 @@ BAD_METRICS = {
     "basicauth of nobody": ("basicauth: 'true'", ["5: metrics: " + metrics_words.USERNAME_MISSING]),
     "no time for an answer": (
         "timeout: 0s",
-        ["6: metrics.timeout: expected a duration such as 30s or 1m30s > 0s, got '0s'"],
+        ["6: metrics.timeout: " + reading_words.expected(f"{reading_words.DURATION} > 0s", "'0s'")],
     ),
     "a password of two places": (
         "passwordEnv: A\npasswordFile: /b",
@@ -370,7 +374,7 @@ BAD_METRICS = {
     ),
     "a token and a password": (
         "basicauth: true\nusername: me\ntoken: t",
-        ["6: metrics.basicauth: a name and a password are not used together with a token"],
+        ["6: metrics." + metrics_words.PASSWORD_AND_TOKEN],
     ),
     "a certificate without its key": (
         "tls.certFile: /client.pem",
@@ -378,11 +382,11 @@ BAD_METRICS = {
     ),
     "a label that is none": (
         "instanceLabel: 'node) or vector(1'",
-        ["6: metrics.instanceLabel: expected the name of a label, such as instance"],
+        ["6: metrics." + metrics_words.LABEL_EXPECTED],
     ),
     "an address with a question in it": (
         "address: http://prometheus:9090/?a=b",
-        ["6: metrics.address: expected a URL such as http://prometheus:9090"],
+        ["6: metrics." + metrics_words.ADDRESS_EXPECTED],
     ),
 }
 
@@ -472,7 +476,7 @@ BAD_MANIFESTS = {
     ),
     "a YAML error in a block keeps its line": (
         MANIFEST + "data:\n  volcano-scheduler.conf: |-\n    actions: allocate\n    a: b: c\n",
-        ["7: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 5)"],
+        ["7: " + reading_words.not_yaml(reading_words.STRAY_COLON, " (column 5)")],
     ),
     "a mistake in a quoted text has the line of the text": (
         MANIFEST + 'data:\n  volcano-scheduler.conf: "actions: allocate\\ntiers:\\n- plugins:\\n  - name: gong\\n"\n',

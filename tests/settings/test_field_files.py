@@ -11,6 +11,7 @@ from vsched.errors import BadPolicy
 from vsched.framework.registry import Registry
 from vsched.settings import load_file, load_text
 from vsched.settings.words import policy as words
+from vsched.settings.words import reading as reading_words
 
 DATA = Path(__file__).parent / "data"
 USAGE = ["usage-all-keys", "usage-custom-metrics", "usage-prometheus", "usage-elasticsearch"]
@@ -38,7 +39,7 @@ def test_the_continuous_integration_file_says_what_is_not_here_yet(registry: Reg
 
 def test_a_stray_colon_after_a_name_is_told(registry: Registry) -> None:
     assert problems("queue-score-order-as-designed", registry) == [
-        "3: not YAML: a ':' where none can be; drop it, or put the value in quotes (column 16)"
+        "3: " + reading_words.not_yaml(reading_words.STRAY_COLON, " (column 16)")
     ]
 
 

@@ -49,7 +49,7 @@ def test_what_is_within_reach_is_taken(text: str) -> None:
         ),
         pytest.param(
             "elasticsearch: {username: u, passwordEnv: HOME}",
-            "metrics.elasticsearch.passwordEnv: 'HOME': expected a name that begins with VSCHED_SOURCE_",
+            "metrics.elasticsearch.passwordEnv: " + words.name_not_allowed("HOME", "VSCHED_SOURCE_"),
             id="another variable",
         ),
         pytest.param(

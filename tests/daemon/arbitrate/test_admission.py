@@ -12,6 +12,7 @@ from vsched.arbitrator.effects import Promise, RoundResult
 from vsched.arbitrator.extender import ExtenderAnswer, PlacementRequest
 from vsched.clock import FakeClock
 from vsched.daemon.arbitrate.admission import Admission, Review
+from vsched.daemon.words import states as states_words
 from vsched.mirror import wire
 from vsched.mirror.cache import Cache
 from vsched.model import words
@@ -150,7 +151,7 @@ def test_nothing_is_ready_before_the_first_round_and_while_another_acts() -> Non
     at.idle = "standby"
     assert at.admission.ready() == "standby"
     fresh = Admission(at.cache, Findings(), at.clock)
-    assert "nothing has been divided yet" in fresh.ready()
+    assert states_words.NOTHING_DIVIDED in fresh.ready()
 
 
 @pytest.mark.parametrize(

@@ -143,11 +143,11 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a token file that is not named": (
         {"access": AccessOptions(authentication="token-file"), **TLS},
-        "--token-file: goes with --authentication token-file",
+        words.TOKEN_FILE_ALONE,
     ),
     "a token file for another way": (
         {"access": AccessOptions(authentication="tokenreview", token_file=Path("tokens")), **TLS},
-        "--token-file: goes with --authentication token-file",
+        words.TOKEN_FILE_ALONE,
     ),
     "people named for nothing": (
         {"access": AccessOptions(allow_groups=("g",))},
@@ -162,15 +162,15 @@ BAD_OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
             "access": AccessOptions(authentication="certificate", client_ca_file=Path("ca"), token_audiences=("a",)),
             **TLS,
         },
-        "--token-audience: has no effect here",
+        words.AUDIENCE_WITHOUT_EFFECT,
     ),
     "probes over TLS without a certificate": (
         {"access": AccessOptions(tls_on=("healthz",))},
-        "--tls-on healthz: there is no certificate",
+        words.HEALTHZ_WITHOUT_CERTIFICATE,
     ),
     "a webhook's authority without TLS": (
         {"access": AccessOptions(webhook_client_ca_file=Path("ca"))},
-        "--webhook-client-ca-file: there is no webhook without TLS",
+        words.CLIENT_CA_WITHOUT_TLS,
     ),
 }
 

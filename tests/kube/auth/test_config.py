@@ -76,8 +76,8 @@ def clusterless() -> dict[str, Any]:
 
 HTTPS = {"server": "https://h"}
 MISTAKES: dict[str, tuple[object, str]] = {
-    "an empty file": ("", "K: is empty, expected clusters, users and contexts"),
-    "a list": ("- a\n", "K: is a list, expected clusters, users and contexts"),
+    "an empty file": ("", auth_words.not_a_kubeconfig("K", "empty")),
+    "a list": ("- a\n", auth_words.not_a_kubeconfig("K", "a list")),
     "broken YAML": (
         "clusters:\n  - {name: [\n",
         "K:3:1: is not YAML: expected the node content, but found '<stream end>'",
@@ -110,19 +110,22 @@ MISTAKES: dict[str, tuple[object, str]] = {
     ),
     "a password in the server's address": (
         kubeconfig({"server": "https://u:secret@h"}),
-        "K: context 'here': server of cluster 'c' has a name or a password in it, expected them in the entry of",
+        "K: " + auth_words.login_in_address("context 'here'", "c"),
     ),
-    "no server": (kubeconfig({"server": ""}), "server of cluster 'c' is '', expected a URL like https://host:6443"),
+    "no server": (kubeconfig({"server": ""}), auth_words.no_address("context 'here'", "c", "")),
     "a port that is none": (kubeconfig({"server": "https://h:99999"}), "is 'https://h:99999': Port out of range"),
     "a port of words": (kubeconfig({"server": "https://h:port"}), "Port could not be cast"),
     "a port of nothing": (kubeconfig({"server": "https://h:0"}), auth_words.PORT_ZERO),
     "half an address": (kubeconfig({"server": "http://[::"}), "is 'http://[::': Invalid IPv6 URL, expected a URL"),
-    "no host": (kubeconfig({"server": "https://"}), "expected a URL like https://host:6443"),
-    "a host of blanks": (kubeconfig({"server": "https://a b"}), "letters that cannot be in a URL"),
+    "no host": (
+        kubeconfig({"server": "https://"}),
+        auth_words.no_address("context 'here'", "c", "https://"),
+    ),
+    "a host of blanks": (kubeconfig({"server": "https://a b"}), auth_words.LETTERS_NOT_IN_URL),
     "a server with a query": (kubeconfig({"server": "https://h/?x=1"}), auth_words.HAS_QUERY),
     "a proxy of another kind": (
         kubeconfig({"proxy-url": "socks5://me:secret@h:1"}),
-        "proxy-url of cluster 'c' cannot be used: 'socks5' is not spoken here, expected one like http://proxy:3128",
+        auth_words.bad_proxy("context 'here'", "c", auth_words.scheme_not_spoken("socks5")),
     ),
     "a proxy at no port": (
         kubeconfig({"proxy-url": "http://h:99999"}),
@@ -163,7 +166,7 @@ MISTAKES: dict[str, tuple[object, str]] = {
         kubeconfig(user={"tokenFile": "/no/token"}),
         "user 'u': token file /no/token: cannot be read: No such file or directory",
     ),
-    "a token in two lines": (kubeconfig(user={"token": "a\nb"}), "characters that cannot be sent in a header"),
+    "a token in two lines": (kubeconfig(user={"token": "a\nb"}), auth_words.TOKEN_CANNOT_BE_SENT),
 }
 
 

@@ -155,7 +155,7 @@ FAULTS: dict[str, tuple[Reply, str]] = {
         content({"kind": "Status", "reason": "Forbidden", "message": "no rights", "code": 403}, 403),
         "403 Forbidden: no rights",
     ),
-    "it answers something else": (content({"status": {"authenticated": "perhaps"}}), "answer is not a review"),
+    "it answers something else": (content({"status": {"authenticated": "perhaps"}}), words.NO_REVIEW),
 }
 
 
