@@ -26,20 +26,23 @@ from vsched.cli.queue.source import division_of as queues_told
 from vsched.clock import SystemClock
 from vsched.errors import BadInput, Unavailable, VschedError
 from vsched.kube.client import ApiClient
+from vsched.kube.words import answers as kube_words
 from vsched.web.serve.access import Access, AllowList
 from vsched.web.serve.limits import Limits, Port
 from vsched.web.serve.routing import Route, as_json
 from vsched.web.serve.server import serving
 from vsched.web.serve.tls import ReloadingContext
 from vsched.web.serve.tokens import TokenTable
+from vsched.web.words import answers as web_words
 
 ALICE, BOB = "alice-0123456789abcdef", "bob-0123456789abcdef"
 AUTHORITY = CERTIFICATES / "authority.pem"
+NOBODY_KNOWN = web_words.nothing_known("pod or PodGroup ns/nobody")
 
 
 async def _say(request: web.Request) -> web.StreamResponse:
     if request.match_info.get("name") == "nobody":
-        return as_json({"error": "no pod or PodGroup ns/nobody is known here"}, 404)
+        return as_json({"error": NOBODY_KNOWN}, 404)
     return as_json({"path": request.path})
 
 
@@ -210,7 +213,7 @@ async def test_whom_to_trust_over_tls() -> None:
 async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
     async with hello(routes=ROUTES) as url:
         found = await problem(DaemonTarget(url), "/explain/nobody")
-        assert (type(found), str(found)) == (Unknown, "no pod or PodGroup ns/nobody is known here")
+        assert (type(found), str(found)) == (Unknown, NOBODY_KNOWN)
         missing = await problem(DaemonTarget(url), "/overview")
         assert str(missing) == words.serves_no(url, "/overview")
         assert not isinstance(missing, Unknown)
@@ -231,7 +234,7 @@ async def test_what_a_daemon_does_not_know_is_told_in_its_words() -> None:
             "redirects to http://login (is it vsched?)",
             id="a door",
         ),
-        pytest.param(content(["a"]), BadInput, "answered with a JSON list, expected an object", id="another JSON"),
+        pytest.param(content(["a"]), BadInput, kube_words.not_an_object("list"), id="another JSON"),
         pytest.param(
             content({"error": "no session within 10 s"}, 503), Unavailable, ": no session within 10 s", id="a standby"
         ),

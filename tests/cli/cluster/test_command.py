@@ -22,6 +22,7 @@ from tests.support.waiting import until_now
 from vsched.cli import cli
 from vsched.cli.cluster.command import DEVICES_EXAMPLE, NODES_EXAMPLE
 from vsched.errors import VschedError
+from vsched.settings.words import policy as policy_words
 from vsched.sim.fleet.device_plugins import PluginGroup
 from vsched.sim.fleet.devices import DeviceGroup, read_devices
 from vsched.sim.fleet.nodes import FleetGroup, read_fleet
@@ -162,8 +163,16 @@ def test_help_shows_an_example() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--nodes", "none.yaml"], "none.yaml: cannot be read: No such file", id="a fleet that is missing"),
-        pytest.param(["-f", "none.yaml"], "none.yaml: cannot be read: No such file", id="a manifest that is missing"),
+        pytest.param(
+            ["--nodes", "none.yaml"],
+            policy_words.cannot_be_read("none.yaml", "No such file"),
+            id="a fleet that is missing",
+        ),
+        pytest.param(
+            ["-f", "none.yaml"],
+            policy_words.cannot_be_read("none.yaml", "No such file"),
+            id="a manifest that is missing",
+        ),
         pytest.param(["-f", "bad.yaml"], "bad.yaml: document 2, line ", id="a manifest that is no YAML"),
         pytest.param(["--host", "0.0.0.0"], "host '0.0.0.0' is not a loopback address", id="an open address"),
         pytest.param(["--nodes", "1000000"], "1000000 nodes: expected 0 to 100000", id="too many nodes"),

@@ -19,6 +19,7 @@ from vsched.cli.job import words
 from vsched.controllers.vcjobs import words as vcjobs_words
 from vsched.errors import BadInput, Unavailable
 from vsched.sim.cluster import Cluster
+from vsched.web.words import answers as web_words
 
 SAMPLES = Path(__file__).parents[3] / "config" / "samples" / "vcjobs"
 NOBODY = "http://127.0.0.1:1"
@@ -125,7 +126,7 @@ async def test_a_vcjob_is_explained_by_its_own_name(tmp_path: Path) -> None:
             "vcjob default/wrong cannot be run: spec.minAvailable: 9 is more than the 1 replicas of all tasks"
         )
         assert await said("default/foreign") == vcjobs_words.for_another_scheduler("default/foreign", "other")
-        assert (await said("default/nothing")).startswith("no pod or PodGroup default/nothing is known here")
+        assert (await said("default/nothing")).startswith(web_words.nothing_known("pod or PodGroup default/nothing"))
 
 
 WEB = {

@@ -24,6 +24,7 @@ from vsched.cli.show.output import Output
 from vsched.errors import Unavailable
 from vsched.sim.cluster import Cluster
 from vsched.web.overview.share_series import QueueSeries, ShareSeries
+from vsched.web.words import answers as web_words
 
 LOOK = look_for(200, wide=False, unicode=True)
 PLAIN = look_for(200, wide=False, unicode=False)
@@ -130,6 +131,6 @@ async def test_a_daemon_tells_what_its_queues_held() -> None:
         assert words.held_over("week") in shown
         assert (await run("research", *where)).stdout.startswith("research\n")
         unknown = await run("gone", *where)
-        assert "queue 'gone' has no history" in str(unknown.exception)
+        assert web_words.no_history("gone") in str(unknown.exception)
     nobody = await run(*where)
     assert isinstance(nobody.exception, Unavailable)

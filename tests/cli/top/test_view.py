@@ -20,6 +20,7 @@ from vsched.cli.top.tables import FIRST_JOBS, TABS, Screen, dealt, queues_of, ro
 from vsched.cli.top.view import as_line, as_screen, rates_of
 from vsched.web.overview.document import NodeRow, Overview, PolicyRow, QueueRow
 from vsched.web.overview.history import SessionHistory
+from vsched.web.words import answers as web_words
 
 NOW = 1010.0
 
@@ -136,7 +137,7 @@ def test_what_is_wrong_is_said() -> None:
 
 def test_a_standby_has_nothing_but_its_role() -> None:
     standby = replace(EMPTY, role="standby", resources=())
-    idle = "this daemon is standby; ask the leader (kubectl -n vsched get lease names it)"
+    idle = web_words.ask_the_leader("standby")
     assert shown(standby, screen()) == ["vsched 0.1.0  http://d  standby  live", idle, ""]
     assert as_line(standby) == idle
     assert as_line(replace(SOME, role="stopping")).startswith("stopping: 2 nodes, 1234 pods run")

@@ -42,8 +42,8 @@ def no_number(value: str) -> str:
     return f"must be a number, is {value}"
 
 
-def out_of_range(value: object, range: str) -> str:
-    return f"{value!r} is not a number of the range {range}."
+def out_of_range(value: object, bounds: str) -> str:
+    return f"{value!r} is not a number of the range {bounds}."
 
 
 def unprintable(text: str) -> str:
