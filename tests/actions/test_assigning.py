@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.plans import Plan, plan, policy_of
+from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
+from vsched.actions.assigning import SEARCHES_MAX
+from vsched.framework.cycle import run_actions
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.trace import Trace
+from vsched.settings.built_in import REGISTRY
 
 GANGS = policy_of("gang", "predicates nodeorder", actions="allocate")
 
@@ -203,3 +208,15 @@ def grouped(draw: st.DrawFn) -> Grouped:
 @given(grouped())
 def test_a_gang_of_sub_groups_starts_if_and_only_if_it_fits(gang: Grouped) -> None:
     assert starts(plan(gang.text(), GANGS)) is gang.fits()
+
+
+def test_searches_of_one_session_take_so_many_steps_in_all_and_what_is_left_out_is_told() -> None:
+    """Each of the gangs has seven pods with one port on six nodes."""
+    nodes = "\n".join([f"node n{at} cpu=4" for at in range(6)])
+    jobs = [
+        f"job ns/a{at} min=7\npods ns/a{at} 4 cpu=1 port={at}\npods ns/a{at} 3 cpu=3 port={at}"
+        for at in range(1, SEARCHES_MAX + 6)
+    ]
+    session = run_actions(mirror(manifests("\n".join([nodes, *jobs]))).snapshot(NOW), GANGS, REGISTRY, Trace())
+    assert SEARCHES_MAX * 300 <= session.node_selection.searched < (SEARCHES_MAX + 1) * 300
+    assert all(why.cut for why in session.refused.tasks.values() if isinstance(why, NodeReasons))

@@ -32,6 +32,8 @@ from vsched.model.queues.queue import Queue
 
 CELLS_OF_A_STEP = 1 << 14
 """So many vectors of counts take about as long to look at as a task takes to be placed."""
+SEARCHES_MAX = 10
+"""In one session, as many steps as so many gangs may take are taken in all: sessions stay short whatever waits."""
 ROWS_COUNTED = 8
 """So many nodes are tried for a task before it goes where it goes in an assignment that is known already."""
 
@@ -81,14 +83,18 @@ def place_in_any_way(
 
     Where there is none, these steps are taken again.
     """
-    steps = session.args("allocate", AllocateArgs).gang_search_steps
-    if not steps or (len(kinds.firsts) < 2 and kinds.are_plain):
+    most = session.args("allocate", AllocateArgs).gang_search_steps
+    if not most or (len(kinds.firsts) < 2 and kinds.are_plain):
         return  # whatever the way, each node takes as many
+    selection = session.node_selection
     in_order, waits, cut = session.ledger.log[before:], goal.will_be_met(), False
     statement.rollback(before)
     for later in (False, True) if session.nodes.in_motion and not waits else (False,):
+        steps = max(0, min(most, SEARCHES_MAX * most - selection.searched))
         search = GangAssignment(session, queue, job, kinds, statement, goal, steps, later=later)
-        if search.run():
+        found = search.run()
+        selection.searched += steps - search.steps
+        if found:
             placed = {entry.task.uid for entry in session.ledger.log[before:]}
             pending.clear()
             pending.extend(task for task in kinds.all if task.uid not in placed)
@@ -162,7 +168,8 @@ class GangAssignment:
         self._session, self._queue, self._job, self._statement = session, queue, job, statement
         self._goal, self._later = goal, later
         self._met = goal.will_be_met if later else goal.met
-        self._steps = steps
+        self.steps = steps
+        """How many are left."""
         self.cut = False
         """Whether the search ended because it had no steps left."""
         self._tasks, self._firsts, self._kind_of = list(kinds.usable), kinds.firsts, kinds.of
@@ -243,10 +250,10 @@ class GangAssignment:
         tried: set[bytes] = set()
         rows = self._session.node_selection.in_order(task, later=self._later)
         for number, row in enumerate(rows):
-            if self._is_exact and way is not None and (number >= ROWS_COUNTED or self._steps <= 0):
+            if self._is_exact and way is not None and (number >= ROWS_COUNTED or self.steps <= 0):
                 yield from (one for one, of in way if of == kind)
                 return
-            if self._steps <= 0:
+            if self.steps <= 0:
                 self.cut = True
                 return
             if self._is_exact:
@@ -254,7 +261,7 @@ class GangAssignment:
                 if stamp in tried:
                     continue
                 tried.add(stamp)
-            self._steps -= 1
+            self.steps -= 1
             yield row
 
     def _stamp(self, row: int) -> bytes:
@@ -293,19 +300,19 @@ class GangAssignment:
             least = max(missing - others, of_parts.get(part, 0) - of_part)
             if least > 0 and int(np.minimum(room.most[:, kind], least).sum()) < least:
                 return False
-        if not self._counts or self._steps <= 0 or not kinds:
+        if not self._counts or self.steps <= 0 or not kinds:
             return True
         counts = tuple(self._left[kind] for kind in kinds)
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
         table = self._table(tuple(kinds), counts)
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
-        needed, cells = self._needed(table, kinds, missing, of_parts), self._steps * CELLS_OF_A_STEP
+        needed, cells = self._needed(table, kinds, missing, of_parts), self.steps * CELLS_OF_A_STEP
         # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
         asked = blake2b(digest_size=16)
         for amounts in (self._requests[kinds], np.array(counts), needed, room.free, room.most):
             asked.update(amounts.tobytes())
         found = self._session.memo.of("assignments", asked.digest(), (), lambda: assign(table, room, needed, cells))
-        self._steps -= 1 + found.cells // CELLS_OF_A_STEP
+        self.steps -= 1 + found.cells // CELLS_OF_A_STEP
         if found.places is None:
             self._counts = found.complete
             return not found.complete
