@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.examples import examples
-from tests.support.plans import Plan, plan, policy_of
+from tests.support.plans import NOW, Plan, manifests, mirror, plan, policy_of
+from vsched.actions.assigning import SEARCHES_MAX
+from vsched.framework.cycle import run_actions
+from vsched.framework.nodes.why import NodeReasons
+from vsched.framework.trace import Trace
+from vsched.settings.built_in import REGISTRY
 
 GANGS = policy_of("gang", "predicates nodeorder", actions="allocate")
 
@@ -152,3 +157,66 @@ def starts(found: Plan) -> bool:
 def test_a_gang_starts_if_and_only_if_it_fits(plain: bool, data: st.DataObject) -> None:
     gang = data.draw(gangs(plain=plain))
     assert starts(plan(gang.text(), GANGS)) is gang.fits()
+
+
+class Grouped(NamedTuple):
+    """A gang of sub-groups, so many of which it needs, each with its minimum."""
+
+    nodes: list[tuple[int, int]]
+    """Cpu and GPUs of each."""
+    groups: list[list[tuple[int, int]]]
+    """By group: cpu and GPUs of each pod."""
+    size: int
+    needed: int
+
+    def text(self) -> str:
+        nodes = [f"node n{at} cpu={cpu} gpu={gpu}" for at, (cpu, gpu) in enumerate(self.nodes)]
+        pods = [
+            f"pods ns/a 1 cpu={cpu} gpu={gpu} labels=rack:r{at}"
+            for at, group in enumerate(self.groups)
+            for cpu, gpu in group
+        ]
+        minimum = self.size * self.needed
+        return "\n".join([*nodes, f"job ns/a min={minimum} subGroups=rack:{self.size}:{self.needed}", *pods])
+
+    def fits(self) -> bool:
+        """Whether it does, by trying all ways."""
+        pods = [(at, *pod) for at, group in enumerate(self.groups) for pod in group]
+        return any(self._is_way(pods, way) for way in product(range(-1, len(self.nodes)), repeat=len(pods)))
+
+    def _is_way(self, pods: list[tuple[int, int, int]], way: tuple[int, ...]) -> bool:
+        for node, (cpu, gpu) in enumerate(self.nodes):
+            here = [pod for pod, at in zip(pods, way, strict=True) if at == node]
+            if sum(pod[1] for pod in here) > cpu or sum(pod[2] for pod in here) > gpu:
+                return False
+        placed = [sum(pod[0] == one and at >= 0 for pod, at in zip(pods, way, strict=True)) for one in range(3)]
+        return sum(count >= self.size for count in placed) >= self.needed and all(
+            count == 0 or count >= self.size for count in placed
+        )
+
+
+@st.composite
+def grouped(draw: st.DrawFn) -> Grouped:
+    nodes = [(draw(st.integers(1, 7)), draw(st.integers(0, 2))) for _ in range(draw(st.integers(1, 3)))]
+    size, groups = draw(st.integers(1, 2)), draw(st.integers(2, 3))
+    pod = st.tuples(st.integers(1, 4), st.integers(0, 1))
+    each = [[draw(pod) for _ in range(size)] for _ in range(groups)]
+    return Grouped(nodes, each, size, draw(st.integers(1, groups)))
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(grouped())
+def test_a_gang_of_sub_groups_starts_if_and_only_if_it_fits(gang: Grouped) -> None:
+    assert starts(plan(gang.text(), GANGS)) is gang.fits()
+
+
+def test_searches_of_one_session_take_so_many_steps_in_all_and_what_is_left_out_is_told() -> None:
+    """Each of the gangs has seven pods with one port on six nodes."""
+    nodes = "\n".join([f"node n{at} cpu=4" for at in range(6)])
+    jobs = [
+        f"job ns/a{at} min=7\npods ns/a{at} 4 cpu=1 port={at}\npods ns/a{at} 3 cpu=3 port={at}"
+        for at in range(1, SEARCHES_MAX + 6)
+    ]
+    session = run_actions(mirror(manifests("\n".join([nodes, *jobs]))).snapshot(NOW), GANGS, REGISTRY, Trace())
+    assert SEARCHES_MAX * 300 <= session.node_selection.searched < (SEARCHES_MAX + 1) * 300
+    assert all(why.cut for why in session.refused.tasks.values() if isinstance(why, NodeReasons))

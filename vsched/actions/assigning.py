@@ -9,7 +9,7 @@ claim nothing and have no rules about other pods; for others, what amounts say. 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -32,6 +32,8 @@ from vsched.model.queues.queue import Queue
 
 CELLS_OF_A_STEP = 1 << 14
 """So many vectors of counts take about as long to look at as a task takes to be placed."""
+SEARCHES_MAX = 10
+"""In one session, as many steps as so many gangs may take are taken in all: sessions stay short whatever waits."""
 ROWS_COUNTED = 8
 """So many nodes are tried for a task before it goes where it goes in an assignment that is known already."""
 
@@ -59,29 +61,48 @@ def place_until_ready(
     A ``goal`` stands in place of the whole job's.
     """
     goal = goal_of(session, job) if goal is None else goal
-    steps = session.args("allocate", AllocateArgs).gang_search_steps
-    tasks = tuple(pending) if steps > 0 and (goal.missing() > 1 or goal.roles_missing(False)) else ()
+    tasks = tuple(pending) if goal.missing() > 1 or goal.parts_missing(False) else ()
     before = statement.savepoint()
     place_in_order(session, queue, job, pending, statement, goal)
-    if len(tasks) < 2 or goal.met():
-        return
-    kinds = kinds_of(session, tasks)
-    if len(kinds.firsts) < 2 and kinds.are_plain:
+    if len(tasks) > 1 and not goal.met():
+        kinds = kinds_of(session, tasks, lambda task: task.role)
+        place_in_any_way(session, queue, job, kinds, pending, statement, before, goal)
+
+
+def place_in_any_way(
+    session: Session,
+    queue: Queue,
+    job: JobView,
+    kinds: TaskKinds,
+    pending: PendingTasks,
+    statement: Statement,
+    before: int,
+    goal: PlacingGoal,
+) -> None:
+    """Place tasks in any way that meets the goal, in place of the steps since a savepoint.
+
+    Where there is none, these steps are taken again.
+    """
+    most = session.args("allocate", AllocateArgs).gang_search_steps
+    if not most or (len(kinds.firsts) < 2 and kinds.are_plain):
         return  # whatever the way, each node takes as many
-    cut, waits = False, goal.will_be_met()
-    in_order = session.ledger.log[before:]
+    selection = session.node_selection
+    in_order, waits, cut = session.ledger.log[before:], goal.will_be_met(), False
     statement.rollback(before)
     for later in (False, True) if session.nodes.in_motion and not waits else (False,):
+        steps = max(0, min(most, SEARCHES_MAX * most - selection.searched))
         search = GangAssignment(session, queue, job, kinds, statement, goal, steps, later=later)
-        if search.run():
+        found = search.run()
+        selection.searched += steps - search.steps
+        if found:
             placed = {entry.task.uid for entry in session.ledger.log[before:]}
             pending.clear()
-            pending.extend(task for task in tasks if task.uid not in placed)
+            pending.extend(task for task in kinds.all if task.uid not in placed)
             return
         cut = search.cut
     _place_again(session, statement, in_order)
     if cut:
-        whys = ((task.uid, session.refused.tasks.get(task.uid)) for task in tasks)
+        whys = ((task.uid, session.refused.tasks.get(task.uid)) for task in kinds.all)
         session.refused.tasks.update({uid: why._replace(cut=True) for uid, why in whys if isinstance(why, NodeReasons)})
 
 
@@ -99,17 +120,20 @@ def _place_again(session: Session, statement: Statement, steps: Sequence[LedgerE
 class TaskKinds(NamedTuple):
     """The tasks of a gang by kind: tasks of one kind find room on the same nodes."""
 
-    tasks: list[Task]
+    all: Sequence[Task]
+    usable: Sequence[Task]
     """Those that may be placed at all."""
     of: Mapping[str, int]
     """The kind of each, by uid."""
     firsts: Sequence[Task]
     """A task of each kind."""
+    parts: Sequence[str]
+    """By kind: the part of the gang that its tasks belong to, which may have a minimum of its own."""
     are_plain: bool
     """Whether amounts and attributes of nodes alone decide where they may go, and not other pods, or claims."""
 
 
-def kinds_of(session: Session, tasks: Sequence[Task]) -> TaskKinds:
+def kinds_of(session: Session, tasks: Sequence[Task], part_of: Callable[[Task], str]) -> TaskKinds:
     """The kinds of these tasks, but for those whose claims cannot be used."""
     selection = session.node_selection
     usable = [task for task in tasks if task.claims is None or session.claims.obstacle(task) is None]
@@ -117,11 +141,12 @@ def kinds_of(session: Session, tasks: Sequence[Task]) -> TaskKinds:
     of: dict[str, int] = {}
     firsts: list[Task] = []
     for task in usable:
-        kind = selection.kind(task), task.role, selection.label_class(task)
+        kind = selection.kind(task), part_of(task), selection.label_class(task)
         of[task.uid] = numbers.setdefault(kind, len(numbers))
         if len(numbers) > len(firsts):
             firsts.append(task)
-    return TaskKinds(usable, of, firsts, all(map(selection.is_free_of_others, firsts)))
+    plain = all(map(selection.is_free_of_others, firsts))
+    return TaskKinds(tasks, usable, of, firsts, [part_of(task) for task in firsts], plain)
 
 
 class GangAssignment:
@@ -143,10 +168,12 @@ class GangAssignment:
         self._session, self._queue, self._job, self._statement = session, queue, job, statement
         self._goal, self._later = goal, later
         self._met = goal.will_be_met if later else goal.met
-        self._steps = steps
+        self.steps = steps
+        """How many are left."""
         self.cut = False
         """Whether the search ended because it had no steps left."""
-        self._tasks, self._firsts, self._kind_of = list(kinds.tasks), kinds.firsts, kinds.of
+        self._tasks, self._firsts, self._kind_of = list(kinds.usable), kinds.firsts, kinds.of
+        self._parts = kinds.parts
         self._is_exact = kinds.are_plain
         """Whether counting says all."""
         self._left = Counter(kinds.of.values())
@@ -223,10 +250,10 @@ class GangAssignment:
         tried: set[bytes] = set()
         rows = self._session.node_selection.in_order(task, later=self._later)
         for number, row in enumerate(rows):
-            if self._is_exact and way is not None and (number >= ROWS_COUNTED or self._steps <= 0):
+            if self._is_exact and way is not None and (number >= ROWS_COUNTED or self.steps <= 0):
                 yield from (one for one, of in way if of == kind)
                 return
-            if self._steps <= 0:
+            if self.steps <= 0:
                 self.cut = True
                 return
             if self._is_exact:
@@ -234,7 +261,7 @@ class GangAssignment:
                 if stamp in tried:
                     continue
                 tried.add(stamp)
-            self._steps -= 1
+            self.steps -= 1
             yield row
 
     def _stamp(self, row: int) -> bytes:
@@ -261,31 +288,31 @@ class GangAssignment:
         self._way = None
         goal = self._goal
         missing = goal.missing_later() if self._later else goal.missing()
-        of_roles = goal.roles_missing(self._later)
+        of_parts = goal.parts_missing(self._later)
         kinds = [kind for kind, left in self._left.items() if left]
         if sum(self._left.values()) < missing:
             return False
         room = self._room()
         for kind in kinds:
-            role = self._firsts[kind].role
+            part = self._parts[kind]
             others = sum(self._left[one] for one in kinds if one != kind)
-            of_role = sum(self._left[one] for one in kinds if one != kind and self._firsts[one].role == role)
-            least = max(missing - others, of_roles.get(role, 0) - of_role)
+            of_part = sum(self._left[one] for one in kinds if one != kind and self._parts[one] == part)
+            least = max(missing - others, of_parts.get(part, 0) - of_part)
             if least > 0 and int(np.minimum(room.most[:, kind], least).sum()) < least:
                 return False
-        if not self._counts or self._steps <= 0 or not kinds:
+        if not self._counts or self.steps <= 0 or not kinds:
             return True
         counts = tuple(self._left[kind] for kind in kinds)
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
         table = self._table(tuple(kinds), counts)
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
-        needed, cells = self._needed(table, kinds, missing, of_roles), self._steps * CELLS_OF_A_STEP
+        needed, cells = self._needed(table, kinds, missing, of_parts), self.steps * CELLS_OF_A_STEP
         # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
         asked = blake2b(digest_size=16)
         for amounts in (self._requests[kinds], np.array(counts), needed, room.free, room.most):
             asked.update(amounts.tobytes())
         found = self._session.memo.of("assignments", asked.digest(), (), lambda: assign(table, room, needed, cells))
-        self._steps -= 1 + found.cells // CELLS_OF_A_STEP
+        self.steps -= 1 + found.cells // CELLS_OF_A_STEP
         if found.places is None:
             self._counts = found.complete
             return not found.complete
@@ -298,14 +325,14 @@ class GangAssignment:
             found = self._tables[kinds, counts] = TaskTable(self._requests[list(kinds)], counts)
         return found
 
-    def _needed(self, table: TaskTable, kinds: Sequence[int], missing: int, of_roles: Mapping[str, int]) -> Ints:
+    def _needed(self, table: TaskTable, kinds: Sequence[int], missing: int, of_parts: Mapping[str, int]) -> Ints:
         """int64[vectors]: how many more fillers are enough beside so many more of each other kind."""
-        roles = [self._firsts[kinds[kind]].role for kind in table.others]
-        filler = self._firsts[kinds[table.filler]].role
+        parts = [self._parts[kinds[kind]] for kind in table.others]
         needed: Ints = missing - table.levels.sum(axis=0)
-        for role, least in of_roles.items():
-            others = least - table.levels[[at for at, one in enumerate(roles) if one == role]].sum(axis=0)
-            needed = np.maximum(needed, others) if role == filler else np.where(others > 0, NEVER, needed)
+        for part, least in of_parts.items():
+            others = least - table.levels[[at for at, one in enumerate(parts) if one == part]].sum(axis=0)
+            has_filler = part == self._parts[kinds[table.filler]]
+            needed = np.maximum(needed, others) if has_filler else np.where(others > 0, NEVER, needed)
         return needed
 
     def _room(self) -> RoomOnNodes:

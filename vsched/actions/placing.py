@@ -41,8 +41,8 @@ class PlacingGoal(NamedTuple):
     """A lower bound on the tasks to place before ``will_be_met`` can be true."""
     in_reach: Callable[[set[str], int], bool]
     """Whether it can still be met after tasks of these roles found no node, with so many tasks left to try."""
-    roles_missing: Callable[[bool], Mapping[str, int]] = lambda waiting: {}
-    """How many more tasks of each role it takes; those that wait for other pods to leave may count."""
+    parts_missing: Callable[[bool], Mapping[str, int]] = lambda waiting: {}
+    """How many more tasks of each role or sub-group it takes; those that wait for other pods to leave may count."""
 
 
 def goal_of(session: Session, job: JobView) -> PlacingGoal:
