@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from vsched.framework.combine.measuring import measure
 from vsched.framework.points.extension import Plugin, Point
@@ -75,18 +75,4 @@ class PluginTiers:
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
         found: list[Any] = [[*map(self._plugins.__getitem__, tier.get(point, ()))] for tier in self._layout.tiers]
-        return found
-
-
-class TakingPart(Generic[PointT]):
-    """An attribute: the plugins that take part in a point, in tier order. They are looked up on first use."""
-
-    def __init__(self, point: type[PointT]) -> None:
-        self._point = point
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, plugins: PluginTiers, owner: type) -> list[PointT]:
-        found = plugins.__dict__[self._name] = plugins.taking_part(self._point)
         return found

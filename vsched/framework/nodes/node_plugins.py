@@ -24,5 +24,9 @@ class NodePlugins:
         """Scorers whose scores may be relative to the candidates."""
         self.by_queue = bool(placements or preferences)
         """Whether the queue of a task counts."""
-        self.by_nodes_alone = not self.by_queue and all([one.by_nodes_alone for one in (*filters, *scorers)])
+        self.by_nodes_alone = (
+            not self.by_queue
+            and all(one.by_nodes_alone for one in filters)
+            and all(one.by_nodes_alone for one in scorers)
+        )
         """Whether static checks and scores of a shape follow from the nodes alone."""
