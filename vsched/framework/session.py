@@ -72,6 +72,8 @@ class Session:
         before = memo.take(BACKLOG, Backlog) or nothing_left()
         self.opened = opened_on(snapshot, before)
         """The active jobs, compared with those of the last session."""
+        self.jobs: SortedDict[str, JobView] = self.opened.views
+        """Active jobs that actions may work on, by key, sorted."""
         self.refused = Refusals(self.opened.refusals)
         """Why jobs and tasks were skipped, refused or not placed."""
         self.victimised: dict[str, JobView] = {}
@@ -126,11 +128,6 @@ class Session:
         snapshot, refusals = self.snapshot, self.opened.refusals
         carried = classes if classes.may_be_carried else None
         self.memo.leave(BACKLOG, Backlog(views, modified, refusals, snapshot.queues, snapshot.state, carried))
-
-    @property
-    def jobs(self) -> SortedDict[str, JobView]:
-        """Active jobs that actions may work on, by key, sorted."""
-        return self.opened.views
 
     @property
     def nodes(self) -> NodeTable:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
+
 from vsched.framework.combine.measuring import measure
 from vsched.framework.points.extension import Plugin, Point
 from vsched.framework.policy import Policy, Switches
@@ -20,6 +22,8 @@ class PolicyLayout(NamedTuple):
 
     switches: list[Switches]
     """Those that plugins of the policy have: mostly all plugins have the same."""
+    plugins: list[tuple[type[Plugin[Any]], msgspec.Struct]]
+    """The class of each plugin, and its arguments."""
     switches_of: list[int]
     """By plugin: the position of its switches."""
     points: dict[type[Point], list[int]]
@@ -31,13 +35,14 @@ class PolicyLayout(NamedTuple):
 
 def layout_of(policy: Policy, registry: Registry) -> PolicyLayout:
     """What every session under a policy finds."""
-    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [], set())
+    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], [], {}, [], set())
     for tier in policy.tiers:
         found.tiers.append({})
         for conf in tier.plugins:
             number = len(found.switches_of)
             found.switches_of.append(found.switches.index(conf.switches))
             kind = registry.plugins[conf.name]
+            found.plugins.append((kind, conf.args))
             for point in kind.points:
                 if conf.switches.enabled(point.point):
                     found.points.setdefault(point, []).append(number)
@@ -53,7 +58,7 @@ class PluginTiers:
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         self.trace = trace
         self._layout = layout_of(policy, registry) if layout is None else layout
-        self._plugins: list[Plugin[Any]] = [registry.plugins[conf.name](conf.args) for conf in policy.plugins()]
+        self._plugins: list[Plugin[Any]] = [kind(args) for kind, args in self._layout.plugins]
         """All of them, in tier order."""
         self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
