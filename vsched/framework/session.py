@@ -74,11 +74,12 @@ class Session:
         """The active jobs, compared with those of the last session."""
         self.jobs: SortedDict[str, JobView] = self.opened.views
         """Active jobs that actions may work on, by key, sorted."""
+        self.stranded = {key: JobView(snapshot.jobs[key]) for key in self.opened.refusals}
+        """Active jobs that the cycle skips, by key; ``refused`` says why."""
         self.refused = Refusals(self.opened.refusals)
         """Why jobs and tasks were skipped, refused or not placed."""
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
-        self._checkpoint = trace.checkpoint
         layout = memo.of("plugins", "layout", (policy, registry), layout_of)
         self.plugins = PluginSet(policy, registry, trace, layout)
         self.decisions = SessionDecisions()
@@ -141,11 +142,6 @@ class Session:
         return Places(self.snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, plugins)
 
     @cached_property
-    def stranded(self) -> dict[str, JobView]:
-        """Active jobs that the cycle skips, by key; ``refused`` says why."""
-        return {key: JobView(self.snapshot.jobs[key]) for key in self.opened.refusals}
-
-    @cached_property
     def has_non_preemptible(self) -> bool:
         """Whether any job with pods on nodes says that none of them is evicted for others."""
         none = Preemptibility.NONE
@@ -183,7 +179,7 @@ class Session:
 
     def statement(self) -> Statement:
         """A new statement; its steps are rolled back unless it is committed or kept."""
-        self._checkpoint()
+        self.plugins.trace.checkpoint()
         return Statement(self.ledger, self.decisions.committed)
 
     def pending_tasks(self, job: JobView, *, best_effort: bool) -> list[Task]:

@@ -17,13 +17,10 @@ _PERMIT, _REJECT = Vote.PERMIT, Vote.REJECT
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""
 
-Ask = Callable[[JobView], Vote | Refusal]
-"""Asks a plugin for its vote on a job."""
-
 REJECTED = Refusal("Rejected", words.REJECTED, code=Code.REFUSED)
 
 
-def vote(tiers: Sequence[Sequence[Ask]], job: JobView) -> Refusal | None:
+def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
     """The vote of the tiers: None where it passes, else the refusal."""
     for tier in tiers:
         permitted = False

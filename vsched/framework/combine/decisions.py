@@ -44,12 +44,15 @@ class PluginDecisions(PluginTiers):
         self._allocatable = self.taking_part(Allocatable)
         self._annotating = self.taking_part(BindAnnotations)
         points = self._layout.points
-        self.limits_runs = RunLimit in points
-        """Whether any plugin limits how long jobs run."""
         self.limits_starts = StartLimit in points
         """Whether any plugin limits which jobs may start."""
         self.limits_amounts_elsewhere = ClaimLimit in points or NamespaceLimit in points
         """Whether any plugin limits namespaces, or what the claims of a queue ask for."""
+
+    @property
+    def limits_runs(self) -> bool:
+        """Whether any plugin limits how long jobs run."""
+        return RunLimit in self._layout.points
 
     @property
     def conditions_by_job_alone(self) -> bool:

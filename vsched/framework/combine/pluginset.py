@@ -72,10 +72,11 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
         self.distinguishes_jobs = JobValid in self._layout.looking_around
         """Whether a plugin may distinguish any two jobs, so that no two are of one class."""
-        self.admits_by_class = "enqueue" not in policy.actions or (
-            self.admits_by_request_alone and not self.limits_starts
-        )
+
+    @property
+    def admits_by_class(self) -> bool:
         """Whether jobs of one class that wait to be admitted get the same answers."""
+        return not self._layout.admits or (self.admits_by_request_alone and not self.limits_starts)
 
     @property
     def judges_by_job_alone(self) -> bool:

@@ -29,13 +29,16 @@ class PolicyLayout(NamedTuple):
     points: dict[type[Point], list[int]]
     tiers: list[dict[type[Point], list[int]]]
     """The same by tier."""
+    admits: bool
+    """Whether jobs wait to be admitted."""
     looking_around: set[type[Point]]
     """The points in which some plugin looks at more than the job, or than what it asks for."""
 
 
 def layout_of(policy: Policy, registry: Registry) -> PolicyLayout:
     """What every session under a policy finds."""
-    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], [], {}, [], set())
+    switches = [*dict.fromkeys(conf.switches for conf in policy.plugins())]
+    found = PolicyLayout(switches, [], [], {}, [], "enqueue" in policy.actions, set())
     for tier in policy.tiers:
         found.tiers.append({})
         for conf in tier.plugins:
