@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -17,7 +18,8 @@ _PROMISES = ("by_job_alone", "by_request_alone")
 """Of points: whether a plugin looks at nothing else."""
 
 
-class PolicyLayout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PolicyLayout:
     """Which plugins of a policy take part in which extension points; all are numbered in tier order."""
 
     switches: list[Switches]
