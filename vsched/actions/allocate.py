@@ -47,6 +47,8 @@ def give_turns(session: Session, segments: Segments, pending: PendingByJob) -> N
     only_gated = {
         key: Segment.again(job, session.plugins.job_key(job)) for key, job in gated.items() if key not in segments
     }
+    if not segments and not only_gated:
+        return
     ordering = QueueOrdering(session.plugins, session.args("allocate", AllocateArgs))
     failed, overused = FailedTurns(session), FailedTurns(session)
     for queue, segment, turns in JobTurns(

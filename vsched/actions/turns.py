@@ -116,6 +116,8 @@ class JobTurns:
 
     def _heap(self, queue: str, segments: Sequence[Segment]) -> AnyHeap:
         """A heap for these segments, in groups where there is more than one."""
+        if len(segments) == 1:
+            return SegmentHeap()
         plugins, ordering = self._ordering.plugins, self._ordering
         namespaces = {one.job_class.namespace for one in segments} if plugins.orders_namespaces else {""}
         users = {one.job_class.user for one in segments} if plugins.orders_users else {""}

@@ -94,15 +94,14 @@ Rank = tuple[bool, OrderKey]
 class Segment:
     """Consecutive jobs of one class that wait for turns."""
 
-    __slots__ = ("_span", "at", "is_shared", "job_class", "lead", "passed")
+    __slots__ = ("_end", "_span", "at", "is_shared", "job_class", "lead", "passed")
 
     def __init__(self, span: Span[Any], *, lead: bool = True) -> None:
         self._span = span
-        self.is_shared = span.value is not None
+        self.job_class, self.at, self._end, value = span
+        """``at`` is the position of the next job in its class."""
+        self.is_shared = value is not None
         """Whether the jobs come from a span of more than one job."""
-        self.job_class = span.job_class
-        self.at = span.start
-        """The position of the next job in its class."""
         self.lead = lead
         self.passed: list[Span[Any]] | tuple[()] = ()
         """Jobs that got a result without turns of their own, with the result."""
@@ -142,14 +141,12 @@ class Segment:
     def until(self, bound: Rank | None) -> int:
         """The position of the first job that does not go before a sort key; without a key, the end."""
         if bound is None:
-            return self._span.end
-        return (
-            bisect_left(self.job_class.ranks, bound[1], self.at, self._span.end) if bound[0] >= self.lead else self.at
-        )
+            return self._end
+        return bisect_left(self.job_class.ranks, bound[1], self.at, self._end) if bound[0] >= self.lead else self.at
 
     def pass_over(self, value: object, end: int | None = None) -> None:
         """The jobs before a position, or all, get a result without turns."""
-        end = self._span.end if end is None else end
+        end = self._end if end is None else end
         if self.at < end:
             if not self.passed:
                 self.passed = []
@@ -158,7 +155,7 @@ class Segment:
 
     def __bool__(self) -> bool:
         """Whether any job waits."""
-        return self.at < self._span.end
+        return self.at < self._end
 
 
 class JobClasses:

@@ -12,6 +12,9 @@ from vsched.model.jobs.job import Job
 from vsched.model.pods.status import HOLDS, Phase, Status
 from vsched.model.pods.task import Task
 
+_PENDING, _PIPELINED, _RELEASING, _RUNNING = Status.PENDING, Status.PIPELINED, Status.RELEASING, Status.RUNNING
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 
 class JobView:
     """A job as the session sees it, including placements that may still be rolled back."""
@@ -54,11 +57,11 @@ class JobView:
         self.phase = spec.phase
         self.ready = job.ready
         """Number of tasks that count towards the minimum: allocated, bound, running, succeeded."""
-        self.waiting = counts[Status.PIPELINED]
+        self.waiting = counts[_PIPELINED]
         """Number of pipelined tasks: they have a node and wait for other pods to leave it."""
-        self.leaving = counts[Status.RELEASING]
+        self.leaving = counts[_RELEASING]
         """Number of releasing tasks, including those that this session evicts."""
-        self.running = counts[Status.RUNNING]
+        self.running = counts[_RUNNING]
         self.pending_count = len(job.pending)
         self.best_effort_pending = job.best_effort
         self.allocated: Vector = job.allocated.copy()
@@ -105,17 +108,17 @@ class JobView:
         self.touched = True
         old, new = HOLDS[before], HOLDS[after]
         self.ready += new.ready - old.ready
-        if before is Status.PENDING or after is Status.PENDING:
-            step = 1 if after is Status.PENDING else -1
+        if before is _PENDING or after is _PENDING:
+            step = 1 if after is _PENDING else -1
             self.pending_count += step
             if task.best_effort:
                 self.best_effort_pending += step
-        if before is Status.PIPELINED or after is Status.PIPELINED:
-            self.waiting += (after is Status.PIPELINED) - (before is Status.PIPELINED)
-        if before is Status.RELEASING or after is Status.RELEASING:
-            self.leaving += (after is Status.RELEASING) - (before is Status.RELEASING)
-        if before is Status.RUNNING or after is Status.RUNNING:
-            self.running += (after is Status.RUNNING) - (before is Status.RUNNING)
+        if before is _PIPELINED or after is _PIPELINED:
+            self.waiting += (after is _PIPELINED) - (before is _PIPELINED)
+        if before is _RELEASING or after is _RELEASING:
+            self.leaving += (after is _RELEASING) - (before is _RELEASING)
+        if before is _RUNNING or after is _RUNNING:
+            self.running += (after is _RUNNING) - (before is _RUNNING)
         held, holds = old.allocated or old.reserves, new.allocated or new.reserves
         if holds is not held:
             if self.node_changes is not None:

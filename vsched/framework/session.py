@@ -72,11 +72,14 @@ class Session:
         before = memo.take(BACKLOG, Backlog) or nothing_left()
         self.opened = opened_on(snapshot, before)
         """The active jobs, compared with those of the last session."""
+        self.jobs: SortedDict[str, JobView] = self.opened.views
+        """Active jobs that actions may work on, by key, sorted."""
+        self.stranded = {key: JobView(snapshot.jobs[key]) for key in self.opened.refusals}
+        """Active jobs that the cycle skips, by key; ``refused`` says why."""
         self.refused = Refusals(self.opened.refusals)
         """Why jobs and tasks were skipped, refused or not placed."""
         self.victimised: dict[str, JobView] = {}
         """Views of jobs that are not active, by key; each is made on first use, mostly for possible victims."""
-        self._checkpoint = trace.checkpoint
         layout = memo.of("plugins", "layout", (policy, registry), layout_of)
         self.plugins = PluginSet(policy, registry, trace, layout)
         self.decisions = SessionDecisions()
@@ -128,11 +131,6 @@ class Session:
         self.memo.leave(BACKLOG, Backlog(views, modified, refusals, snapshot.queues, snapshot.state, carried))
 
     @property
-    def jobs(self) -> SortedDict[str, JobView]:
-        """Active jobs that actions may work on, by key, sorted."""
-        return self.opened.views
-
-    @property
     def nodes(self) -> NodeTable:
         """The session's own node table."""
         return self._carried.table
@@ -142,11 +140,6 @@ class Session:
         """Tiers, and the domains that jobs may use."""
         plugins = self.plugins.place_plugins
         return Places(self.snapshot.topology, self.nodes, self.ledger.journal, self.node_selection, plugins)
-
-    @cached_property
-    def stranded(self) -> dict[str, JobView]:
-        """Active jobs that the cycle skips, by key; ``refused`` says why."""
-        return {key: JobView(self.snapshot.jobs[key]) for key in self.opened.refusals}
 
     @cached_property
     def has_non_preemptible(self) -> bool:
@@ -186,7 +179,7 @@ class Session:
 
     def statement(self) -> Statement:
         """A new statement; its steps are rolled back unless it is committed or kept."""
-        self._checkpoint()
+        self.plugins.trace.checkpoint()
         return Statement(self.ledger, self.decisions.committed)
 
     def pending_tasks(self, job: JobView, *, best_effort: bool) -> list[Task]:

@@ -69,7 +69,7 @@ class Memo:
         """The answer of ``make(*inputs)``, made again where an input is another object than it was."""
         own = self._kept[owner]
         known = own.get(key)
-        if known is not None and _same(known[0], inputs):
+        if known is not None and all(map(is_, known[0], inputs)):
             self.hits[owner] += 1
             found: T = known[1]
             if self.proves and not _equal(make(*inputs), found):
@@ -93,9 +93,9 @@ class Memo:
 
     def take(self, owner: str, kind: type[T]) -> T | None:
         """What the last cycle has left for its owner; it is not kept any longer."""
-        found = self._kept[owner].pop(kind.__name__, None)
+        found: T | None = self._kept[owner].pop(kind.__name__, None)
         (self.misses if found is None else self.hits)[owner] += 1
-        return found if isinstance(found, kind) else None
+        return found
 
     def leave(self, owner: str, value: object) -> None:
         """Leave something to the next cycle; it may not refer to this one."""

@@ -11,26 +11,26 @@ from vsched.framework.refusal import Refusal
 from vsched.framework.words import jobs as words
 from vsched.model.pods.task import Task
 
+_PERMIT, _REJECT = Vote.PERMIT, Vote.REJECT
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 Agreed = Callable[[Sequence[Task]], Sequence[Task] | None]
 """The victims among candidates that a plugin agrees to; None where it abstains."""
-
-Ask = Callable[[JobView], Vote | Refusal]
-"""Asks a plugin for its vote on a job."""
 
 REJECTED = Refusal("Rejected", words.REJECTED, code=Code.REFUSED)
 
 
-def vote(tiers: Sequence[Sequence[Ask]], job: JobView) -> Refusal | None:
+def vote(tiers: Sequence[Sequence[Callable[[JobView], Vote | Refusal]]], job: JobView) -> Refusal | None:
     """The vote of the tiers: None where it passes, else the refusal."""
     for tier in tiers:
         permitted = False
         for ask in tier:
             answer = ask(job)
-            if answer is Vote.PERMIT:
+            if answer is _PERMIT:
                 permitted = True
             elif isinstance(answer, Refusal):
                 return answer
-            elif answer is Vote.REJECT:
+            elif answer is _REJECT:
                 return REJECTED
         if permitted:
             return None

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from math import inf
 
 from vsched.framework.codes import Code
-from vsched.framework.combine.tiers import PluginTiers, PolicyLayout, TakingPart
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     Allocatable,
@@ -35,26 +35,24 @@ from vsched.model.queues.queue import Queue
 class PluginDecisions(PluginTiers):
     """The combined decisions: all must agree, or any one is enough, or the first answer counts."""
 
-    _valid = TakingPart(JobValid)
-    _ready = TakingPart(JobReady)
-    _run_limits = TakingPart(RunLimit)
-    _start_limits = TakingPart(StartLimit)
-    _stating = TakingPart(JobCondition)
-    _overused = TakingPart(Overused)
-    _allocatable = TakingPart(Allocatable)
-    _claim_limits = TakingPart(ClaimLimit)
-    _namespace_limits = TakingPart(NamespaceLimit)
-    _annotating = TakingPart(BindAnnotations)
-
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
+        self._valid = self.taking_part(JobValid)
+        self._ready = self.taking_part(JobReady)
+        self._stating = self.taking_part(JobCondition)
+        self._overused = self.taking_part(Overused)
+        self._allocatable = self.taking_part(Allocatable)
+        self._annotating = self.taking_part(BindAnnotations)
         points = self._layout.points
-        self.limits_runs = RunLimit in points
-        """Whether any plugin limits how long jobs run."""
         self.limits_starts = StartLimit in points
         """Whether any plugin limits which jobs may start."""
         self.limits_amounts_elsewhere = ClaimLimit in points or NamespaceLimit in points
         """Whether any plugin limits namespaces, or what the claims of a queue ask for."""
+
+    @property
+    def limits_runs(self) -> bool:
+        """Whether any plugin limits how long jobs run."""
+        return RunLimit in self._layout.points
 
     @property
     def conditions_by_job_alone(self) -> bool:
@@ -78,7 +76,7 @@ class PluginDecisions(PluginTiers):
 
     def start_limit(self, job: JobView, *, admitting: bool = False) -> Refusal | None:
         """Why a job may not start, whatever room there is: the first refusal; None where it may."""
-        for plugin in self._start_limits:
+        for plugin in self.taking_part(StartLimit):
             refusal = plugin.start_limit(job, admitting=admitting)
             if refusal is not None:
                 return refusal
@@ -88,25 +86,25 @@ class PluginDecisions(PluginTiers):
         """How many more jobs may start, by each limit on running jobs that counts this one."""
         return {
             (at, limit): left
-            for at, plugin in enumerate(self._start_limits)
+            for at, plugin in enumerate(self.taking_part(StartLimit))
             for limit, left in plugin.starts_left(job).items()
         }
 
     def running_within(self, job: JobView) -> list[str]:
         """Keys of the running jobs that the limits count which refuse this one, sorted."""
-        return sorted({key for one in self._start_limits for key in one.running_within(job)})
+        return sorted({key for one in self.taking_part(StartLimit) for key in one.running_within(job)})
 
     def overdue(self) -> list[str]:
         """Keys of the running jobs that have to end now, sorted."""
-        return sorted({key for one in self._run_limits for key in one.overdue()})
+        return sorted({key for one in self.taking_part(RunLimit) for key in one.overdue()})
 
     def next_end(self) -> float:
         """When the next running job has to end, seconds since the epoch; infinite for none."""
-        return min([one.next_end() for one in self._run_limits], default=inf)
+        return min([one.next_end() for one in self.taking_part(RunLimit)], default=inf)
 
     def run_condition(self, job: JobView) -> Condition | None:
         """The condition about the end of a job's run where it changes; the first answer."""
-        for one in self._run_limits:
+        for one in self.taking_part(RunLimit):
             found = one.run_condition(job)
             if found is not None:
                 return found
@@ -154,7 +152,7 @@ class PluginDecisions(PluginTiers):
 
     def namespace_limit(self, namespace: str, shape: Shape, count: int = 1) -> Refusal | None:
         """The first refusal of ``count`` more pods in the namespace, whatever the queue."""
-        for plugin in self._namespace_limits:
+        for plugin in self.taking_part(NamespaceLimit):
             refusal = plugin.namespace_limit(namespace, shape, count)
             if refusal is not None:
                 return refusal
@@ -162,10 +160,10 @@ class PluginDecisions(PluginTiers):
 
     def claim_limit(self, queue: Queue, tasks: Sequence[Task]) -> Refusal | None:
         """The first refusal of what the ResourceClaims of these tasks ask for together; None where all agree."""
-        if not self._claim_limits:
+        if not self.taking_part(ClaimLimit):
             return None
         claiming = [task for task in tasks if task.claims is not None and task.claims.devices]
-        for plugin in self._claim_limits if claiming else ():
+        for plugin in self.taking_part(ClaimLimit) if claiming else ():
             refusal = plugin.claim_limit(queue, claiming)
             if refusal is not None:
                 return refusal

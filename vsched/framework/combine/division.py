@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vsched.framework.combine.tiers import PluginTiers, TakingPart
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.points.extension import (
     DividedBy,
     DivisionWeight,
@@ -15,7 +15,10 @@ from vsched.framework.points.extension import (
     UsageMemory,
     stated_weights,
 )
+from vsched.framework.policy import Policy
 from vsched.framework.refusal import QueueBound
+from vsched.framework.registry import Registry
+from vsched.framework.trace import Trace
 from vsched.model.nodes.table import Floats
 from vsched.model.queues.queue import Queue
 from vsched.model.snapshot import Snapshot
@@ -24,8 +27,9 @@ from vsched.model.snapshot import Snapshot
 class PluginDivision(PluginTiers):
     """The combined answers on shares: the first one counts, and weights go through one plugin after the other."""
 
-    _memories = TakingPart(UsageMemory)
-    _dividers = TakingPart(QueueDivider)
+    def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
+        super().__init__(policy, registry, trace, layout)
+        self._dividers = self.taking_part(QueueDivider)
 
     @property
     def weighs_divisions(self) -> bool:
@@ -42,7 +46,7 @@ class PluginDivision(PluginTiers):
 
     def divided_by(self) -> DividedBy | None:
         """The inputs of all divisions besides the records of queues and what they hold; None if they are not known."""
-        if self._memories or len(self._dividers) > 1:
+        if self.taking_part(UsageMemory) or len(self._dividers) > 1:
             return None
         return self._dividers[0].divided_by() if self._dividers else DividedBy({})
 
@@ -67,7 +71,7 @@ class PluginDivision(PluginTiers):
 
     def past_use(self, queue: Queue) -> PastUse | None:
         """What a queue has used over time; None where no plugin remembers it."""
-        for one in self._memories:
+        for one in self.taking_part(UsageMemory):
             found = one.past_use(queue)
             if found is not None:
                 return found

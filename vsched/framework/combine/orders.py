@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from vsched.framework.combine.tiers import PluginTiers, PolicyLayout, TakingPart
+from vsched.framework.combine.tiers import PluginTiers, PolicyLayout
 from vsched.framework.jobs import JobView
 from vsched.framework.points.extension import (
     JobOrder,
@@ -32,17 +32,15 @@ OrderKey = tuple[SortKey | str, ...]
 class PluginOrders(PluginTiers):
     """The combined orders of queues, namespaces, users, jobs, sub-groups and tasks."""
 
-    _job_orders = TakingPart(JobOrder)
-    _queue_orders = TakingPart(QueueOrder)
-    _namespace_orders = TakingPart(NamespaceOrder)
-    _user_orders = TakingPart(UserOrder)
-    _scoring = TakingPart(QueueScore)
-
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         super().__init__(policy, registry, trace, layout)
-        self.orders_namespaces = NamespaceOrder in self._layout.points
+        self._job_orders = self.taking_part(JobOrder)
+        self._queue_orders = self.taking_part(QueueOrder)
+        self._namespace_orders = self.taking_part(NamespaceOrder)
+        self.orders_namespaces = bool(self._namespace_orders)
         """Whether any plugin orders namespaces within a queue."""
-        self.orders_users = UserOrder in self._layout.points
+        self._user_orders = self.taking_part(UserOrder)
+        self.orders_users = bool(self._user_orders)
         """Whether any plugin orders users within a namespace."""
         self._orders_by_job_alone = JobOrder not in self._layout.looking_around
         self._known_keys: dict[JobView, OrderKey] = {}
@@ -55,7 +53,7 @@ class PluginOrders(PluginTiers):
     def _see_moves(self) -> None:
         """Ask the plugins, once they are open, which keys and scores a placement can change."""
         self.queues_move_together = any(one.queues_move_together() for one in self._queue_orders)
-        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self._scoring)
+        self.queue_scores_move_together = any(one.queue_scores_move_together() for one in self.taking_part(QueueScore))
 
     def job_key(self, job: JobView) -> OrderKey:
         """The sort key of a job; smaller goes first."""
@@ -113,7 +111,7 @@ class PluginOrders(PluginTiers):
 
     def queue_score(self, queue: Queue, weights: Mapping[str, float], *, admitting: bool = False) -> float:
         """The urgency of a queue: the weighted sum of the plugins' scores. Plugins without a weight do not count."""
-        scoring = {plugin.name: plugin for plugin in self._scoring}
+        scoring = {plugin.name: plugin for plugin in self.taking_part(QueueScore)}
         return sum(
             weight * (scoring[name].queue_admission_score(queue) if admitting else scoring[name].queue_score(queue))
             for name, weight in weights.items()

@@ -70,15 +70,19 @@ class PluginSet(PluginOrders, PluginDecisions, PluginVotes, PluginDivision):
         judges: list[JobJudge] = [*self._ready, *self.taking_part(JobPipelined), *self.taking_part(JobStarving)]
         self.job_classes = [one.job_class for one in dict.fromkeys(judges)]
         """What of a job each plugin needs that judges jobs (see ``JobJudge``)."""
-        around = self._layout.looking_around
-        self.distinguishes_jobs = JobValid in around
+        self.distinguishes_jobs = JobValid in self._layout.looking_around
         """Whether a plugin may distinguish any two jobs, so that no two are of one class."""
-        self.judges_by_job_alone = around.isdisjoint((JobValid, JobOrder, JobReady, JobPipelined, JobStarving))
-        """Whether only the jobs themselves distinguish waiting jobs, so that their classes may be carried over."""
-        self.admits_by_class = "enqueue" not in policy.actions or (
-            self.admits_by_request_alone and not self.limits_starts
-        )
+
+    @property
+    def admits_by_class(self) -> bool:
         """Whether jobs of one class that wait to be admitted get the same answers."""
+        return not self._layout.admits or (self.admits_by_request_alone and not self.limits_starts)
+
+    @property
+    def judges_by_job_alone(self) -> bool:
+        """Whether only the jobs themselves distinguish waiting jobs, so that their classes may be carried over."""
+        deciding = JobValid, JobOrder, JobReady, JobPipelined, JobStarving
+        return self._layout.looking_around.isdisjoint(deciding)
 
     @property
     def place_plugins(self) -> PlacePlugins:

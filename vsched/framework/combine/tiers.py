@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, NamedTuple, TypeVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
 
 from vsched.framework.combine.measuring import measure
 from vsched.framework.points.extension import Plugin, Point
@@ -15,29 +18,36 @@ _PROMISES = ("by_job_alone", "by_request_alone")
 """Of points: whether a plugin looks at nothing else."""
 
 
-class PolicyLayout(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PolicyLayout:
     """Which plugins of a policy take part in which extension points; all are numbered in tier order."""
 
     switches: list[Switches]
     """Those that plugins of the policy have: mostly all plugins have the same."""
+    plugins: list[tuple[type[Plugin[Any]], msgspec.Struct]]
+    """The class of each plugin, and its arguments."""
     switches_of: list[int]
     """By plugin: the position of its switches."""
     points: dict[type[Point], list[int]]
     tiers: list[dict[type[Point], list[int]]]
     """The same by tier."""
+    admits: bool
+    """Whether jobs wait to be admitted."""
     looking_around: set[type[Point]]
     """The points in which some plugin looks at more than the job, or than what it asks for."""
 
 
 def layout_of(policy: Policy, registry: Registry) -> PolicyLayout:
     """What every session under a policy finds."""
-    found = PolicyLayout([*dict.fromkeys(conf.switches for conf in policy.plugins())], [], {}, [], set())
+    switches = [*dict.fromkeys(conf.switches for conf in policy.plugins())]
+    found = PolicyLayout(switches, [], [], {}, [], "enqueue" in policy.actions, set())
     for tier in policy.tiers:
         found.tiers.append({})
         for conf in tier.plugins:
             number = len(found.switches_of)
             found.switches_of.append(found.switches.index(conf.switches))
             kind = registry.plugins[conf.name]
+            found.plugins.append((kind, conf.args))
             for point in kind.points:
                 if conf.switches.enabled(point.point):
                     found.points.setdefault(point, []).append(number)
@@ -53,7 +63,7 @@ class PluginTiers:
     def __init__(self, policy: Policy, registry: Registry, trace: Trace, layout: PolicyLayout | None = None) -> None:
         self.trace = trace
         self._layout = layout_of(policy, registry) if layout is None else layout
-        self._plugins: list[Plugin[Any]] = [registry.plugins[conf.name](conf.args) for conf in policy.plugins()]
+        self._plugins: list[Plugin[Any]] = [kind(args) for kind, args in self._layout.plugins]
         """All of them, in tier order."""
         self._measured: list[tuple[Plugin[Any], str]] = []
         if trace.measures_plugins:
@@ -75,18 +85,4 @@ class PluginTiers:
     def _in_tiers(self, point: type[PointT]) -> list[list[PointT]]:
         """Plugins that take part in a point, by tier; tiers without one are empty lists."""
         found: list[Any] = [[*map(self._plugins.__getitem__, tier.get(point, ()))] for tier in self._layout.tiers]
-        return found
-
-
-class TakingPart(Generic[PointT]):
-    """An attribute: the plugins that take part in a point, in tier order. They are looked up on first use."""
-
-    def __init__(self, point: type[PointT]) -> None:
-        self._point = point
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, plugins: PluginTiers, owner: type) -> list[PointT]:
-        found = plugins.__dict__[self._name] = plugins.taking_part(self._point)
         return found

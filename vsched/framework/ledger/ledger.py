@@ -18,6 +18,9 @@ from vsched.model.nodes.table import Ints, NodeTable
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
+_ALLOCATED, _PENDING, _PIPELINED, _RELEASING = Status.ALLOCATED, Status.PENDING, Status.PIPELINED, Status.RELEASING
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 
 class LedgerListener(Protocol):
     """Receives every placement and eviction, and their undoing (``extension.PlacementListener``)."""
@@ -143,39 +146,39 @@ class Ledger:
 
     def place(self, job: JobView, task: Task, row: int, status: Status) -> None:
         """Place a pending task on a row. ALLOCATED takes idle amounts; PIPELINED reserves amounts being released."""
-        self._put(job, task, row, Status.PENDING, status)
+        self._put(job, task, row, _PENDING, status)
         if self._claims is not None and (task.claims is not None or self._implicit):
-            self._claims.take(task, row, later=status is Status.PIPELINED)
-        self.log.append(LedgerEntry(job, task, row, Status.PENDING, status))
+            self._claims.take(task, row, later=status is _PIPELINED)
+        self.log.append(LedgerEntry(job, task, row, _PENDING, status))
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
         """Undo the reservation of a pipelined task: it is pending again. This is a step of its own in the log."""
-        self._take(job, task, row, Status.PIPELINED, Status.PENDING)
+        self._take(job, task, row, _PIPELINED, _PENDING)
         if self._claims is not None and (task.claims is not None or self._implicit):
             self._claims.withdraw(task, row)
-        self.log.append(LedgerEntry(job, task, row, Status.PIPELINED, Status.PENDING))
+        self.log.append(LedgerEntry(job, task, row, _PIPELINED, _PENDING))
 
     def evict(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
         """Evict a task from its row: its amounts become releasing, and no longer count for its job and queue."""
         self.evicted += 1
-        self._take(job, task, row, task.status, Status.RELEASING)
+        self._take(job, task, row, task.status, _RELEASING)
         if self._claims is not None and (task.claims is not None or self._implicit):
             self._claims.evict(task, row)
-        self.log.append(LedgerEntry(job, task, row, task.status, Status.RELEASING, cause))
+        self.log.append(LedgerEntry(job, task, row, task.status, _RELEASING, cause))
 
     def end(self, job: JobView, task: Task, row: int, cause: EvictionCause) -> None:
         """Take a task to have ended, to see what there is room for then. It may have been placed in this session."""
         status = job.moved[task.uid][0] if task.uid in job.moved else task.status
         if status is task.status:
             self.evict(job, task, row, cause)
-        elif status is Status.PIPELINED:
+        elif status is _PIPELINED:
             self.withdraw(job, task, row)
-        elif status is Status.ALLOCATED:
+        elif status is _ALLOCATED:
             self.evicted += 1
-            self._take(job, task, row, status, Status.RELEASING)
+            self._take(job, task, row, status, _RELEASING)
             if self._claims is not None and (task.claims is not None or self._implicit):
                 self._claims.withdraw(task, row)
-            self.log.append(LedgerEntry(job, task, row, status, Status.RELEASING, cause))
+            self.log.append(LedgerEntry(job, task, row, status, _RELEASING, cause))
 
     def undo_to(self, mark: int) -> None:
         """Undo every step after ``mark``, last first."""
@@ -184,7 +187,7 @@ class Ledger:
             self.evicted -= cause is not None
             if self._claims is not None and (task.claims is not None or self._implicit):
                 self._undo_claims(task, row, before, status)
-            if before is Status.PENDING:
+            if before is _PENDING:
                 self._take(job, task, row, status, before)
             else:
                 self._put(job, task, row, status, before)
@@ -224,16 +227,16 @@ class Ledger:
 
     def _undo_claims(self, task: Task, row: int, before: Status, status: Status) -> None:
         assert self._claims is not None, "the caller has looked"
-        if before is Status.PENDING:
+        if before is _PENDING:
             self._claims.give_back(task, row)
-        elif status is Status.RELEASING and before is task.status:
+        elif status is _RELEASING and before is task.status:
             self._claims.restore(task, row)
         else:
             self._claims.reinstate(task, row)
 
     def _put(self, job: JobView, task: Task, row: int, before: Status, status: Status) -> None:
         """Count the request of a task on the row, on its job and on its queue."""
-        self._add_amounts(task, row, before if before is Status.RELEASING else status, 1)
+        self._add_amounts(task, row, before if before is _RELEASING else status, 1)
         self.touched.add(job.key)
         job.move(task, before, status, self._names[row])
         self._usage.shift(job.queue, job.namespace, task.shape.request, 1)
@@ -246,20 +249,20 @@ class Ledger:
             listener.on_release(job, task, row)
         self._usage.shift(job.queue, job.namespace, task.shape.request, -1)
         self.touched.add(job.key)
-        job.move(task, before, status, "" if status is Status.PENDING else self._names[row])
-        self._add_amounts(task, row, status if status is Status.RELEASING else before, -1)
+        job.move(task, before, status, "" if status is _PENDING else self._names[row])
+        self._add_amounts(task, row, status if status is _RELEASING else before, -1)
 
     def _add_amounts(self, task: Task, row: int, status: Status, sign: int) -> None:
         idle, requested = self._idle, self._requested
         shape = task.shape
-        if status is Status.ALLOCATED:
+        if status is _ALLOCATED:
             for column, amount in shape.request:
                 value = sign * amount
                 idle[column, row] -= value
                 requested[column, row] += value
         else:
             # Reserved (pipelined) amounts grow as a task comes, releasing ones as it leaves.
-            other, step = (self._pipelined, sign) if status is Status.PIPELINED else (self._releasing, -sign)
+            other, step = (self._pipelined, sign) if status is _PIPELINED else (self._releasing, -sign)
             self._nodes.in_motion = True
             for column, amount in shape.request:
                 other[column, row] += step * amount

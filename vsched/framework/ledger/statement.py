@@ -10,6 +10,9 @@ from vsched.framework.ledger.units import unit_of
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
+_ALLOCATED, _PENDING, _PIPELINED, _RELEASING = Status.ALLOCATED, Status.PENDING, Status.PIPELINED, Status.RELEASING
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 
 class Statement:
     """The steps of one try. Leaving the ``with`` block without ``commit`` or ``keep`` rolls all of them back."""
@@ -34,11 +37,11 @@ class Statement:
 
     def allocate(self, job: JobView, task: Task, row: int) -> None:
         """Place a task on idle room."""
-        self._ledger.place(job, task, row, Status.ALLOCATED)
+        self._ledger.place(job, task, row, _ALLOCATED)
 
     def pipeline(self, job: JobView, task: Task, row: int) -> None:
         """Reserve room for a task that other pods are still leaving."""
-        self._ledger.place(job, task, row, Status.PIPELINED)
+        self._ledger.place(job, task, row, _PIPELINED)
 
     def withdraw(self, job: JobView, task: Task, row: int) -> None:
         """Undo the reservation of a pipelined task."""
@@ -71,22 +74,22 @@ class Statement:
     @property
     def placed(self) -> bool:
         """Whether any task was placed."""
-        return any(entry.before is Status.PENDING for entry in self._ledger.log[self._mark :])
+        return any(entry.before is _PENDING for entry in self._ledger.log[self._mark :])
 
     @property
     def tasks(self) -> list[Task]:
         """The tasks that were placed, in order."""
-        return [entry.task for entry in self._ledger.log[self._mark :] if entry.before is Status.PENDING]
+        return [entry.task for entry in self._ledger.log[self._mark :] if entry.before is _PENDING]
 
     @property
     def evictions(self) -> list[LedgerEntry]:
         """The evictions, in the order in which they were decided."""
-        return [entry for entry in self._ledger.log[self._mark :] if entry.status is Status.RELEASING]
+        return [entry for entry in self._ledger.log[self._mark :] if entry.status is _RELEASING]
 
     def commit(self) -> None:
         """Commit the steps: allocated tasks become bindings and releasing tasks evictions, in the order decided."""
         for entry in self._ledger.log[self._mark :]:
-            if entry.status is Status.ALLOCATED or entry.status is Status.RELEASING:
+            if entry.status is _ALLOCATED or entry.status is _RELEASING:
                 self._committed.append(entry)
         self._open = False
 

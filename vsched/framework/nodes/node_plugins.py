@@ -24,6 +24,9 @@ class NodePlugins:
         """Scorers whose scores may be relative to the candidates."""
         self.by_queue = bool(placements or preferences)
         """Whether the queue of a task counts."""
-        by_nodes_alone = all(one.by_nodes_alone for one in filters) and all(one.by_nodes_alone for one in scorers)
-        self.by_nodes_alone = not self.by_queue and by_nodes_alone
+        self.by_nodes_alone = (
+            not self.by_queue
+            and all(one.by_nodes_alone for one in filters)
+            and all(one.by_nodes_alone for one in scorers)
+        )
         """Whether static checks and scores of a shape follow from the nodes alone."""

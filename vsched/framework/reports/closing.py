@@ -38,6 +38,16 @@ from vsched.model.plan import (
 )
 from vsched.model.pods.status import Phase, Status
 
+_SUCCEEDED, _FAILED, _RUNNING, _BOUND, _RELEASING, _BINDING = (
+    Status.SUCCEEDED,
+    Status.FAILED,
+    Status.RUNNING,
+    Status.BOUND,
+    Status.RELEASING,
+    Status.BINDING,
+)
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 BINDING_REFUSED = "BindingRefused"
 """The reason of a job that has nodes which the API server does not let its pods have."""
 NOTICE = "PriorityClassMissing"
@@ -170,7 +180,7 @@ def job_outcome(
     stays_over = view.phase == Phase.COMPLETED and _stays_over(view)
     condition = None if stays_over else condition
     phase = Phase.COMPLETED if stays_over else next_phase(view, condition)
-    running, succeeded, failed = counts[Status.RUNNING], counts[Status.SUCCEEDED], counts[Status.FAILED]
+    running, succeeded, failed = counts[_RUNNING], counts[_SUCCEEDED], counts[_FAILED]
     if stays_over:
         succeeded, failed = max(succeeded, spec.succeeded), max(failed, spec.failed)
     written = (spec.written_phase or spec.phase, spec.running, spec.succeeded, spec.failed, spec.conditions)
@@ -228,7 +238,7 @@ def job_outcome(
 
 def _lacks_bindings(session: Session, view: JobView) -> bool:
     """Whether the job has its minimum only with tasks that have a node and are refused their binding."""
-    refused = len(set_back(session, view, (Status.BINDING,)))
+    refused = len(set_back(session, view, (_BINDING,)))
     return bool(refused) and view.ready - refused < view.min_member
 
 
@@ -247,10 +257,10 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
     unschedulable = condition is not None and condition.kind == "Unschedulable"
     if view.running and unschedulable:
         return Phase.UNKNOWN
-    finished = counts[Status.SUCCEEDED] + counts[Status.FAILED]
-    scheduled = counts[Status.RUNNING] + counts[Status.BOUND] + finished
-    if counts[Status.RELEASING]:
-        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is Status.RELEASING)
+    finished = counts[_SUCCEEDED] + counts[_FAILED]
+    scheduled = counts[_RUNNING] + counts[_BOUND] + finished
+    if counts[_RELEASING]:
+        scheduled += sum(1 for task in view.job.tasks.values() if task.node and task.status is _RELEASING)
     if scheduled >= view.min_member:
         return Phase.COMPLETED if scheduled == finished else Phase.RUNNING
     # A job whose places are being freed keeps its admission: if it had to enter again, it would lose those places.
@@ -261,7 +271,7 @@ def next_phase(view: JobView, condition: Condition | None) -> str:
 def _stays_over(view: JobView) -> bool:
     """Whether a completed job stays completed: it has no pods but finished ones, which may have been deleted."""
     counts = view.job.counts
-    return counts[Status.SUCCEEDED] + counts[Status.FAILED] == len(view.job.tasks)
+    return counts[_SUCCEEDED] + counts[_FAILED] == len(view.job.tasks)
 
 
 def merged(conditions: tuple[Condition, ...], latest: Condition | None) -> tuple[Condition, ...]:

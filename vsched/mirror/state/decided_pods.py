@@ -15,6 +15,15 @@ from vsched.model.pods.cooperation import EvictionRequest
 from vsched.model.pods.status import Status
 from vsched.model.pods.task import Task
 
+_PENDING, _BINDING, _BOUND, _RUNNING, _RELEASING = (
+    Status.PENDING,
+    Status.BINDING,
+    Status.BOUND,
+    Status.RUNNING,
+    Status.RELEASING,
+)
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 
 class DecidedPods(PodRecords):
     """Every pod, and over what the watch says what is assumed."""
@@ -28,26 +37,26 @@ class DecidedPods(PodRecords):
     def has_left(self, uid: str) -> bool:
         """Whether the watch shows that a pod is leaving or gone."""
         task = self._assumed.before(uid) or self._tasks.get(uid)
-        return task is None or task.status is Status.RELEASING
+        return task is None or task.status is _RELEASING
 
     def assume(self, report: CycleReport, leaving: list[Task]) -> Iterator[None]:
         """Assume what a cycle decided about pods, one a step; ``leaving`` gets the one that is to leave, if it runs."""
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
-            if task is not None and task.status is Status.PENDING and bind.uid not in self._assumed:
+            if task is not None and task.status is _PENDING and bind.uid not in self._assumed:
                 if bind.annotations:
                     self._zones.decide(bind)
                     self._device_shares.decide(bind)
-                task = self._assumed.begin(task, Status.BINDING, bind.node)
+                task = self._assumed.begin(task, _BINDING, bind.node)
                 self._store(task)
                 if bind.claims is not None:
                     self.claims.assume(task, bind.claims)
             yield
         for eviction in report.evictions:
             task = self._tasks.get(eviction.uid)
-            if task is not None and task.status in (Status.BOUND, Status.RUNNING) and task.uid not in self._assumed:
-                self._store(self._assumed.begin(task, Status.RELEASING, task.node))
-                if task.status is Status.RUNNING:
+            if task is not None and task.status in (_BOUND, _RUNNING) and task.uid not in self._assumed:
+                self._store(self._assumed.begin(task, _RELEASING, task.node))
+                if task.status is _RUNNING:
                     leaving.append(task)
             elif task is not None and task.asked is not None:
                 self._store(self._assumed.answer(task))
@@ -59,7 +68,7 @@ class DecidedPods(PodRecords):
             yield
         for nomination in report.lasting_nominations:
             task = self._tasks.get(nomination.uid)
-            if task is not None and task.status is Status.PENDING:
+            if task is not None and task.status is _PENDING:
                 self._store(self._assumed.nominate(task, nomination.node))
             yield
         for opened in report.ungated:
@@ -77,22 +86,22 @@ class DecidedPods(PodRecords):
         came, went = list[Task](), list[Task]()
         for bind in report.binds:
             task = self._tasks.get(bind.uid)
-            if task is not None and task.status is Status.PENDING:
+            if task is not None and task.status is _PENDING:
                 self._zones.decide(bind, on_paper=task.shape.zones is not None)
                 self._device_shares.decide(bind)
-                self._store(msgspec.structs.replace(task.moved(Status.RUNNING, bind.node), started=now))
+                self._store(msgspec.structs.replace(task.moved(_RUNNING, bind.node), started=now))
                 came.append(task)
         for eviction in report.evictions:
             if self._ask(eviction, now):
                 continue
             leaving = self._assumed.before(eviction.uid) or self._tasks.get(eviction.uid)
-            if leaving is not None and leaving.status is Status.RUNNING and not leaving.unready:
+            if leaving is not None and leaving.status is _RUNNING and not leaving.unready:
                 went.append(leaving)
             self.drop(eviction.uid)
         for withdrawal in report.withdrawals:
             task = self._tasks.get(withdrawal.uid)
             if task is not None and task.asked is not None:
-                self._store(msgspec.structs.replace(task.moved(Status.RUNNING, task.node), asked=None))
+                self._store(msgspec.structs.replace(task.moved(_RUNNING, task.node), asked=None))
         for nomination in report.lasting_nominations:
             task = self._tasks.get(nomination.uid)
             if task is not None:
@@ -110,7 +119,7 @@ class DecidedPods(PodRecords):
             return False
         wait = min(eviction.wait or ASKS_SECONDS, ASKS_SECONDS)
         request = EvictionRequest(now, ceil(now + wait), eviction.action, eviction.beneficiary)
-        self._store(msgspec.structs.replace(task.moved(Status.RELEASING, task.node), asked=request))
+        self._store(msgspec.structs.replace(task.moved(_RELEASING, task.node), asked=request))
         return True
 
     # What the API server answers
@@ -133,7 +142,7 @@ class DecidedPods(PodRecords):
     def forget(self, uid: str) -> bool:
         """A binding or an eviction failed; False where none was assumed."""
         task = self._tasks.get(uid)
-        if task is not None and task.status is Status.BINDING:
+        if task is not None and task.status is _BINDING:
             self._tried[uid] = task.node
         shown = self._show(self._assumed.end(uid))
         shown |= self._show(self._assumed.unanswer(uid))

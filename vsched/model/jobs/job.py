@@ -35,6 +35,16 @@ from vsched.model.topology.subgroups import have_minima
 if TYPE_CHECKING:
     from vsched.model.jobs.kinds import WaitingJob
 
+_ALLOCATED, _BINDING, _BOUND, _RUNNING, _SUCCEEDED, _PENDING = (
+    Status.ALLOCATED,
+    Status.BINDING,
+    Status.BOUND,
+    Status.RUNNING,
+    Status.SUCCEEDED,
+    Status.PENDING,
+)
+"""Looked up once: members of enumerations take long to look up in Python 3.11."""
+
 
 class Condition(msgspec.Struct, frozen=True):
     """A condition of a PodGroup, without the fields that change with each write."""
@@ -239,7 +249,7 @@ class Job:
         self.asked += task.asked is not None
         if HOLDS[task.status].allocated:
             add(self.allocated, task.shape.request)
-        elif task.status is Status.PENDING:
+        elif task.status is _PENDING:
             self.pending[task.uid] = task
             self._count_pending(task, 1)
             if not task.unsupported:
@@ -262,7 +272,7 @@ class Job:
         self.asked -= task.asked is not None
         if HOLDS[task.status].allocated:
             subtract(self.allocated, task.shape.request)
-        elif task.status is Status.PENDING:
+        elif task.status is _PENDING:
             del self.pending[uid]
             self._count_pending(task, -1)
             if not task.unsupported:
@@ -342,33 +352,27 @@ class Job:
     def ready(self) -> int:
         """Tasks that count towards the gang's minimum."""
         counts = self.counts
-        return (
-            counts[Status.BOUND]
-            + counts[Status.BINDING]
-            + counts[Status.RUNNING]
-            + counts[Status.ALLOCATED]
-            + counts[Status.SUCCEEDED]
-        )
+        return counts[_BOUND] + counts[_BINDING] + counts[_RUNNING] + counts[_ALLOCATED] + counts[_SUCCEEDED]
 
     @property
     def confirmed(self) -> int:
         """Tasks that count towards the gang's minimum and are known to have their node: no binding is on its way."""
-        return self.ready - self.counts[Status.BINDING] - self.counts[Status.ALLOCATED]
+        return self.ready - self.counts[_BINDING] - self.counts[_ALLOCATED]
 
     @property
     def holding(self) -> bool:
         """Whether any task is bound or running."""
-        return bool(self.counts[Status.BOUND] or self.counts[Status.RUNNING])
+        return bool(self.counts[_BOUND] or self.counts[_RUNNING])
 
     @property
     def allocated_count(self) -> int:
         """Tasks in an allocated status."""
-        return self.ready - self.counts[Status.SUCCEEDED]
+        return self.ready - self.counts[_SUCCEEDED]
 
 
 def _counts(task: Task) -> bool:
     """Whether a task counts towards a minimum now, or may once it is placed."""
-    return task.status in READY or (task.status is Status.PENDING and not task.unsupported)
+    return task.status in READY or (task.status is _PENDING and not task.unsupported)
 
 
 class JobUsage(msgspec.Struct, frozen=True, gc=False):
