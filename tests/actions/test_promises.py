@@ -168,3 +168,14 @@ def test_once_all_is_at_rest_nobody_waits_to_be_admitted_who_would_run_now(rando
         snapshot.jobs[key].spec = stated
 
         assert key not in bound
+
+
+def test_jobs_that_never_fit_count_for_nobody_whoever_asks_first() -> None:
+    """Of 9.6 cores, 8 are promised in vain, and the first to ask would not fit without these, either."""
+    found = plan(
+        f"{NODES}job ns/a min=1 pods=1 cpu=8 phase=Inqueue minResources=cpu:8\n"
+        "job ns/x phase=Running\npods ns/x 4 cpu=1 on=n1\n"
+        "job ns/b min=1 pods=1 cpu=6 minResources=cpu:6 age=9\njob ns/c min=1 pods=1 cpu=6 minResources=cpu:6 age=5",
+        BY_WEIGHT,
+    )
+    assert ["4 held" in found.message(f"ns/{name}") for name in "bc"] == [True, True], found.message("ns/b")

@@ -44,9 +44,14 @@ class Promises:
         self._counts: dict[tuple[Rooms, Hashable], int] = {}
 
     def lifted_for_good(self, job: JobView, refusal: Refusal) -> Refusal | None:
-        """The refusal of a job without the pledges of jobs that never fit; these count for no job from now on."""
+        """The refusal of a job without the pledges of jobs that never fit; these count for no job from now on.
+
+        So it is from the first refusal on that counts pledges: what jobs are told does not depend on who asked before.
+        """
         pledges = self._session.usage.pledges
-        if not self._is_for_others(refusal) or pledges.aside or not self._for_good:
+        if self._asks_outside or pledges.aside or not any(one.promised for one in refusal.shortages):
+            return refusal
+        if not self._for_good:
             return refusal
         pledges.aside = self._for_good
         return self._session.plugins.job_enqueueable(job)
