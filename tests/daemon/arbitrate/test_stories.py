@@ -202,7 +202,7 @@ async def test_an_api_server_that_comes_back_finds_the_arbitrator_where_it_was()
         await until(lambda: overused(cluster, "one") == "True")
         await proxy.down()
         cluster.client.delete(ALLOCATIONS, "two", "defaults")
-        await rounds(daemon, 3)
+        await until(lambda: daemon.silence.lasts)  # until then rounds go on
         await proxy.up()
         await until(lambda: runs(cluster) == {"one": 1, "two": 1})
         await until(lambda: overused(cluster, "one") == "False" and cpus(cluster, "one", "two") == ["1", "1"])
