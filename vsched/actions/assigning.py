@@ -99,7 +99,7 @@ def place_in_any_way(
             pending.clear()
             pending.extend(task for task in kinds.all if task.uid not in placed)
             return
-        cut = search.cut
+        cut = cut or search.cut
     _place_again(session, statement, in_order)
     if cut:
         whys = ((task.uid, session.refused.tasks.get(task.uid)) for task in kinds.all)
@@ -181,6 +181,8 @@ class GangAssignment:
         self._columns = sorted({column for task in self._firsts for column, _ in task.shape.request})
         requests = [[dict(task.shape.request).get(column, 0) for column in self._columns] for task in self._firsts]
         self._requests = np.array(requests, dtype=np.int64).reshape(len(self._firsts), len(self._columns))
+        self._cells_max = CELLS_OF_A_STEP * session.args("allocate", AllocateArgs).gang_search_steps
+        """What one count may cost. It does not depend on what was done before: counts are remembered."""
         self._counts = not too_many(tuple(self._left.values()))
         """Whether what is left can be counted."""
         self._way: Way | None = None
@@ -306,7 +308,7 @@ class GangAssignment:
         rows = np.flatnonzero(room.most[:, kinds].any(axis=1))
         table = self._table(tuple(kinds), counts)
         room = RoomOnNodes(room.free[rows], room.most[rows][:, kinds])
-        needed, cells = self._needed(table, kinds, missing, of_parts), self.steps * CELLS_OF_A_STEP
+        needed, cells = self._needed(table, kinds, missing, of_parts), self._cells_max
         # A gang that waits asks the same in each session, mostly of nodes that have the same room for it.
         asked = blake2b(digest_size=16)
         for amounts in (self._requests[kinds], np.array(counts), needed, room.free, room.most):

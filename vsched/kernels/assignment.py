@@ -16,6 +16,8 @@ from vsched.model.nodes.table import Ints, Mask
 
 CELLS_MAX = 1 << 14
 """Vectors of counts, at most, that are told apart; the work for one node grows with them."""
+CELLS_OF_A_VECTOR = 512
+"""To begin with one vector of what a node takes costs as much as to look at so many cells."""
 NEVER = 1 << 60
 """More fillers than there ever are."""
 
@@ -97,7 +99,7 @@ def assign(tasks: TaskTable, room: RoomOnNodes, needed: Ints, cells_max: int) ->
         if (best >= needed).any():
             break
         vectors, fillers = _takes(tasks, room.free[row], room.most[row])
-        cells += best.size * (len(vectors) + 1)
+        cells += (best.size + CELLS_OF_A_VECTOR) * (len(vectors) + 1)
         if cells > cells_max:
             return Assignment(None, cells, complete=False)
         sums = [best[_less(tasks.shape, vector)] + count for vector, count in zip(vectors, fillers, strict=True)]
